@@ -25,20 +25,33 @@ help: ## Show this text.
 demo: env ## Scaffold an operator, run it on an embedded control plane, show a reconciled object, clean up.
 	@$(BIN)/python hack/demo.py
 
+.PHONY: screencast
+screencast: env ## Record the commands that the README and a tutorial show, and draw them (docs/images).
+	@$(BIN)/python -m hack.screencast
+
 ##@ Develop
 
 .PHONY: env
 env: $(VENV)/.ready ## Make the environment in .venv (with uv where there is one, else venv and pip).
 
+# $(call venv,FOLDER,REQUIREMENTS): an environment with the packages that a file pins.
+define venv
+if command -v uv >/dev/null 2>&1; then \
+  uv venv --quiet --allow-existing --python "$(PYTHON)" "$(1)"; \
+  uv pip install --quiet --python "$(1)/bin/python" --require-hashes -r $(2); \
+else \
+  "$(PYTHON)" -c 'import sys; sys.exit("error: pykb needs Python 3.11 or newer, $(PYTHON) is " + sys.version.split()[0] + "\nhelp: make PYTHON=python3.13 ..." if sys.version_info < (3, 11) else 0)'; \
+  "$(PYTHON)" -m venv "$(1)"; \
+  "$(1)/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile --no-deps --require-hashes \
+    $$("$(1)/bin/python" hack/wheels.py $(2)) -r $(2); \
+fi
+endef
+
 $(VENV)/.ready: requirements.txt pyproject.toml
+	@$(call venv,$(VENV),requirements.txt)
 	@if command -v uv >/dev/null 2>&1; then \
-	  uv venv --quiet --allow-existing --python "$(PYTHON)" "$(VENV)"; \
-	  uv pip install --quiet --python "$(BIN)/python" --require-hashes -r requirements.txt; \
 	  uv pip install --quiet --python "$(BIN)/python" --no-deps --no-build-isolation -e .; \
 	else \
-	  "$(PYTHON)" -c 'import sys; sys.exit("error: pykb needs Python 3.11 or newer, $(PYTHON) is " + sys.version.split()[0] + "\nhelp: make PYTHON=python3.13 ..." if sys.version_info < (3, 11) else 0)'; \
-	  "$(PYTHON)" -m venv "$(VENV)"; \
-	  "$(BIN)/python" -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements.txt; \
 	  "$(BIN)/python" -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .; \
 	fi
 	@touch "$@"
@@ -58,12 +71,45 @@ lint: env ## Check style, types and layers.
 .PHONY: golden
 golden: env ## Write testdata anew from what pykb does now; read the diff before committing it.
 	$(BIN)/python -m hack.samples
+	$(BIN)/python -m hack.write_reference
 	$(BIN)/pytest -q --update-golden tests/golden tests/ui tests/unit/markers/test_coverage.py tests/unit/markers/test_messages.py
 
 .PHONY: lock
 lock: ## Pin the newest allowed versions of all dependencies, with hashes (needs uv).
 	uv pip compile --quiet pyproject.toml --extra cli --extra otel --extra test --group dev --universal --python-version 3.11 \
 	  --generate-hashes --no-header --upgrade -o requirements.txt
+	uv pip compile --quiet --group docs --universal --python-version 3.11 \
+	  --generate-hashes --no-header --upgrade -o requirements-docs.txt
+
+##@ Document
+
+# The site has an environment of its own: it reads the sources of pykb and imports nothing of it.
+DOCS_VENV ?= .venv-docs
+# Where the repository is, for links to files outside docs/: make docs REPOSITORY=https://github.com/OWNER/NAME
+REPOSITORY ?=
+export REPOSITORY
+# Material announces its successor in each run.
+export NO_MKDOCS_2_WARNING := 1
+
+$(DOCS_VENV)/.ready: requirements-docs.txt hack/site/package-lock.json
+	@command -v npm >/dev/null 2>&1 || { echo "error: the documentation site gets two scripts from npm, which is not on PATH" >&2; exit 1; }
+	@$(call venv,$(DOCS_VENV),requirements-docs.txt)
+	@npm ci --silent --prefix hack/site --ignore-scripts --no-audit --no-fund
+	@touch "$@"
+
+.PHONY: docs
+docs: $(DOCS_VENV)/.ready ## Build the documentation site in build/site, and check its links.
+	$(DOCS_VENV)/bin/mkdocs build # not --quiet: it would not count warnings, which make a strict build fail
+
+.PHONY: docs-serve
+docs-serve: $(DOCS_VENV)/.ready ## Serve the documentation site on port 8000, and follow changes.
+	$(DOCS_VENV)/bin/mkdocs serve --no-strict
+
+.PHONY: docs-version
+docs-version: $(DOCS_VENV)/.ready ## Commit the site of a version to the branch gh-pages: make docs-version VERSION=0.1
+	@if [ -z "$(VERSION)" ]; then echo "error: no version was named" >&2; echo "help: make docs-version VERSION=0.1" >&2; exit 2; fi
+	PATH="$(abspath $(DOCS_VENV))/bin:$$PATH" mike deploy --update-aliases "$(VERSION)" latest
+	PATH="$(abspath $(DOCS_VENV))/bin:$$PATH" mike set-default latest
 
 ##@ Test
 
@@ -82,6 +128,14 @@ test-all: assets ## Run all tests, the slow ones too.
 .PHONY: test-quick
 test-quick: env ## Run the tests that need no control plane, no Go and no generated project.
 	$(BIN)/pytest -m "not slow and not apiserver and not differential and not e2e" $(ARGS)
+
+# What does not depend on Linux: no processes, no /proc, no control plane.
+PORTABLE := tests/golden tests/unit/api tests/unit/diagnostics tests/unit/gen tests/unit/gen_rbac tests/unit/gen_webhook \
+  tests/unit/importer tests/unit/markers tests/unit/meta tests/unit/project tests/unit/python_source tests/unit/reading
+
+.PHONY: test-portable
+test-portable: env ## Run the tests that can pass on any system: types, markers, generator, readers of text.
+	$(BIN)/pytest -m "not slow and not apiserver and not differential and not e2e" $(PORTABLE) $(ARGS)
 
 .PHONY: test-corpus
 test-corpus: env ## Import a folder of CRDs, generate them again, compare: make test-corpus CRD_CORPUS=FOLDER
@@ -118,3 +172,20 @@ bench-runtime: env ## Compare the runtime with Go's and with kopf: make bench-ru
 dist: env ## Build the source distribution and the wheel.
 	rm -rf dist
 	$(BIN)/python -m build --no-isolation --outdir dist .
+
+.PHONY: artefacts
+artefacts: dist ## Install the wheel into a new environment, scaffold a project with it, and run its tests.
+	hack/try_artefacts.sh dist
+
+# The tool is not one of ours: it has many dependencies, and only releases need it.
+CYCLONEDX ?= cyclonedx-bom==7.5.0
+
+.PHONY: sbom
+sbom: dist ## List what an installation of the wheel consists of, in build/sbom.cdx.json.
+	rm -rf build/sbom build/sbom.cdx.json
+	"$(PYTHON)" -m venv build/sbom/installed
+	"$(PYTHON)" -m venv build/sbom/tool
+	build/sbom/installed/bin/python -m pip install --quiet --disable-pip-version-check "$$(ls dist/*.whl)[cli]"
+	build/sbom/tool/bin/python -m pip install --quiet --disable-pip-version-check "$(CYCLONEDX)"
+	build/sbom/tool/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible \
+	  --output-file build/sbom.cdx.json build/sbom/installed/bin/python

@@ -21,7 +21,7 @@ from pathlib import Path
 import pykb.runtime
 from benchmarks.operators.process import ENVIRONMENT
 from benchmarks.operators.results import Results, publish, table
-from benchmarks.operators.rows import GOALS, ROWS
+from benchmarks.operators.rows import ALONE, GOALS, ROWS
 from benchmarks.operators.run import GO, GO_MAPS, Run
 
 HERE = Path(__file__).parent / "operators"
@@ -57,9 +57,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("rows", nargs="*", metavar="ROW", help=f"{', '.join(ROWS)}; {', '.join(SHOWING)}")
     parser.add_argument("--quick", action="store_true", help="small, one round: shows that it works")
-    parser.add_argument("--rounds", type=int, help="3, or 1 with --quick and of scale")
+    parser.add_argument("--rounds", type=int, help="3, or 1 with --quick and of scale and shards")
     parser.add_argument("--resume", action="store_true", help="keep the rounds that are measured already")
-    parser.add_argument("--objects", type=int, help="of sync, status (5000) and scale (20000)")
+    parser.add_argument("--objects", type=int, help="of sync, status (5000), scale and shards (20000)")
     parser.add_argument("--skip", choices=(GO, GO_MAPS, "kopf"), action="append", default=[], help="a peer")
     parser.add_argument("--peer", type=Path, help="a built peer, in place of building one")
     parser.add_argument("--results", type=Path, default=RESULTS)
@@ -72,11 +72,11 @@ def main(arguments: list[str] | None = None) -> None:
     rows = [row for row in flags.rows or ROWS if row not in SHOWING]
     if rows:
         with tempfile.TemporaryDirectory() as folder:
-            peer = flags.peer or build_peer(Path(folder))
+            peer = flags.peer or (build_peer(Path(folder)) if set(rows) - set(ALONE) else Path(folder))
             compile_all()
             for row in rows:
                 print(f"\n{row}: {(ROWS[row].__doc__ or '').splitlines()[0]}", flush=True)
-                rounds = flags.rounds or (1 if flags.quick or row == "scale" else 3)
+                rounds = flags.rounds or (1 if flags.quick or row in ALONE else 3)
                 ROWS[row](Run(results, peer, flags.quick, rounds, flags.resume, frozenset(flags.skip), flags.objects))
     if "publish" in flags.rows:
         publish(results, GOALS, PAGE)

@@ -15,14 +15,14 @@ from pathlib import Path
 
 from pykb.envtest import ControlPlane, get_assets
 from tests.chaos.cluster import Cluster
-from tests.chaos.faults import ALL
+from tests.chaos.faults import ALL, SHARDED
 from tests.chaos.play import FULL, SMALL, Size, play
 from tests.chaos.verdict import Verdict, table
 
 
 async def run(size: Size, words: list[str]) -> list[Verdict]:
     """Play every fault whose name has one of the words, on one control plane."""
-    chosen = [fault for fault in ALL if not words or any(word in fault.name for word in words)]
+    chosen = [fault for fault in (*ALL, *SHARDED) if not words or any(word in fault.name for word in words)]
     verdicts: list[Verdict] = []
     assets = get_assets(controller_manager=True)
     with tempfile.TemporaryDirectory(prefix="pykb-chaos-") as folder, ControlPlane(assets=assets) as plane:

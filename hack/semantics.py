@@ -15,7 +15,7 @@ INTRODUCTION = """\
 
 What controller-runtime guarantees to the author of a controller, what pykb does, and the tests that
 show it. Guarantees in parentheses have no counterpart in controller-runtime. This page is generated
-from `tests/semantics/semantics.yaml` by `python hack/write_reference.py`. A row whose test does not
+from `tests/semantics/semantics.yaml` by `python -m hack.write_reference`. A row whose test does not
 exist fails the build.
 """
 

@@ -1,29 +1,31 @@
-"""Writes pages of docs/reference from the code: markers, diagnostics, semantics. Runs from any folder."""
+"""Writes the pages of docs/reference that are made from the code: `python -m hack.write_reference`."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
-import semantics
-
+from hack import command_line, metrics, semantics
 from pykb.diagnostics import render as diagnostics
 from pykb.diagnostics.codes import all_codes
 from pykb.markers import reference as markers
 from pykb.markers.registry import builtin_registry
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference"
+PAGES: dict[str, Callable[[], str]] = {
+    "cli.md": command_line.commands,
+    "diagnostics.md": lambda: diagnostics.render_reference(all_codes().values()),
+    "flags.md": command_line.flags,
+    "markers.md": lambda: markers.render_reference(builtin_registry()),
+    "metrics.md": metrics.render,
+    "semantics.md": lambda: semantics.render(semantics.read_table()),
+}
 
 
 def main() -> None:
     """Write the pages."""
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    pages = {
-        "markers.md": markers.render_reference(builtin_registry()),
-        "diagnostics.md": diagnostics.render_reference(all_codes().values()),
-        "semantics.md": semantics.render(semantics.read_table()),
-    }
-    for name, text in pages.items():
-        (FOLDER / name).write_text(text, encoding="utf-8", newline="\n")
+    for name, render in PAGES.items():
+        (FOLDER / name).write_text(render(), encoding="utf-8", newline="\n")
 
 
 if __name__ == "__main__":

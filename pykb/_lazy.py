@@ -30,15 +30,18 @@ def attach(package: str, file: str) -> tuple[Callable[[str], Any], list[str]]:
         module = homes.get(name)
         if module is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        with importing():
+        with without_collection():
             return getattr(import_module(module), name)
 
     return load, sorted(homes)
 
 
 @contextmanager
-def importing() -> Iterator[None]:
-    """Disable the collector while modules are imported. They make no garbage. Scanning takes a tenth of the time."""
+def without_collection() -> Iterator[None]:
+    """Disable the garbage collector for a block that makes many objects and no garbage.
+
+    Scanning takes a tenth of the time of imports, and a third of the time in which a million schemas are made.
+    """
     if not gc.isenabled():
         yield
         return

@@ -59,13 +59,15 @@ class Operator:
             if line == "done":
                 return time.perf_counter() - self.started
 
+    def signal(self, number: int) -> None:
+        """Send it a signal."""
+        self._process.send_signal(number)
+
     def usage(self) -> Usage:
         """The resources used until now."""
         folder = Path("/proc") / str(self._process.pid)
-        # The program's name is in parentheses and may contain blanks.
-        fields = (folder / "stat").read_text().rpartition(")")[2].split()
         sizes = _sizes(folder / "status") | _sizes(folder / "smaps_rollup")
-        return Usage((int(fields[11]) + int(fields[12])) / TICKS, sizes["VmHWM"], sizes["Rss"], sizes["Pss"])
+        return Usage(cpu_of(self._process.pid), sizes["VmHWM"], sizes["Rss"], sizes["Pss"])
 
     def _read(self) -> None:
         assert self._process.stdout is not None
@@ -96,6 +98,13 @@ def running(name: str, argv: tuple[str, ...]) -> Iterator[Operator]:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+
+
+def cpu_of(pid: int) -> float:
+    """The CPU seconds that a process has used so far."""
+    # The program's name is in parentheses and may contain blanks.
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
 
 
 def _sizes(path: Path) -> dict[str, float]:

@@ -11,6 +11,7 @@ from benchmarks.operators.results import Goal
 from benchmarks.operators.reviews import SIZES, webhook
 from benchmarks.operators.run import GO, Run
 from benchmarks.operators.scale import scale
+from benchmarks.operators.shards import shards
 
 GOALS = (
     Goal("sync", "CPU", "s", 1.0, GO),
@@ -54,4 +55,7 @@ ROWS: dict[str, Callable[[Run], None]] = {
     "scale": scale,
     "idle": idle,
     "latency": latency,
+    "shards": shards,
 }
+ALONE = ("scale", "shards")
+"""The rows without a peer, which have one round."""

@@ -7,7 +7,7 @@ import contextlib
 import json
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -51,14 +51,16 @@ def definition(kind: str) -> dict[str, object]:
     }
 
 
-def thing(number: int, kind: str = "Widget", *, variables: int = KILOBYTE) -> dict[str, Any]:
+def thing(
+    number: int, kind: str = "Widget", *, variables: int = KILOBYTE, namespace: str = "default"
+) -> dict[str, Any]:
     """One object. The number of variables decides its size."""
     return {
         "apiVersion": WIDGET.api_version,
         "kind": kind,
         "metadata": {
             "name": f"w{number:05}",
-            "namespace": "default",
+            "namespace": namespace,
             "labels": {"app": "bench", "number": str(number)},
         },
         "spec": {
@@ -78,17 +80,27 @@ class World:
         self.operator_kubeconfig = plane.user(USER, groups=("system:masters",))
         self._audit = audit
 
-    def populate(self, count: int, kinds: Sequence[str] = ("Widget",), *, variables: int = KILOBYTE) -> None:
-        """Create ``count`` objects in total."""
-        asyncio.run(self._populate(count, kinds, variables))
+    def populate(
+        self,
+        count: int,
+        kinds: Sequence[str] = ("Widget",),
+        *,
+        variables: int = KILOBYTE,
+        namespaces: Sequence[str] = ("default",),
+    ) -> None:
+        """Create ``count`` objects in total. The namespaces are created, but for the first one."""
+        asyncio.run(self._populate(count, kinds, variables, namespaces))
 
-    async def _populate(self, count: int, kinds: Sequence[str], variables: int) -> None:
+    async def _populate(self, count: int, kinds: Sequence[str], variables: int, namespaces: Sequence[str]) -> None:
         async with Client.from_kubeconfig(self.plane.kubeconfig) as client:
             slots = asyncio.Semaphore(16)
+            for name in namespaces[1:]:
+                await client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
 
             async def create(number: int) -> None:
+                kind, namespace = kinds[number % len(kinds)], namespaces[number % len(namespaces)]
                 async with slots:
-                    await client.create(thing(number, kinds[number % len(kinds)], variables=variables))
+                    await client.create(thing(number, kind, variables=variables, namespace=namespace))
 
             await asyncio.gather(*(create(number) for number in range(count)))
 
@@ -107,7 +119,7 @@ def requests(events: Sequence[dict[str, Any]]) -> Counter[str]:
 
 
 @contextlib.contextmanager
-def world() -> Iterator[World]:
+def world(*, feature_gates: Mapping[str, bool] | None = None) -> Iterator[World]:
     """A new world. It starts in seconds, while deleting thousands of objects takes minutes and may time out."""
     with tempfile.TemporaryDirectory() as folder:
         audit = Path(folder) / "audit.log"
@@ -117,7 +129,7 @@ def world() -> Iterator[World]:
         definitions.mkdir()
         for kind in KINDS:
             (definitions / f"{kind}.yaml").write_text(json.dumps(definition(kind)), encoding="utf-8")
-        with _Audited(policy, audit) as plane:
+        with _Audited(policy, audit, feature_gates) as plane:
             plane.install_crds(definitions)
             yield World(plane, audit)
 
@@ -125,8 +137,8 @@ def world() -> Iterator[World]:
 class _Audited(ControlPlane):
     """A control plane with an audit log of the operators' requests."""
 
-    def __init__(self, policy: Path, log: Path) -> None:
-        super().__init__()
+    def __init__(self, policy: Path, log: Path, feature_gates: Mapping[str, bool] | None) -> None:
+        super().__init__(feature_gates=feature_gates)
         self._flags = (f"--audit-policy-file={policy}", f"--audit-log-path={log}")
 
     def _apiserver(self) -> Component:

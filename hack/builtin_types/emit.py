@@ -54,7 +54,7 @@ def render(module: Module, version: str) -> str:
     if any(c.is_object for c in module.classes):
         imports |= {("pykb.api.object", "Object"), ("pykb.meta.gvk", "GroupVersion")}
     if any(c.resource for c in module.classes):
-        imports.add(("pykb.api.resource_info", "ResourceInfo"))
+        imports.add(("pykb.meta.gvk", "ResourceInfo"))
     if any(c.annotations for c in module.classes):
         imports.add(("pykb.api.annotations", "annotate"))
     for place, names in groupby(sorted(imports), key=lambda pair: pair[0]):

@@ -9,15 +9,15 @@ from dataclasses import dataclass, field
 
 from hack.builtin_types.constraints import ATOMIC, CONSTRAINTS, HIDDEN, Constraint
 from hack.builtin_types.source import JSON, Resource, Source
-from pykb.api.names import to_camel, to_snake
 from pykb.api.struct import Struct
+from pykb.meta.names import to_camel, to_snake
 
 META = "io.k8s.apimachinery.pkg.apis.meta.v1."
 # Definitions that are not classes: their type in annotations, and its import.
 ALIASES = {
     "io.k8s.apimachinery.pkg.api.resource.Quantity": ("Quantity", "pykb.api.quantity"),
-    "io.k8s.apimachinery.pkg.util.intstr.IntOrString": ("IntOrString", "pykb.api._scalars"),
-    "io.k8s.apimachinery.pkg.runtime.RawExtension": ("RawExtension", "pykb.api._scalars"),
+    "io.k8s.apimachinery.pkg.util.intstr.IntOrString": ("IntOrString", "pykb.api.annotations"),
+    "io.k8s.apimachinery.pkg.runtime.RawExtension": ("RawExtension", "pykb.api.annotations"),
     META + "Time": ("datetime", "datetime"),
     META + "MicroTime": ("MicroTime", "pykb.api.time"),
     META + "FieldsV1": ("dict[str, Any]", "typing:Any"),
@@ -228,7 +228,7 @@ class _Reader:
             return self._any()
         made = _SCALARS[kind, schema.get("format", "")]
         if made in ("Int32", "Int64"):
-            self.module.imports.add(("pykb.api._scalars", made))
+            self.module.imports.add(("pykb.api.annotations", made))
         return made
 
     def _any(self) -> str:

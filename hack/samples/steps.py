@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
+
+from pykb.cli import app
 
 TESTDATA = Path(__file__).resolve().parents[2] / "testdata"
 
@@ -16,14 +18,14 @@ Step = Callable[[Path], None]
 
 
 def pykb(*arguments: str) -> Step:
-    """Run a command of pykb in the project."""
+    """Run a command line of pykb in the project. In this process: to import pykb takes longer than most commands."""
 
     def step(project: Path) -> None:
-        environment = {**os.environ, "NO_COLOR": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-        command = [sys.executable, "-m", "pykb", *arguments]
-        done = subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True, check=False)
-        if done.returncode:
-            sys.exit(f"{project.name}: pykb {' '.join(arguments)}: exit {done.returncode}\n{done.stdout}{done.stderr}")
+        told = StringIO()
+        with chdir(project), redirect_stdout(told), redirect_stderr(told):
+            code = app.run(arguments)
+        if code:
+            sys.exit(f"{project.name}: pykb {' '.join(arguments)}: exit {code}\n{told.getvalue()}")
 
     return step
 

@@ -1,28 +1,10 @@
 from pydantic import Field as Field
 
-from pykb.api._scalars import (
-    JSON as JSON,
-)
-from pykb.api._scalars import (
-    Duration as Duration,
-)
-from pykb.api._scalars import (
-    Int32 as Int32,
-)
-from pykb.api._scalars import (
-    Int64 as Int64,
-)
-from pykb.api._scalars import (
-    IntOrString as IntOrString,
-)
-from pykb.api._scalars import (
-    RawExtension as RawExtension,
-)
-from pykb.api._scalars import (
-    Time as Time,
-)
 from pykb.api.annotations import (
     CEL as CEL,
+)
+from pykb.api.annotations import (
+    JSON as JSON,
 )
 from pykb.api.annotations import (
     AtLeastOneOf as AtLeastOneOf,
@@ -32,6 +14,9 @@ from pykb.api.annotations import (
 )
 from pykb.api.annotations import (
     Conversion as Conversion,
+)
+from pykb.api.annotations import (
+    Duration as Duration,
 )
 from pykb.api.annotations import (
     EmbeddedResource as EmbeddedResource,
@@ -47,6 +32,15 @@ from pykb.api.annotations import (
 )
 from pykb.api.annotations import (
     Immutable as Immutable,
+)
+from pykb.api.annotations import (
+    Int32 as Int32,
+)
+from pykb.api.annotations import (
+    Int64 as Int64,
+)
+from pykb.api.annotations import (
+    IntOrString as IntOrString,
 )
 from pykb.api.annotations import (
     ListAtomic as ListAtomic,
@@ -70,6 +64,9 @@ from pykb.api.annotations import (
     PreserveUnknown as PreserveUnknown,
 )
 from pykb.api.annotations import (
+    RawExtension as RawExtension,
+)
+from pykb.api.annotations import (
     RawSchema as RawSchema,
 )
 from pykb.api.annotations import (
@@ -80,6 +77,9 @@ from pykb.api.annotations import (
 )
 from pykb.api.annotations import (
     ServerDefault as ServerDefault,
+)
+from pykb.api.annotations import (
+    Time as Time,
 )
 from pykb.api.annotations import (
     Type as Type,
@@ -109,7 +109,6 @@ from pykb.api.object import (
     object_key as object_key,
 )
 from pykb.api.quantity import Quantity as Quantity
-from pykb.api.resource_info import ResourceInfo as ResourceInfo
 from pykb.api.struct import Struct as Struct
 from pykb.api.time import MicroTime as MicroTime
 from pykb.api.unstructured import Unstructured as Unstructured
@@ -122,5 +121,6 @@ from pykb.meta.gvk import (
 from pykb.meta.gvk import (
     NamespacedName as NamespacedName,
 )
+from pykb.meta.gvk import ResourceInfo as ResourceInfo
 
 __all__: list[str]

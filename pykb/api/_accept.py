@@ -210,7 +210,11 @@ def _read_date(value: object) -> object:
 
 
 def _read_time(value: object) -> object:
-    return time.fromisoformat(value) if isinstance(value, str) else value
+    if isinstance(value, str):
+        if value.startswith("24"):  # midnight for Python 3.14
+            raise PydanticCustomError("time", "expected a time such as 12:00:00")
+        return time.fromisoformat(value)
+    return value
 
 
 def _read_base64(value: object) -> object:

@@ -1,4 +1,4 @@
-"""Annotations for ``Annotated[...]``, for the schema keywords that Pydantic's ``Field`` lacks.
+"""Annotations for ``Annotated[...]``, for the schema keywords that Pydantic's ``Field`` lacks, and scalars with them.
 
 The generator writes these frozen values into the CRD's schema. Pydantic checks those that constrain
 a value. Each has an equivalent marker (``+listType=map``, ``+kubebuilder:validation:XValidation``,
@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar, cast
+from datetime import datetime, timedelta
+from typing import Annotated, Any, Literal, TypeVar, cast
 
 from pydantic import Field, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
@@ -31,6 +32,11 @@ def Wire(name: str) -> Any:  # noqa: N802 - reads as the annotation it is
 @dataclass(frozen=True, slots=True)
 class CEL:
     """A validation rule in the Common Expression Language (``x-kubernetes-validations``).
+
+    ::
+
+        class DiskSpec(Struct):
+            size: Annotated[int, CEL("self >= oldSelf", message="a disk cannot shrink")] = 1
 
     Args:
         rule: The expression. ``self`` is the value, ``oldSelf`` the value before an update.
@@ -320,3 +326,25 @@ def annotate(*annotations: object) -> Callable[[_T], _T]:
 def annotations_of(cls: type) -> tuple[object, ...]:
     """Return the annotations that `annotate` gave to a class, after those of its base classes."""
     return tuple(item for base in reversed(cls.__mro__) for item in base.__dict__.get("__schema_annotations__", ()))
+
+
+Int32 = Annotated[int, Format("int32")]
+"""A 32-bit integer (``format: int32``). A plain ``int`` has no format in the schema."""
+
+Int64 = Annotated[int, Format("int64")]
+"""A 64-bit integer (``format: int64``). A plain ``int`` has no format in the schema."""
+
+IntOrString = int | str
+"""An integer, or a string such as ``50%`` or the name of a port."""
+
+Time = datetime
+"""metav1.Time. On the wire: RFC 3339 in UTC with whole seconds."""
+
+Duration = timedelta
+"""metav1.Duration. On the wire: a duration in Go's form, such as ``1h30m0s``."""
+
+JSON = Any
+"""Any JSON value."""
+
+RawExtension = dict[str, Any]
+"""A JSON object of any shape. The API server keeps all of its fields."""

@@ -8,11 +8,28 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Literal, Protocol, TypeVar
 
 from pykb.api.meta.v1 import Condition
 
 Status = Literal["True", "False", "Unknown"]
+
+
+class AnyCondition(Protocol):
+    """A condition of any class: ``Condition``, ``PodCondition``, ``DeploymentCondition``."""
+
+    @property
+    def type(self) -> str | None:
+        """What it is about."""
+        ...
+
+    @property
+    def status(self) -> str | None:
+        """``True``, ``False`` or ``Unknown``."""
+        ...
+
+
+ConditionT = TypeVar("ConditionT", bound=AnyCondition)
 
 # The patterns of metav1.Condition. Its class does not check them, since the server itself violates
 # them.
@@ -78,23 +95,28 @@ def set_condition(
     return result
 
 
-def find_condition(conditions: Iterable[Condition] | None, type: str) -> Condition | None:  # noqa: A002
-    """Return the condition of a type, or None."""
+def find_condition(conditions: Iterable[ConditionT] | None, type: str) -> ConditionT | None:  # noqa: A002
+    """Return the condition of a type, or None.
+
+    All functions but :func:`set_condition` take conditions of any class::
+
+        ready = find_condition(pod.status.conditions if pod.status else None, "Ready")  # a PodCondition
+    """
     return next((condition for condition in conditions or () if condition.type == type), None)
 
 
-def remove_condition(conditions: Iterable[Condition] | None, type: str) -> list[Condition]:  # noqa: A002
+def remove_condition(conditions: Iterable[ConditionT] | None, type: str) -> list[ConditionT]:  # noqa: A002
     """Return the conditions without the one of a type."""
     return [condition for condition in conditions or () if condition.type != type]
 
 
-def is_condition_true(conditions: Iterable[Condition] | None, type: str) -> bool:  # noqa: A002
+def is_condition_true(conditions: Iterable[AnyCondition] | None, type: str) -> bool:  # noqa: A002
     """Report whether the condition of a type exists and is ``True``."""
     found = find_condition(conditions, type)
     return found is not None and found.status == "True"
 
 
-def is_condition_false(conditions: Iterable[Condition] | None, type: str) -> bool:  # noqa: A002
+def is_condition_false(conditions: Iterable[AnyCondition] | None, type: str) -> bool:  # noqa: A002
     """Report whether the condition of a type exists and is ``False``."""
     found = find_condition(conditions, type)
     return found is not None and found.status == "False"

@@ -10,10 +10,9 @@ from typing import Any, ClassVar, Literal, TypeVar, Unpack, overload
 from pydantic import ConfigDict, Field
 
 from pykb.api.meta.v1 import ObjectMeta
-from pykb.api.resource_info import ResourceInfo
 from pykb.api.struct import Struct
 from pykb.api.unreadable import UnreadableObject
-from pykb.meta.gvk import GroupVersion, GroupVersionKind, NamespacedName
+from pykb.meta.gvk import GroupVersion, GroupVersionKind, NamespacedName, ResourceInfo
 
 
 class Object(Struct):
@@ -66,6 +65,15 @@ class CustomResource(Object):
     ``class VirtulMachine(CustomResource, group_version=GROUP_VERSION)`` declares the kind
     VirtulMachine. Markers set the plural, the scope and the rest. A running operator takes them
     from discovery.
+
+    ::
+
+        class VirtulMachineSpec(Struct):
+            cpu: Annotated[int, Field(ge=1)] = 1
+
+        # +kubebuilder:resource:shortName=vm
+        class VirtulMachine(CustomResource, group_version=GroupVersion("infra.example.com", "v1")):
+            spec: VirtulMachineSpec
     """
 
 

@@ -36,10 +36,10 @@ _OPAQUE = frozenset(
 def lenient_validator(cls: type[Struct]) -> SchemaValidator:
     """Return a validator for a struct that checks types only. It is built on first use."""
     config = core_schema.CoreConfig(extra_fields_behavior="allow", allow_inf_nan=False)
-    return SchemaValidator(cast("CoreSchema", loosened(cls)), config)
+    return SchemaValidator(cast("CoreSchema", _loosened(cls)), config)
 
 
-def loosened(cls: type[Struct]) -> Any:
+def _loosened(cls: type[Struct]) -> Any:
     """Return the core schema of a struct without constraints.
 
     An `ObjectMaker` builds each object in it.
@@ -181,7 +181,7 @@ def fitting(cls: type[StructT], wire: Mapping[str, Any]) -> StructT:
 def partial_validator(cls: type[Struct], make: type[PartialMaker]) -> SchemaValidator:
     """Return a validator that skips values that do not fit, and accepts missing fields."""
     config = core_schema.CoreConfig(extra_fields_behavior="allow", allow_inf_nan=False)
-    return SchemaValidator(cast("CoreSchema", _partial(loosened(cls), make)), config)
+    return SchemaValidator(cast("CoreSchema", _partial(_loosened(cls), make)), config)
 
 
 def _partial(schema: dict[str, Any], make: type[PartialMaker]) -> Any:

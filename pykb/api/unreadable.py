@@ -13,9 +13,14 @@ if TYPE_CHECKING:
     from pydantic import ValidationError
 
     from pykb.api.object import Object
+    from pykb.api.unstructured import Unstructured
+
+DEEPEST = 250
+"""How many levels of objects and arrays are read. The writer of JSON takes 254, also of a review around an object."""
 
 _SHOWN = 3
 _MISSING = "is missing"
+_TOO_DEEP = f"is nested deeper than {DEEPEST} levels"
 _JSON_TYPES: Mapping[type, str] = {
     str: "a string",
     bool: "a boolean",
@@ -47,6 +52,11 @@ class FieldProblem:
         """Whether a required value is missing."""
         return self.problem == _MISSING
 
+    @property
+    def is_too_deep(self) -> bool:
+        """Whether there are more levels of objects and arrays than pykb reads."""
+        return self.problem == _TOO_DEEP
+
     def __str__(self) -> str:
         return f"`{self.path}` {self.problem}"
 
@@ -54,9 +64,9 @@ class FieldProblem:
 class UnreadableObject(PykbError, ValueError):  # noqa: N818 - says what it is about
     """An object from the server does not fit its class: a value has another type than its field.
 
-    A CRD can change after objects were stored, or be looser than the class. Reading such an object
-    raises this error. Where many objects are read, the object is left out and reported, so that it
-    does not hide the others.
+    A CRD can change after objects were stored, or be looser than the class. An object can also be
+    nested too deeply. Reading such an object raises this error. Where many objects are read, the
+    object is left out and reported, so that it does not hide the others.
 
     Attributes:
         gvk: The kind.
@@ -73,11 +83,12 @@ class UnreadableObject(PykbError, ValueError):  # noqa: N818 - says what it is a
         key: NamespacedName,
         resource_version: str,
         problems: tuple[FieldProblem, ...],
-        partial: Object | None = None,
+        partial: Object | Unstructured | None = None,
     ) -> None:
         shown = "; ".join(map(str, problems[:_SHOWN]))
         more = f"; and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
-        super().__init__(f"`{gvk.kind}` {str(key) or '(without a name)'} does not fit its type: {shown}{more}")
+        why = "cannot be read" if any(problem.is_too_deep for problem in problems) else "does not fit its type"
+        super().__init__(f"`{gvk.kind}` {str(key) or '(without a name)'} {why}: {shown}{more}")
         self.gvk = gvk
         self.key = key
         self.resource_version = resource_version
@@ -89,20 +100,34 @@ class UnreadableObject(PykbError, ValueError):  # noqa: N818 - says what it is a
         """What the user can do about it."""
         if all(problem.is_missing for problem in self.problems):
             return "make the field optional in the type, give it a default, or set it in the object"
+        if any(problem.is_too_deep for problem in self.problems):
+            return "correct the object, or declare the fields in the schema instead of preserving unknown ones"
         return "let the type accept what is stored (`int | str`), convert it in a new version, or correct the object"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (type(self), (self.gvk, self.key, self.resource_version, self.problems))
 
     @classmethod
+    def too_deep(
+        cls, gvk: GroupVersionKind, wire: Mapping[str, Any], path: str, partial: Object | Unstructured | None = None
+    ) -> UnreadableObject:
+        """Create the error for an object that is nested too deeply."""
+        return cls(gvk, *_identity(wire), (FieldProblem(path, _TOO_DEEP),), partial)
+
+    @classmethod
     def of(
         cls, gvk: GroupVersionKind, wire: Mapping[str, Any], error: ValidationError, partial: Object | None = None
     ) -> UnreadableObject:
         """Create the error for an object that failed validation."""
-        metadata = wire.get("metadata")
-        known = metadata if isinstance(metadata, Mapping) else {}
-        key = NamespacedName(str(known.get("namespace") or ""), str(known.get("name") or ""))
-        return cls(gvk, key, str(known.get("resourceVersion") or ""), problems_of(error), partial)
+        return cls(gvk, *_identity(wire), problems_of(error), partial)
+
+
+def _identity(wire: Mapping[str, Any]) -> tuple[NamespacedName, str]:
+    """The key and the resourceVersion of an object."""
+    metadata = wire.get("metadata")
+    known = metadata if isinstance(metadata, Mapping) else {}
+    key = NamespacedName(str(known.get("namespace") or ""), str(known.get("name") or ""))
+    return key, str(known.get("resourceVersion") or "")
 
 
 def problems_of(error: ValidationError) -> tuple[FieldProblem, ...]:

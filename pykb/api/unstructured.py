@@ -6,7 +6,7 @@ import copy
 from collections.abc import Mapping
 from typing import Any
 
-from pykb.meta.gvk import GroupVersion, GroupVersionKind, NamespacedName
+from pykb.meta.gvk import GroupVersionKind, NamespacedName, gvk_named
 
 
 class Unstructured:
@@ -47,7 +47,7 @@ class Unstructured:
     @property
     def gvk(self) -> GroupVersionKind:
         """The kind."""
-        return GroupVersion.parse(self.data["apiVersion"]).with_kind(self.data["kind"])
+        return gvk_named(self.data["apiVersion"], self.data["kind"])
 
     @property
     def metadata(self) -> dict[str, Any]:

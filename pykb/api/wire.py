@@ -24,9 +24,9 @@ from pydantic_core import PydanticUndefined, to_jsonable_python
 
 from pykb.api._accept import to_base64
 from pykb.api.annotations import Nullable
-from pykb.api.names import to_camel
 from pykb.api.quantity import Quantity
 from pykb.api.time import MicroDatetime, format_duration, format_micro_time, format_time
+from pykb.meta.names import to_camel
 
 if TYPE_CHECKING:
     from pykb.api.struct import Struct
@@ -119,7 +119,7 @@ def encode_struct(obj: Struct, *, only: str | None = None) -> dict[str, Any]:
         is_set = always or attribute in assigned
         if not is_set and fresh is None and value == default:
             continue
-        encoded = encode_custom(obj, attribute) if custom else value if type(value) in _PLAIN else encode(value)
+        encoded = _encode_custom(obj, attribute) if custom else value if type(value) in _PLAIN else encode(value)
         if not is_set and fresh is not None and encoded == encode(fresh(values)):
             continue
         if not encoded and _is_blank(value):
@@ -144,7 +144,7 @@ def _is_blank(value: Any) -> bool:
     return struct and not is_whole(value) and value.__dict__.keys() <= value.__pydantic_fields_set__
 
 
-def encode_custom(obj: Struct, attribute: str) -> Any:
+def _encode_custom(obj: Struct, attribute: str) -> Any:
     """Encode one field with the user's serialiser."""
     dumped = obj.__pydantic_serializer__.to_python(obj, mode="json", include={attribute}, by_alias=False)
     return dumped.get(attribute)

@@ -13,7 +13,7 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
-from pykb.cli.commands import print_overview
+from pykb.cli.commands import print_overview, tree
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -25,7 +25,7 @@ def run(argv: Sequence[str]) -> int:
     """Run one command line. Returns the exit code."""
     args = list(argv)
     if args[:1] == ["help"] and len(args) > 1:
-        args = [*args[1:], "--help"]
+        args = _help(args[1:])
     if args in ([], ["--help"], ["-h"], ["help"]) and "_PYKB_COMPLETE" not in os.environ:
         print_overview()
         return 0
@@ -35,6 +35,14 @@ def run(argv: Sequence[str]) -> int:
         return _interrupted()
     except BrokenPipeError:
         return _broken_pipe()
+
+
+def _help(words: list[str]) -> list[str]:
+    """The command line of ``pykb help WORDS``: that of a command, or of what ``pykb explain`` knows."""
+    from pykb.cli.explain import complete_explained
+
+    is_command = words[0] in tree()
+    return ["explain", *words] if not is_command and words[0] in complete_explained(words[0]) else [*words, "--help"]
 
 
 def _run(args: list[str]) -> int:
@@ -121,7 +129,7 @@ def root() -> Any:
     """Make the click command ``pykb``."""
     import typer
 
-    from pykb.cli.groups import LazyGroup
+    from pykb.cli.parsing import LazyGroup
 
     app = typer.Typer(
         cls=LazyGroup,

@@ -1,16 +1,23 @@
-"""Shows a plan, or applies it and reports the changes. Every scaffolding command ends here."""
+"""Shows a plan, or applies it and reports the changes. Every command that writes ends here, also `generate --fix`."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from pykb.cli import console
-from pykb.cli.errors import EXIT_FINDINGS, report
+from pykb.cli.errors import EXIT_FINDINGS, EXIT_USAGE, finish, report
+from pykb.diagnostics import Diagnostics, Severity
+from pykb.diagnostics.codes.cli import FLAG_CONFLICT, FLAG_REQUIRED
 from pykb.files.apply import apply, backups
-from pykb.files.plan import Action, Change, Plan
+from pykb.files.plan import Action, Change, Draft, Plan, add_fixes
+
+if TYPE_CHECKING:
+    from pykb.gen.run import GenerateResult
 
 
 def carry_out(plan: Plan, *, dry_run: bool, diff: bool) -> bool:
@@ -72,3 +79,44 @@ def _described(change: Change) -> dict[str, str]:
     """A change as JSON. A moved file also has its old path."""
     origin = {"from": change.origin} if change.origin else {}
     return {"action": str(change.action), "path": change.path, **origin}
+
+
+def check_options(*, fix: bool, shows: str, reads: str) -> None:
+    """Report options that do not go together. ``shows`` and ``reads`` are those that were given."""
+    if shows and not fix:
+        helps = (f"`pykb generate --fix {shows}`, or `--check` for a diff of the manifests",)
+        finish([FLAG_REQUIRED.at(None, f"`{shows}` shows what `--fix` would change", help=helps)], code=EXIT_USAGE)
+    if reads and fix:
+        message = f"`{reads}` writes nothing, but `--fix` changes the source"
+        finish(
+            [FLAG_CONFLICT.at(None, message, help=(f"run `pykb generate --fix` before it, without `{reads}`",))],
+            code=EXIT_USAGE,
+        )
+
+
+def fixed(root: Path, result: GenerateResult, again: Callable[[], GenerateResult]) -> GenerateResult:
+    """Apply the fixes of all findings, run again, and repeat while something changes.
+
+    Returns the last result.
+    """
+    seen: set[str] = set()
+    while not (plan := _plan(root, result)).is_empty and plan.diff() not in seen:
+        seen.add(plan.diff())
+        write(plan, seen_from=root)
+        result = again()
+    return result
+
+
+def show_fixes(root: Path, result: GenerateResult, *, dry_run: bool, diff: bool) -> None:
+    """Show what the first run of fixes would change, and the findings that it would leave."""
+    carry_out(_plan(root, result), dry_run=dry_run, diff=diff)
+    left = [each for each in result.diagnostics if not each.fix]
+    report(left)
+    raise typer.Exit(EXIT_FINDINGS if any(each.severity is Severity.ERROR for each in left) else 0)
+
+
+def _plan(root: Path, result: GenerateResult) -> Plan:
+    draft = Draft(root)
+    add_fixes(draft, result.diagnostics)
+    finish(Diagnostics(draft.diagnostics))
+    return draft.build()

@@ -43,6 +43,13 @@ def up(
             help="Port of the API server.",
         ),
     ] = 0,
+    feature_gates: Annotated[
+        str,
+        typer.Option(
+            metavar="GATE=true[,...]",
+            help="Features of the API server to switch on or off, such as ShardedListAndWatch=true.",
+        ),
+    ] = "",
 ) -> None:
     """Start a control plane in the background: etcd, kube-apiserver and kube-controller-manager, without Docker.
 
@@ -54,22 +61,37 @@ def up(
       pykb cluster up
       eval "$(pykb cluster up)"
       pykb cluster up --name other --port 6443
+      pykb cluster up --feature-gates ShardedListAndWatch=true
     """
-    from pykb.cli.progress import ProgressReporter
+    from pykb.cli.console import ProgressReporter
     from pykb.envtest.assets import get_assets
     from pykb.envtest.versions import KUBERNETES, parse_version
 
-    cluster = find_cluster(name)
+    cluster = _find_cluster(name)
     wanted = parse_version(version or KUBERNETES)
+    gates = _gates_of(feature_gates)
     with ProgressReporter() as reporter:
         assets = get_assets(wanted, reporter=reporter)
-        status = cluster.up(assets, controller_manager=controller_manager, port=port, reporter=reporter)
+        status = cluster.up(
+            assets, controller_manager=controller_manager, port=port, feature_gates=gates, reporter=reporter
+        )
         console.say("run this line in every terminal that uses it:")
         console.out(export_line(status.kubeconfig))
         if shutil.which("kubectl") is None and assets.kubectl is None:
             get_assets(wanted, kubectl=True, reporter=reporter)
         if controller_manager and not status.has_controller_manager:
             _add_controller_manager(cluster, wanted, reporter)
+
+
+def _gates_of(text: str) -> dict[str, bool]:
+    """Read feature gates as kube-apiserver does."""
+    gates = {}
+    for part in filter(None, text.split(",")):
+        gate, _, value = part.strip().partition("=")
+        if not gate.isalnum() or value not in ("true", "false"):
+            raise typer.BadParameter(f"`{part}` is not a feature gate, expected e.g. `ShardedListAndWatch=true`")
+        gates[gate] = value == "true"
+    return gates
 
 
 def _add_controller_manager(cluster: Cluster, version: str, reporter: Reporter) -> None:
@@ -80,15 +102,15 @@ def _add_controller_manager(cluster: Cluster, version: str, reporter: Reporter) 
     try:
         assets = get_assets(version, controller_manager=True, reporter=reporter)
     except KeyboardInterrupt:
-        tell_without_controller_manager()
+        _tell_without_controller_manager()
         raise
     if assets.kube_controller_manager is None:
-        tell_without_controller_manager()
+        _tell_without_controller_manager()
         return
     cluster.up(assets)
 
 
-def tell_without_controller_manager() -> None:
+def _tell_without_controller_manager() -> None:
     """Warn which features need the controller manager."""
     from pykb.cli.errors import report
     from pykb.diagnostics import Severity
@@ -116,7 +138,7 @@ def status(name: Name = "") -> None:
     """
     from pykb.diagnostics.render import Format
 
-    cluster = find_cluster(name)
+    cluster = _find_cluster(name)
     found = cluster.status()
     if console.settings.format is Format.JSON:
         console.out(as_json(found))
@@ -165,11 +187,11 @@ def down(name: Name = "") -> None:
     Examples:
       pykb cluster down
     """
-    stopped = find_cluster(name).down()
+    stopped = _find_cluster(name).down()
     console.say("the control plane is stopped" if stopped else "there is no control plane to stop")
 
 
-def find_cluster(name: str) -> Cluster:
+def _find_cluster(name: str) -> Cluster:
     """Find the cluster with a name.
 
     Without a name: that of the project, else the user's default one.
@@ -181,14 +203,14 @@ def find_cluster(name: str) -> Cluster:
 
     root = find_root()
     if not name and root is not None:
-        return Cluster(project_folder(root))
+        return Cluster(_project_folder(root))
     if name and not NAME.fullmatch(name):
         message = f"`{name}` is not a valid cluster name, expected lower-case letters, digits and `-`"
         finish([CLUSTER_NAME.at(None, message)], code=EXIT_USAGE)
     return Cluster(named_folder(name or "default"))
 
 
-def project_folder(root: Path) -> Path:
+def _project_folder(root: Path) -> Path:
     """The folder of a project's cluster. The ``.gitignore`` of a generated project contains it."""
     return root / ".pykb" / "cluster"
 

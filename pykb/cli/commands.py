@@ -1,7 +1,7 @@
 """The table of commands, and the text of ``pykb --help``.
 
 Imports neither typer nor any command, so that help and the completion of names start as fast as
-Python. Each command is a function in its own module, which :mod:`pykb.cli.app` imports when the
+Python. Each command is a function in a module that :mod:`pykb.cli.app` imports when the
 command line names it.
 """
 
@@ -43,7 +43,7 @@ SECTIONS: dict[str, tuple[Command, ...]] = {
         ),
     ),
     "Run and try": (
-        Command("environment", "pykb.cli.packages:environment", "install what pyproject.toml requires in .venv"),
+        Command("environment", "pykb.cli.project:environment", "install what pyproject.toml requires in .venv"),
         Command("dev", "pykb.cli.dev:dev", "run control plane, CRDs and manager, and follow code changes"),
         Command("explore", "pykb.cli.explore:explore", "look for faults of the operator, without a cluster"),
         Command("run", "pykb.cli.deploy:run", "run the manager on this machine against a cluster"),
@@ -64,9 +64,11 @@ SECTIONS: dict[str, tuple[Command, ...]] = {
         Command("build-installer", "pykb.cli.deploy:build_installer", "write what `deploy` applies to one file"),
     ),
     "About pykb": (
-        Command("explain", "pykb.cli.explain:explain", "explain a message by the code in its brackets"),
-        Command("completion", "pykb.cli.completion:completion", "print the completion script of a shell"),
-        Command("version", "pykb.cli.version:version", "print the version of pykb, Python and the platform"),
+        Command(
+            "explain", "pykb.cli.explain:explain", "explain a message, a marker, a page of the reference, a Python name"
+        ),
+        Command("completion", "pykb.cli.about:completion", "print the completion script of a shell"),
+        Command("version", "pykb.cli.about:version", "print the version of pykb, Python and the platform"),
     ),
 }
 
@@ -134,7 +136,7 @@ def overview() -> str:
     option_width = max(len(name) for name, _ in GLOBAL_OPTIONS)
     out += ["", "Options of every command:", *(f"  {name:<{option_width}}  {text}" for name, text in GLOBAL_OPTIONS)]
     out += ["", "Examples:", *(f"  {line}" for line in EXAMPLES)]
-    out += ["", "`pykb COMMAND --help` shows the options of a command."]
+    out += ["", "`pykb help COMMAND` shows the options of a command, `pykb help TOPIC` what `pykb explain` does."]
     return "\n".join(out) + "\n"
 
 

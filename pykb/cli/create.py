@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pykb.cli import candidates, console
-from pykb.cli.environment import own_pykb
+from pykb.cli import console
 from pykb.cli.errors import EXIT_FINDINGS, EXIT_USAGE, report, report_rendered
-from pykb.cli.options import Diff, DryRun, Group, Kind, Make, Plugins, listed, plugin_args
+from pykb.cli.options import Diff, DryRun, Group, Kind, Make, Plugins, complete_versions, listed, plugin_args
+from pykb.cli.project import own_pykb
 from pykb.diagnostics import Diagnostics
-from pykb.diagnostics.codes import names as name_codes
+from pykb.diagnostics.codes import cli as usage_codes
 from pykb.diagnostics.render import Format
-from pykb.plugins.style import Style
+from pykb.plugins import Style
 
 if TYPE_CHECKING:
     from pykb.commands.create_api import ApiPlan, NewApi
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 def api(
     group: Group = "",
     version: Annotated[
-        str, typer.Option(help="API version: v1, v1beta1, v1alpha1.", autocompletion=candidates.versions)
+        str, typer.Option(help="API version: v1, v1beta1, v1alpha1.", autocompletion=complete_versions)
     ] = "",
     kind: Kind = "",
     plural: Annotated[str, typer.Option(help="The plural, if the default is wrong.")] = "",
@@ -54,7 +54,7 @@ def api(
             "--from",
             metavar="VERSION",
             help="Copy the types and the sample of this version.",
-            autocompletion=candidates.versions,
+            autocompletion=complete_versions,
         ),
     ] = "",
     external_api_path: Annotated[str, typer.Option(metavar="MODULE", help="Python module of an external type.")] = "",
@@ -97,7 +97,7 @@ def api(
     """
     from pykb.cli.project import require_project
     from pykb.commands.create_api import NewApi, plan_api
-    from pykb.project.operand import Operand, command_of
+    from pykb.project.resource import Operand, command_of
 
     root, project = require_project(writes=not (dry_run or diff))
     operand = Operand(image, command_of(image_container_command), image_container_port, run_as_user)
@@ -212,8 +212,8 @@ def _has_controller(project: Project, group: str, kind: str) -> bool:
 
 def exit_code(found: Diagnostics) -> int:
     """The exit code of a refused command: for usage if only names are wrong, else for findings."""
-    about_names = {value.slug for value in vars(name_codes).values() if hasattr(value, "slug")}
-    only_words = all(d.code.slug in about_names | {"nothing-to-do", "plugin-unknown"} for d in found)
+    about_usage = {value.slug for value in vars(usage_codes).values() if hasattr(value, "slug")}
+    only_words = all(d.code.slug in about_usage | {"nothing-to-do", "plugin-unknown"} for d in found)
     return EXIT_USAGE if only_words else EXIT_FINDINGS
 
 

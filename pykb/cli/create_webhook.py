@@ -9,11 +9,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pykb.cli import candidates, console
+from pykb.cli import console
 from pykb.cli.create import create, exit_code, from_working_directory
 from pykb.cli.errors import report
-from pykb.cli.options import Diff, DryRun, Group, HubVersion, Kind, Make, Plugins, listed, plugin_args
-from pykb.project.certificates import Certificates
+from pykb.cli.options import (
+    Diff,
+    DryRun,
+    Group,
+    HubVersion,
+    Kind,
+    Make,
+    Plugins,
+    complete_versions,
+    listed,
+    plugin_args,
+)
+from pykb.project import Certificates
 
 if TYPE_CHECKING:
     from pykb.commands.create_webhook import NewWebhook, WebhookPlan
@@ -34,7 +45,7 @@ def webhook(
         typer.Option(
             metavar="VERSION",
             help="A version to convert. Repeatable.  [default: all others]",
-            autocompletion=candidates.versions,
+            autocompletion=complete_versions,
         ),
     ] = None,
     defaulting_path: Annotated[str, typer.Option(metavar="PATH", help="Path of the defaulting webhook.")] = "",

@@ -7,16 +7,27 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pykb.cli import candidates, console
+from pykb.cli import console
 from pykb.cli.create import create, exit_code, from_working_directory
 from pykb.cli.errors import report
-from pykb.cli.options import Diff, DryRun, Group, HubVersion, Kind, Make, listed, plugin_args
+from pykb.cli.options import (
+    Diff,
+    DryRun,
+    Group,
+    HubVersion,
+    Kind,
+    Make,
+    complete_controllers,
+    complete_versions,
+    listed,
+    plugin_args,
+)
 
 if TYPE_CHECKING:
     from pykb.diagnostics import Diagnostics
     from pykb.files.plan import Plan
 
-Version = Annotated[str, typer.Option(help="API version.", autocompletion=candidates.versions)]
+Version = Annotated[str, typer.Option(help="API version.", autocompletion=complete_versions)]
 Force = Annotated[
     bool, typer.Option("--force", help="Delete edited files as well. Keeps copies of them in .pykb/backup.")
 ]
@@ -38,7 +49,7 @@ def api(
     ] = None,
     controller_name: Annotated[
         str,
-        typer.Option(help="With --no-resource: the only controller to delete.", autocompletion=candidates.controllers),
+        typer.Option(help="With --no-resource: the only controller to delete.", autocompletion=complete_controllers),
     ] = "",
     make: Make = True,
     force: Force = False,
@@ -87,7 +98,7 @@ def webhook(
         typer.Option(
             metavar="VERSION",
             help="A version to stop converting. Repeatable.  [default: all]",
-            autocompletion=candidates.versions,
+            autocompletion=complete_versions,
         ),
     ] = None,
     make: Make = True,

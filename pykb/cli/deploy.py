@@ -72,7 +72,7 @@ def install(kubeconfig: Kubeconfig = None, context: Context = "", diff: Diff = F
       pykb install --diff
       pykb install --kubeconfig ~/.kube/config --context staging
     """
-    from pykb.cli.progress import ProgressReporter
+    from pykb.cli.console import ProgressReporter
     from pykb.deployment import apply
     from pykb.deployment.manifests import is_converted, render_crds
 
@@ -115,7 +115,7 @@ def deploy(
       pykb deploy --image registry.example.com/team/operator:v1.2.0 --diff
       pykb deploy --image operator:dev --no-wait
     """
-    from pykb.cli.progress import ProgressReporter
+    from pykb.cli.console import ProgressReporter
     from pykb.deployment import apply
     from pykb.deployment.cluster import has_nodes
     from pykb.deployment.manifests import objects_of, render_operator, render_samples
@@ -142,7 +142,7 @@ def uninstall(kubeconfig: Kubeconfig = None, context: Context = "", timeout: Tim
       pykb uninstall
       pykb uninstall --yes --timeout 600
     """
-    from pykb.cli.progress import ProgressReporter
+    from pykb.cli.console import ProgressReporter
     from pykb.deployment.apply import custom_objects, delete
     from pykb.deployment.manifests import render_crds
 
@@ -174,7 +174,7 @@ def undeploy(
       pykb undeploy
       pykb undeploy --yes --timeout 600
     """
-    from pykb.cli.progress import ProgressReporter
+    from pykb.cli.console import ProgressReporter
     from pykb.deployment import apply
     from pykb.deployment.manifests import objects_of, render_crds, render_operator
 

@@ -39,7 +39,7 @@ def dev(
     """
     import asyncio
 
-    from pykb.cli.progress import ProgressReporter
+    from pykb.cli.console import ProgressReporter
     from pykb.cli.project import existing_kubeconfig, require_project
     from pykb.dev.loop import DevLoop
     from pykb.dev.project import DevProject

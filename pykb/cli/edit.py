@@ -11,7 +11,8 @@ from pykb.cli import console
 from pykb.cli.create import create, exit_code, from_working_directory
 from pykb.cli.errors import report
 from pykb.cli.options import Diff, DryRun, Make, listed, plugin_args
-from pykb.project.certificates import Certificates
+from pykb.project import Certificates
+from pykb.runtime.sharding.ranges import MOST
 
 
 def edit(
@@ -29,6 +30,15 @@ def edit(
     certificates: Annotated[
         Certificates | None, typer.Option(help="Who issues the certificates of the webhooks.")
     ] = None,
+    shards: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=0,
+            max=MOST,
+            help="Let all replicas work, each on its share of N ranges. 0 for one replica.",
+        ),
+    ] = None,
     plugins: Annotated[
         str,
         typer.Option(
@@ -40,8 +50,8 @@ def edit(
         bool,
         typer.Option(
             "--force",
-            help="Overwrite or remove files that you edited, for --certificates, --plugins, --remove-plugins. Keeps "
-            "the old ones in .pykb/backup.",
+            help="Overwrite or remove files that you edited, for --shards, --certificates, --plugins, "
+            "--remove-plugins. Keeps the old ones in .pykb/backup.",
         ),
     ] = False,
     make: Make = True,
@@ -56,6 +66,9 @@ def edit(
 
     `--certificates` replaces the manifests of the certificates. It stops at edits that it would lose.
 
+    `--shards` sets the manager's flag, the replicas and their permissions, and adds a disruption budget and an
+    autoscaler, which is off. `--shards 0` removes all of it.
+
     `--plugins helm` writes a Helm chart of config/, or brings it up to date. `--plugins grafana` writes a dashboard and
     alerts, `--plugins olm` a bundle for OLM. What you edited in them stays.
 
@@ -65,6 +78,7 @@ def edit(
       pykb edit --multigroup --diff
       pykb edit --namespaced
       pykb edit --certificates cert-manager
+      pykb edit --shards 16 --diff
       pykb edit --license apache2 --owner "The authors"
       pykb edit --plugins helm
       pykb edit --remove-plugins grafana --diff
@@ -82,6 +96,7 @@ def edit(
         license_file=license_file,
         owner=owner,
         certificates=certificates,
+        shards=shards,
         plugins=listed(plugins),
         removed_plugins=listed(remove_plugins),
         force=force,
@@ -93,12 +108,12 @@ def edit(
         raise typer.Exit(exit_code(found))
     wrote = create(
         plan,
-        "these options" if options.is_about_init else "these plugins",
+        "these options" if options.is_about_init or shards is not None else "these plugins",
         root,
         listed(plugins),
         dry_run=dry_run,
         diff=diff,
-        make=make and options.is_about_init,  # plugins do not change what is generated
+        make=make and options.is_about_init,  # neither shards nor plugins change what is generated
     )
     if wrote:
         say_needed(certificates)

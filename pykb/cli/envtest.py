@@ -53,7 +53,7 @@ def use(
       pykb envtest use '1.35.x!'
       eval "$(pykb envtest use --print env)"
     """
-    from pykb.cli.progress import ProgressReporter
+    from pykb.cli.console import ProgressReporter
     from pykb.envtest.assets import available, get_assets, named_by_environment
     from pykb.envtest.versions import KUBERNETES, LATEST, matches, newest, parse_version
 
@@ -129,7 +129,7 @@ def cleanup(version: Selected) -> None:
       pykb envtest cleanup 1.35.4
       pykb envtest cleanup '<1.36'
     """
-    from pykb.cli.progress import ProgressReporter
+    from pykb.cli.console import ProgressReporter
     from pykb.envtest.cache import Cache
     from pykb.envtest.versions import matches, parse_version
 
@@ -154,8 +154,8 @@ def sideload(version: Exact) -> None:
       pykb envtest sideload 1.36.1 < envtest-v1.36.1-linux-amd64.tar.gz
       tar czf - -C "$(pykb envtest path)" . | ssh HOST pykb envtest sideload 1.36.1
     """
+    from pykb.cli.console import ProgressReporter
     from pykb.cli.errors import EXIT_USAGE, finish
-    from pykb.cli.progress import ProgressReporter
     from pykb.diagnostics.codes.cli import USAGE
     from pykb.envtest.assets import sideload as keep
     from pykb.envtest.versions import is_exact, parse_version

@@ -20,7 +20,14 @@ import typer
 from pykb import __version__
 from pykb.cli import console
 from pykb.diagnostics import Diagnostic, Diagnostics, EnvironmentProblem, Severity
-from pykb.diagnostics.codes.cli import INTERNAL_ERROR, NOT_ENCODED, SYSTEM_ERROR, UNKNOWN_COMMAND, UNKNOWN_OPTION, USAGE
+from pykb.diagnostics.codes.cli import (
+    INTERNAL_ERROR,
+    NOT_ENCODED,
+    SYSTEM_ERROR,
+    UNKNOWN_COMMAND,
+    UNKNOWN_OPTION,
+    USAGE,
+)
 from pykb.diagnostics.render import Format, render
 from pykb.diagnostics.suggest import closest
 
@@ -77,7 +84,7 @@ def finish(diagnostics: Iterable[Diagnostic], *, code: int = EXIT_FINDINGS) -> N
         raise typer.Exit(code)
 
 
-def from_usage_error(error: click.UsageError) -> Diagnostic:
+def _from_usage_error(error: click.UsageError) -> Diagnostic:
     """Turn an error of the parser into a diagnostic."""
     command = error.ctx.command_path if error.ctx else "pykb"
     see = f"`{command} --help` shows its options"
@@ -120,13 +127,13 @@ def _sentence(text: str) -> str:
     return text[:1].lower() + text[1:]
 
 
-def from_exception(error: BaseException) -> tuple[Diagnostic, int]:
+def _from_exception(error: BaseException) -> tuple[Diagnostic, int]:
     """The diagnostic and the exit code for an exception that no command handled."""
     match error:
         case EnvironmentProblem():
             return error.diagnostic, EXIT_FINDINGS
         case click.UsageError():
-            return from_usage_error(error), EXIT_USAGE
+            return _from_usage_error(error), EXIT_USAGE
         case click.ClickException():
             return USAGE.at(None, _sentence(error.format_message())), EXIT_USAGE
         case UnicodeDecodeError():
@@ -167,7 +174,7 @@ def _bug(error: BaseException) -> Diagnostic:
 
 def handle(error: BaseException) -> int:
     """Report an exception that ends the run. Returns the exit code."""
-    diagnostic, code = from_exception(error)
+    diagnostic, code = _from_exception(error)
     if console.settings.verbose and not isinstance(error, click.ClickException):
         traceback.print_exception(error, file=sys.stderr)
     report(Diagnostics([diagnostic]))

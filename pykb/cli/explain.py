@@ -1,32 +1,60 @@
-"""``pykb explain``: what the code in the brackets of a message means, and what a marker does."""
+"""``pykb explain``: the reference, without a network: messages, markers, pages, and the names that code imports."""
 
 from __future__ import annotations
 
+import inspect
+import re
 import textwrap
-from typing import Annotated
+from collections.abc import Iterable, Iterator
+from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
+from typing import Annotated, Any
 
 import typer
 
-from pykb.cli import candidates, console
+import pykb
+from pykb.cli import console
 from pykb.cli.errors import EXIT_USAGE, finish
+from pykb.cli.options import beginning
+
+
+def complete_explained(incomplete: str) -> list[str]:
+    """The codes of messages or, after a `+`, the names of markers."""
+    if incomplete.startswith("+"):
+        from pykb.markers.registry import builtin_registry
+
+        return beginning(incomplete, (f"+{marker.name}" for marker in builtin_registry()))
+    if incomplete.startswith("pykb."):
+        found, path, _ = find(incomplete.rpartition(".")[0])
+        return beginning(incomplete, (f"{path}.{name}" for name in names_of(found)))
+    from pykb.diagnostics.codes import all_codes
+    from pykb.scaffold.locate import reference
+
+    return beginning(incomplete, iter([*all_codes(), *(path.stem for path in reference().glob("*.md")), "pykb."]))
 
 
 def explain(
     subject: Annotated[
         str,
         typer.Argument(
-            metavar="[CODE | +MARKER | markers]",
-            autocompletion=candidates.explained,
-            help="A code such as marker-unknown, a marker, or `markers` for all markers.",
+            metavar="[CODE | +MARKER | markers | PAGE | pykb.NAME]",
+            autocompletion=complete_explained,
+            help="A code such as marker-unknown, a marker, `markers` for all markers, a page, a name to import.",
         ),
     ] = "",
 ) -> None:
-    """Explain a message by the code in its brackets, or a marker by its name. Without a name, list all codes.
+    """Explain a message by the code in its brackets, a marker by its name, or a name of the Python API.
+
+    It also shows the pages of the reference: cli, diagnostics, explore, flags, generate, kubebuilder,
+    marker-coverage, metrics, output, project, semantics. Without a name, it lists all codes.
 
     Examples:
       pykb explain anchor-missing
       pykb explain +kubebuilder:validation:MinLength
       pykb explain markers
+      pykb explain metrics
+      pykb explain pykb.runtime.Manager
     """
     if subject.startswith("+"):
         _marker(subject.lstrip("+").partition("=")[0])
@@ -37,8 +65,10 @@ def explain(
         registry = builtin_registry()
         if not console.data([{"name": each.name, "summary": each.summary} for each in registry]):
             console.raw(list_markers(registry))
+    elif subject == "pykb" or subject.startswith("pykb."):
+        _python(subject)
     else:
-        _code(subject)
+        _page_or_code(subject)
 
 
 def _marker(name: str) -> None:
@@ -56,7 +86,34 @@ def _marker(name: str) -> None:
     console.raw(explain_marker(definition))
 
 
-def _code(slug: str) -> None:
+def _python(dotted: str) -> None:
+    from pykb.diagnostics.codes.cli import UNKNOWN_CODE
+    from pykb.diagnostics.suggest import closest
+
+    found, path, missing = find(dotted)
+    if missing:
+        near = closest(missing, names_of(found))
+        what = f"a similar name exists: `pykb explain {path}.{near}`" if near else f"`pykb explain {path}`"
+        finish([UNKNOWN_CODE.at(None, f"nothing public has the name `{dotted}`", help=(what,))], code=EXIT_USAGE)
+        return
+    text = describe(dotted, found)
+    if not console.data({"name": dotted, "text": text}):
+        console.raw(text)
+
+
+def _page_or_code(subject: str) -> None:
+    from pykb.scaffold.locate import reference
+
+    pages = {path.stem: path for path in reference().glob("*.md")}
+    if subject not in pages:
+        _code(subject, sorted(pages))
+        return
+    text = pages[subject].read_text(encoding="utf-8")
+    if not console.data({"page": subject, "text": text}):
+        console.markdown(text)
+
+
+def _code(slug: str, pages: Iterable[str] = ()) -> None:
     from pykb.diagnostics.codes import all_codes
     from pykb.diagnostics.codes.cli import UNKNOWN_CODE
     from pykb.diagnostics.suggest import closest
@@ -72,8 +129,8 @@ def _code(slug: str) -> None:
         return
     found = codes.get(slug)
     if found is None:
-        near = closest(slug, codes)
-        what = f"a code with a similar name exists: `pykb explain {near}`" if near else "`pykb explain` lists them"
+        near = closest(slug, [*codes, *pages])
+        what = f"a similar name exists: `pykb explain {near}`" if near else "`pykb explain` lists the codes"
         finish([UNKNOWN_CODE.at(None, f"no message has the code `{slug}`", help=(what,))], code=EXIT_USAGE)
         return
     whole = {"severity": str(found.severity), "title": found.title, "explanation": found.explanation}
@@ -82,3 +139,112 @@ def _code(slug: str) -> None:
     console.out(f"{found.severity}[{found.slug}]: {found.title}\n")
     for paragraph in found.explanation.split("\n\n"):
         console.out(paragraph if paragraph.startswith(" ") else textwrap.fill(paragraph, 100))
+
+
+_PACKAGES = ("api", "envtest", "runtime", "testing")
+_ROLE = re.compile(r":\w+:(`)~?")
+_WIDTH = 100
+
+
+class _Annotation(str):
+    """An annotation that was not evaluated: it is shown without quotes."""
+
+    __slots__ = ()
+    __repr__ = str.__str__
+
+
+def find(dotted: str) -> tuple[Any, str, str]:
+    """Import what a dotted name stands for: what was found, the name of that, and the first word that was not."""
+    first, *words = dotted.split(".")
+    found: Any = import_module(first)
+    path = first
+    for word in words:
+        if not _has(found, word):
+            return found, path, word
+        path = f"{path}.{word}"
+        found = getattr(found, word) if hasattr(found, word) else import_module(path)
+    return found, path, ""
+
+
+def names_of(found: Any) -> list[str]:
+    """The public names in a module or class, in the order in which they are declared."""
+    if found is pykb:
+        return list(_PACKAGES)
+    if isinstance(found, ModuleType):
+        return list(getattr(found, "__all__", None) or _own_names(found))
+    classes = [cls for cls in getattr(found, "__mro__", ()) if cls.__module__.startswith("pykb.")]
+    return [
+        name
+        for name in dict.fromkeys(name for cls in classes for name in vars(cls))
+        if not name.startswith("_") and _text_of(inspect.getattr_static(found, name))
+    ]
+
+
+def describe(dotted: str, found: Any) -> str:
+    """The signature, the docstring, and the members with the first sentence of each."""
+    parts = [_title(dotted, found), *filter(None, [_text_of(found)])]
+    members = list(_members(found))
+    if members:
+        parts.append("\n".join([f"Names (`pykb explain {dotted}.NAME`):", "", *members]))
+    return "\n\n".join(parts) + "\n"
+
+
+def _has(found: Any, word: str) -> bool:
+    if word.startswith("_") or (found is pykb and word not in _PACKAGES):
+        return False
+    if hasattr(found, word):
+        return True
+    return hasattr(found, "__path__") and find_spec(f"{found.__name__}.{word}") is not None
+
+
+def _own_names(module: ModuleType) -> Iterator[str]:
+    for name, value in vars(module).items():
+        if not name.startswith("_") and getattr(value, "__module__", None) == module.__name__:
+            yield name
+
+
+def _text_of(found: Any) -> str:
+    found = getattr(found, "fget", None) or getattr(found, "func", None) or getattr(found, "__func__", found)
+    documented = isinstance(found, ModuleType) or str(getattr(found, "__module__", "")).startswith("pykb")
+    return _ROLE.sub(r"\1", (inspect.getdoc(found) or "").strip()) if documented else ""
+
+
+def _members(found: Any) -> Iterator[str]:
+    for name in names_of(found):
+        is_module = isinstance(found, ModuleType)
+        text = _text_of(find(f"{found.__name__}.{name}")[0] if is_module else inspect.getattr_static(found, name))
+        yield f"  {name}"
+        yield from textwrap.wrap(text.partition("\n\n")[0], _WIDTH, initial_indent=" " * 6, subsequent_indent=" " * 6)
+
+
+def _title(dotted: str, found: Any) -> str:
+    if not callable(found):
+        return dotted
+    try:
+        signature = inspect.signature(found)
+    except (TypeError, ValueError):  # built-in types, aliases
+        return dotted
+    shown = signature.replace(
+        parameters=[each.replace(annotation=_shown(each.annotation)) for each in signature.parameters.values()],
+        return_annotation=signature.empty if isinstance(found, type) else _shown(signature.return_annotation),
+    )
+    line = f"{dotted}{shown}"
+    if len(line) <= _WIDTH:
+        return line
+    lines = [f"    {each}," for each in _arguments(shown)]
+    end = "" if shown.return_annotation is shown.empty else f" -> {shown.return_annotation}"
+    return "\n".join([f"{dotted}(", *lines, f"){end}"])
+
+
+def _arguments(signature: inspect.Signature) -> Iterator[str]:
+    keyword_only = False
+    for parameter in signature.parameters.values():
+        keyword_only |= parameter.kind is parameter.VAR_POSITIONAL
+        if parameter.kind is parameter.KEYWORD_ONLY and not keyword_only:
+            keyword_only = True
+            yield "*"
+        yield str(parameter)
+
+
+def _shown(annotation: Any) -> Any:
+    return _Annotation(annotation) if isinstance(annotation, str) else annotation

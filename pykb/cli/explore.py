@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pykb.cli import candidates, console
+from pykb.cli import console
 from pykb.cli.errors import EXIT_FINDINGS, EXIT_INTERRUPTED, EXIT_USAGE, finish, report
+from pykb.cli.options import complete_explorer_codes, complete_histories, complete_kinds
 
 if TYPE_CHECKING:
     from pykb.explore import Explorer, Progress, Report, Subject
@@ -25,7 +26,7 @@ _LARGEST = 10_000_000
 
 def explore(
     kind: Annotated[
-        str, typer.Argument(metavar="[KIND]", help="Only samples of this kind.", autocompletion=candidates.kinds)
+        str, typer.Argument(metavar="[KIND]", help="Only samples of this kind.", autocompletion=complete_kinds)
     ] = "",
     seconds: Annotated[
         float | None, typer.Option(metavar="SECONDS", min=1, help="Stop after this time.  [default: run everything]")
@@ -36,7 +37,7 @@ def explore(
         typer.Option(
             metavar="CODE,...",
             help="Look only for these codes, such as `explore-crash`.",
-            autocompletion=candidates.explorer_codes,
+            autocompletion=complete_explorer_codes,
         ),
     ] = "",
     ignore: Annotated[
@@ -55,7 +56,7 @@ def explore(
         typer.Option(
             metavar="FILE",
             help="Run one history again, such as one in .pykb/explore.",
-            autocompletion=candidates.histories,
+            autocompletion=complete_histories,
         ),
     ] = None,
 ) -> None:
@@ -72,7 +73,7 @@ def explore(
       pykb explore --replay .pykb/explore/1-explore-crash.json
     """
     _fix_hashes()
-    from pykb.cli.progress import ProgressReporter
+    from pykb.cli.console import ProgressReporter
     from pykb.cli.project import require_project
     from pykb.explore import Explorer, subject_of
 
@@ -156,7 +157,8 @@ def _tell(result: Report, root: Path, seed: int) -> None:
         console.say(f"to run {what} again: `pykb explore --replay {saved[0].relative_to(root)}`")
     histories = ", ".join(f"{slug.removeprefix('explore-')} {count}" for slug, count in result.histories.items())
     if total := result.histories.total():
-        console.say(f"{total} histor{'y' if total == 1 else 'ies'} ({histories})")
+        runs = f"{result.runs} run{'s' * (result.runs != 1)}"
+        console.say(f"{total} histor{'y' if total == 1 else 'ies'} in {runs} ({histories})")
     if result.left_out:
         console.say(
             f"{result.left_out} other specs of the samples were not tried: those tried are spread over the fields"

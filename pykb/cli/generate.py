@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pykb._lazy import without_collection
 from pykb.cli import console
 from pykb.cli.errors import EXIT_FINDINGS, finish, report
-from pykb.cli.memory import without_collection
 
 if TYPE_CHECKING:
     from pykb.diagnostics import Diagnostic
@@ -52,6 +52,13 @@ def generate(
             "--allow-outside", help="Allow output directories outside the project, such as `../charts/app/crds`."
         ),
     ] = False,
+    fix: Annotated[
+        bool, typer.Option("--fix", help="First correct mistakes in the source that have only one correction.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="With `--fix`: only list the files that it would change.")
+    ] = False,
+    diff: Annotated[bool, typer.Option("--diff", help="With `--fix`: only show its changes, as a diff.")] = False,
     prune: Annotated[
         bool, typer.Option("--prune/--no-prune", help="Remove output for kinds and markers that no longer exist.")
     ] = True,
@@ -143,14 +150,20 @@ def generate(
       pykb generate crd --paths sealvm/api --output-dir out
       pykb generate --check
       pykb generate --check-compat origin/main
+      pykb generate --fix --diff
       pykb generate rbac:roleName=manager-role crd webhook paths=./... output:crd:artifacts:config=config/crd/bases
     """
-    from pykb.cli.environment import hand_over
-    from pykb.cli.project import find_root, settle
+    from pykb.cli.project import find_root, hand_over, settle
 
     root = find_root() or Path.cwd()
     hand_over(root)
-    settle(root, writes=not (check or stdout or check_compat is not None))
+    shows = "--diff" if diff else "--dry-run" if dry_run else ""
+    reads = "--check" if check else "--check-compat" if check_compat is not None else ""
+    if fix or shows:
+        from pykb.cli.changes import check_options
+
+        check_options(fix=fix, shows=shows, reads=reads)
+    settle(root, writes=(fix and not shows) or not (stdout or reads or shows))
 
     from pykb.diagnostics import Diagnostics
     from pykb.gen.request import Given, make_request
@@ -181,6 +194,13 @@ def generate(
     request = make_request(root, given, found)
     finish(found, code=2)
     result = _run(request, root)
+    if fix:
+        from pykb.cli.changes import fixed, show_fixes
+
+        if shows:
+            show_fixes(root, result, dry_run=dry_run, diff=diff)
+        result = fixed(root, result, lambda: _run(request, root))
+    _stop_at_errors(result, fixing=fix)
     if check_compat is not None:
         _compare(root, check_compat, request, result)
         if not check:
@@ -193,19 +213,25 @@ def generate(
 
 
 def _run(request: Request, root: Path) -> GenerateResult:
-    """Run the generators. If one finds an error, report it and end the command."""
+    """Run the generators."""
     from pykb.gen.request import FROM_CLUSTER
     from pykb.gen.run import generate as run
 
     options = request.options
     if options.builtin_descriptions == FROM_CLUSTER:
         options = replace(options, builtin_descriptions=_fetch_openapi(root))
-    result = run(options)
-    if result.diagnostics.has_errors():
-        report(result.diagnostics)
-        console.say("nothing was written")
-        raise typer.Exit(EXIT_FINDINGS)
-    return result
+    return run(options)
+
+
+def _stop_at_errors(result: GenerateResult, *, fixing: bool) -> None:
+    """If there is an error, report all findings and end the command."""
+    if not result.diagnostics.has_errors():
+        return
+    report(result.diagnostics)
+    console.say("no manifests were written" if fixing else "nothing was written")
+    if not fixing and (count := sum(bool(each.fix) for each in result.diagnostics)):
+        console.say(f"`pykb generate --fix` corrects {count} finding{'s' if count > 1 else ''}")
+    raise typer.Exit(EXIT_FINDINGS)
 
 
 def _check(plan: Plan, result: GenerateResult) -> None:
@@ -224,9 +250,9 @@ def _write(plan: Plan, root: Path, request: Request, result: GenerateResult) -> 
     from pykb.gen import output
 
     if not request.allow_breaking:
-        from pykb.cli.compatibility import replaced
+        from pykb.gen.compat import with_replaced
 
-        result.diagnostics.extend(replaced(plan.root, plan.changes, result))
+        result.diagnostics.extend(with_replaced(plan.root, plan.changes, result))
     finish(result.diagnostics)
     text = output.printed(result.artifacts, request.rules)
     if text:
@@ -243,10 +269,10 @@ def _judged(found: Iterable[Diagnostic]) -> Iterable[Diagnostic]:
 
 
 def _compare(root: Path, revision: str, request: Request, result: GenerateResult) -> None:
-    from pykb.cli.compatibility import since
     from pykb.diagnostics import Diagnostics
+    from pykb.gen.compat import with_revision
 
-    finish(Diagnostics(since(root, revision, request, result)))
+    finish(Diagnostics(with_revision(root, revision, request, result)))
     console.say(f"no breaking changes since `{revision}`")
 
 

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
+from pykb._lazy import without_collection
 from pykb.cli import console
 from pykb.cli.errors import EXIT_FINDINGS, EXIT_USAGE, finish, report
-from pykb.cli.memory import without_collection
 
 
 @without_collection()
@@ -37,8 +37,7 @@ def docs(
       pykb generate docs --check
     """
     from pykb.cli.changes import write
-    from pykb.cli.environment import hand_over
-    from pykb.cli.project import find_root, settle
+    from pykb.cli.project import find_root, hand_over, settle
 
     root = find_root() or Path.cwd()
     hand_over(root)

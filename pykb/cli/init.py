@@ -57,7 +57,7 @@ def init(
     from pykb.scaffold.locate import WHEEL
 
     if project_version != "3":
-        from pykb.diagnostics.codes.names import FLAG_CONFLICT
+        from pykb.diagnostics.codes.cli import FLAG_CONFLICT
 
         message = f"`--project-version {project_version}`: pykb writes version 3 of PROJECT only"
         finish([FLAG_CONFLICT.at(None, message, help=("leave the option out",))], code=EXIT_USAGE)

@@ -1,23 +1,28 @@
-"""Finds and reads the project of a command. Repairs it first if a command was killed in it."""
+"""Finds and reads the project of a command, and hands over to the pykb of its own environment.
+
+Repairs the project first if a command was killed in it. ``pykb environment`` installs its environment.
+"""
 
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pykb import __version__
-from pykb.cli.errors import EXIT_FINDINGS, EXIT_USAGE, finish, report
+from pykb.cli import console
+from pykb.cli.errors import EXIT_FINDINGS, EXIT_USAGE, finish, flush, report
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.environment import KUBECONFIG_UNUSABLE
 from pykb.diagnostics.codes.project import PROJECT_CLI_VERSION, PROJECT_MISSING, PROJECT_OWNER
-from pykb.project import FILE_NAME
-from pykb.project.cli_version import numbers
+from pykb.project import FILE_NAME, version_numbers
 
 if TYPE_CHECKING:
     from pykb.project.file import Project
+    from pykb.tools.pip import Wanted
 
 
 def find_root() -> Path | None:
@@ -69,7 +74,6 @@ def require_project(*, writes: bool, updates: bool = False) -> tuple[Path, Proje
     ``writes`` says whether the command changes files. If so, the pykb that the project pins runs
     the command, unless it ``updates`` the project to this pykb. See also :func:`settle`.
     """
-    from pykb.cli.environment import hand_over
     from pykb.project.file import read
     from pykb.project.names import check
 
@@ -106,7 +110,7 @@ def existing_kubeconfig(given: Path | None) -> Path | None:
 
 def _compare_versions(project: Project) -> None:
     """Report that another version of pykb made the project. The user decides what to do."""
-    made, here = numbers(project.cli_version), numbers(__version__)
+    made, here = version_numbers(project.cli_version), version_numbers(__version__)
     if not made or made == here:
         return
     older = made < here
@@ -120,3 +124,99 @@ def _compare_versions(project: Project) -> None:
         f"the project was made by pykb {project.cli_version}, this is the {'newer' if older else 'older'} {__version__}"
     )
     report([PROJECT_CLI_VERSION.at(project.place("cliVersion"), message, help=helps)])
+
+
+_GUARD = "PYKB_HANDED_OVER"
+
+
+def own_pykb(root: Path) -> tuple[str, ...] | None:
+    """The command that runs the pykb in a project's ``.venv``. ``None`` if it has none.
+
+    It runs pykb through the environment's Python, since installed scripts contain an absolute path
+    that is wrong after the project was moved. It leaves the working directory off the import path,
+    where a user's file could hide a module.
+    """
+    environment = root / ".venv"
+    folder = environment / ("Scripts" if os.name == "nt" else "bin")
+    python = folder / ("python.exe" if os.name == "nt" else "python")
+    if _version(environment) is None or not os.access(python, os.X_OK):
+        return None
+    return (str(python), "-P", "-m", "pykb")
+
+
+def hand_over(root: Path) -> None:
+    """Run this command line with the pykb in the project's ``.venv``, in place of this process.
+
+    Returns if this is that pykb already. If ``.venv`` has no pykb, says so and returns.
+    """
+    environment = root / ".venv"
+    if not environment.is_dir() or _GUARD in os.environ or Path(sys.prefix).resolve() == environment.resolve():
+        return
+    words = own_pykb(root)
+    if words is None:
+        console.say(f"note: .venv has no pykb that runs; using pykb {__version__} of {Path(sys.prefix).name}")
+        return
+    theirs = _version(environment)
+    if theirs != __version__:
+        console.say(f"note: this is pykb {__version__}, the project's is {theirs}: using the project's")
+    flush()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.execve(words[0], [*words, *console.settings.argv], {**os.environ, _GUARD: "1"})  # noqa: S606 - the project's own program
+
+
+def _version(environment: Path) -> str | None:
+    """The version of pykb in an environment, from the name of its metadata directory."""
+    for pattern in ("lib/python3*/site-packages", "Lib/site-packages"):
+        for folder in sorted(environment.glob(f"{pattern}/pykubebuilder-*.dist-info")):
+            return folder.name.removeprefix("pykubebuilder-").removesuffix(".dist-info")
+    return None
+
+
+LOCK_FILE = "requirements-dev.txt"
+
+
+def environment(
+    group: Annotated[str, typer.Option(metavar="NAME", help="The group of `dependency-groups` to install.")] = "dev",
+) -> None:
+    """Install what pyproject.toml requires into the project's environment, `.venv`.
+
+    If `make lock` wrote requirements-dev.txt, everything in it is installed instead, with its hashes checked. What is
+    no longer required is uninstalled. The Makefile calls this when one of the two files has changed.
+
+    Examples:
+      pykb environment
+      pykb environment --group pykb
+    """
+    from pykb.cli.console import ProgressReporter
+    from pykb.diagnostics import EnvironmentProblem
+    from pykb.diagnostics.codes.environment import ENVIRONMENT_MISSING
+    from pykb.tools.pip import Environment
+
+    root, _ = require_project(writes=False)
+    wanted = _wanted(root, group)
+    own = Environment(root / ".venv")
+    if not own.python.exists():
+        helps = ("to create it: `make environment`",)
+        raise EnvironmentProblem(ENVIRONMENT_MISSING.at(None, "there is no Python in `.venv`", help=helps))
+    with ProgressReporter() as reporter, own.lock():
+        if own.lacks(wanted):
+            step = reporter.step(f"install the packages of {LOCK_FILE if wanted.lock else f'the group `{group}`'}")
+            own.update(wanted)
+            step.done()
+
+
+def _wanted(root: Path, group: str) -> Wanted:
+    """The packages of the lock file, or else of pyproject.toml. Ends the command if it cannot be read."""
+    from pykb.diagnostics import Diagnostics
+    from pykb.tools.pip import Wanted, locked, read_requirements
+
+    found = Diagnostics()
+    own = read_requirements(root, group, found)
+    finish(found)
+    wheels = root / ".pykb/wheels"
+    place = wheels if wheels.is_dir() else None
+    lock = root / LOCK_FILE
+    if lock.is_file():
+        return Wanted(locked(lock), lock=lock, wheels=place)
+    return Wanted(own, others=read_requirements(root, None, Diagnostics()), wheels=place)

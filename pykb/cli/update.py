@@ -14,7 +14,7 @@ from pykb.cli.create import exit_code, from_working_directory
 from pykb.cli.errors import EXIT_FINDINGS, report
 from pykb.cli.options import Diff, DryRun
 from pykb.diagnostics import Diagnostics
-from pykb.diagnostics.codes.update import UPDATE_CONFLICT
+from pykb.diagnostics.codes.commands import UPDATE_CONFLICT
 
 if TYPE_CHECKING:
     from pykb.project.file import Project

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pykb.commands.builtin_kind import is_called_as_builtin
 from pykb.diagnostics import Diagnostics
-from pykb.diagnostics.codes.names import (
+from pykb.diagnostics.codes.cli import (
     CONTROLLER_NAME,
     FLAG_CONFLICT,
     FLAG_REQUIRED,
@@ -24,11 +24,9 @@ from pykb.diagnostics.codes.project import (
 )
 from pykb.meta.names import is_image
 from pykb.meta.plural import undoubled
-from pykb.plugins.key import PluginKey
-from pykb.plugins.style import Style
+from pykb.plugins import PluginKey, Style
 from pykb.project.file import Project
-from pykb.project.operand import DEPLOY_IMAGE
-from pykb.project.resource import Resource
+from pykb.project.resource import DEPLOY_IMAGE, Resource
 
 if TYPE_CHECKING:
     from pykb.commands.create_api import NewApi

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pykb.diagnostics import Diagnostics
-from pykb.diagnostics.codes.names import GROUP_NAME, KIND_NAME, VERSION_NAME
+from pykb.diagnostics.codes.cli import GROUP_NAME, KIND_NAME, VERSION_NAME
 from pykb.diagnostics.suggest import closest
 from pykb.project.resource import BUILTIN_GROUPS, Resource
 

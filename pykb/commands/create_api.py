@@ -7,28 +7,27 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pykb.commands import api_checks
-from pykb.commands.boilerplate import boilerplate
 from pykb.commands.builtin_kind import find_builtin, is_called_as_builtin, short_group
 from pykb.commands.requests import with_controller, with_operand
 from pykb.diagnostics import Diagnostics
+from pykb.diagnostics.codes.cli import KIND_TAKEN
 from pykb.diagnostics.codes.commands import CONVERTER_MISSING
 from pykb.diagnostics.codes.crd import PROTECTED_GROUP
-from pykb.diagnostics.codes.names import KIND_TAKEN
 from pykb.diagnostics.codes.project import VERSION_SOURCE
 from pykb.diagnostics.model import Severity
 from pykb.files.plan import Plan
 from pykb.meta.plural import pluralize
+from pykb.plugins import Style
 from pykb.plugins.deploy_image_v1 import DeployImageV1
 from pykb.plugins.plugin import Plugin
 from pykb.plugins.registry import keys, resolve
 from pykb.plugins.request import ApiRequest, CommandLine
-from pykb.plugins.style import Style
 from pykb.project import FILE_NAME
 from pykb.project.file import Project
-from pykb.project.operand import Operand
-from pykb.project.resource import BUILTIN_GROUPS, Resource, merge
+from pykb.project.resource import BUILTIN_GROUPS, Operand, Resource, merge
 from pykb.project.writer import with_resource
 from pykb.scaffold import naming
+from pykb.scaffold.license import boilerplate
 from pykb.scaffold.plan import PlanBuilder
 
 

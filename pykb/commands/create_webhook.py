@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pykb.commands import webhook_checks
-from pykb.commands.boilerplate import boilerplate
 from pykb.commands.builtin_kind import find_builtin, short_group
-from pykb.commands.delete_checks import nearest
+from pykb.commands.delete import nearest
 from pykb.commands.webhook_checks import making
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.commands import API_MISSING, CORE_WEBHOOK
@@ -19,12 +18,12 @@ from pykb.meta.plural import pluralize
 from pykb.plugins.plugin import Plugin, WebhookPlugin
 from pykb.plugins.registry import keys, resolve
 from pykb.plugins.request import CommandLine, WebhookRequest
-from pykb.project import FILE_NAME
-from pykb.project.certificates import Certificates
+from pykb.project import FILE_NAME, Certificates
 from pykb.project.file import Project
 from pykb.project.resource import BUILTIN_GROUPS, Resource, Webhooks, merge
 from pykb.project.writer import with_certificates, with_resource
 from pykb.scaffold import naming
+from pykb.scaffold.license import boilerplate
 from pykb.scaffold.plan import PlanBuilder
 
 _NOTHING = ("nothing was written",)
@@ -109,7 +108,7 @@ def _check(options: NewWebhook, project: Project, root: Path, found: Diagnostics
     chain = resolve(options.plugins, project.layout, root, found)
     if found.has_errors():
         return None
-    resource = find_target(options, project, found)
+    resource = _find_target(options, project, found)
     if resource is None or found.has_errors():
         return None
     known = project.find(resource)
@@ -202,7 +201,7 @@ def _say_core(resource: Resource, project: Project, found: Diagnostics) -> None:
     )
 
 
-def find_target(options: NewWebhook, project: Project, found: Diagnostics) -> Resource | None:
+def _find_target(options: NewWebhook, project: Project, found: Diagnostics) -> Resource | None:
     """The kind from PROJECT, or a new entry for its first webhook. Reports a kind that does not exist."""
     if options.external_api_path:
         return _external(options, project, found)

@@ -6,13 +6,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pykb.commands import delete_checks
-from pykb.commands.boilerplate import boilerplate
+from pykb.commands.builtin_kind import short_group
 from pykb.commands.remaining_uses import remaining_uses
 from pykb.commands.requests import scaffold_of
 from pykb.diagnostics import Diagnostics, Span
-from pykb.diagnostics.codes.commands import EDITED_BY_HAND, STILL_USED
+from pykb.diagnostics.codes.cli import FLAG_CONFLICT
+from pykb.diagnostics.codes.commands import (
+    API_MISSING,
+    CONTROLLER_MISSING,
+    CONTROLLER_SHARED,
+    EDITED_BY_HAND,
+    STILL_USED,
+    WEBHOOK_MISSING,
+)
+from pykb.diagnostics.codes.project import NOTHING_TO_DO
 from pykb.diagnostics.model import Severity
+from pykb.diagnostics.suggest import closest
 from pykb.files.plan import Plan
 from pykb.plugins.plugin import DeletePlugin, Plugin
 from pykb.plugins.registry import external, in_process, keys
@@ -22,6 +31,8 @@ from pykb.project import FILE_NAME
 from pykb.project.file import Project
 from pykb.project.resource import Resource, Webhooks
 from pykb.project.writer import with_certificates, with_resource, without_resource
+from pykb.scaffold import naming
+from pykb.scaffold.license import boilerplate
 from pykb.scaffold.plan import PlanBuilder
 from pykb.scaffold.record import Scaffold
 from pykb.scaffold.withdraw import withdraw
@@ -60,10 +71,10 @@ class OldWebhook(Target):
 def plan_delete_api(options: OldApi, project: Project, root: Path) -> tuple[Plan | None, Diagnostics]:
     """Plan to delete an API. Without errors among the findings the plan may be applied."""
     found = Diagnostics()
-    resource = delete_checks.find(options, project, found)
+    resource = _find(options, project, found)
     if resource is None:
         return None, found
-    delete_checks.check_controller(options, resource, project, found)
+    _check_controller(options, resource, project, found)
     if found.has_errors():
         return None, found
     kept = _controllers_kept(options, resource)
@@ -71,7 +82,7 @@ def plan_delete_api(options: OldApi, project: Project, root: Path) -> tuple[Plan
     if options.resource:
         after = _without_version(after, resource)
         kept = replace(kept, api=False, webhooks=None)
-        heir = delete_checks.other_versions(resource, after)[-1:] if kept.has_controller and resource.api else []
+        heir = _other_versions(resource, after)[-1:] if kept.has_controller and resource.api else []
         if heir:  # the controller serves another version from now on
             own = replace(heir[0], controller=kept.controller, controllers=kept.controllers, operand=kept.operand)
             after, kept = with_resource(after, own), replace(kept, controller=False, controllers=())
@@ -81,12 +92,12 @@ def plan_delete_api(options: OldApi, project: Project, root: Path) -> tuple[Plan
 def plan_delete_webhook(options: OldWebhook, project: Project, root: Path) -> tuple[Plan | None, Diagnostics]:
     """Plan to delete webhooks. Without errors among the findings the plan may be applied."""
     found = Diagnostics()
-    resource = delete_checks.find(options, project, found)
+    resource = _find(options, project, found)
     if resource is None:
         return None, found
     present = resource.webhooks or Webhooks()
     options = _with_every_type(options, present)
-    delete_checks.check_webhooks(options, resource, project, found)
+    _check_webhooks(options, resource, project, found)
     if found.has_errors():
         return None, found
     left = _webhooks_kept(options, present)
@@ -210,3 +221,113 @@ def say_used(plan: PlanBuilder, gone: Scaffold, found: Diagnostics, *, force: bo
         helps = ("change this line first; `--force` deletes anyway",)
         message = f"`{name}` would be deleted, but this line uses it"
         found.add(STILL_USED.at(span, message, notes=("nothing was written",), help=helps))
+
+
+_NOTHING = ("nothing was written",)
+
+
+def _find(options: Target, project: Project, found: Diagnostics) -> Resource | None:
+    """The entry of PROJECT that the options name. Reports a missing one, with the most similar one."""
+    if not (options.version and options.kind):
+        naming.check_version(options.version, found)
+        naming.check_kind(options.kind, found)
+        return None
+    groups = {options.group, short_group(options.group)}
+    alike = [r for r in project.resources if (r.version, r.kind) == (options.version, options.kind)]
+    alike = [r for r in alike if r.group in groups]
+    if alike:
+        return min(alike, key=lambda r: not r.api)
+    near = nearest((options.group, options.version, options.kind), project.resources)
+    given = {"group": options.group, "version": options.version, "kind": options.kind}
+    helps: tuple[str, ...] = ()
+    if near is not None:
+        flags = {"group": near.group, "version": near.version, "kind": near.kind}
+        helps = (" ".join(f"`--{flag} {value}`" for flag, value in flags.items() if given[flag] != value),)
+    have = ", ".join(f"`{r}`" for r in project.resources) or "no API yet"
+    shown = Resource(options.group, project.domain, options.version, options.kind, plural="")
+    message = f"the project has no API `{shown}`"
+    place = project.span(near) if near is not None else None
+    label = "the nearest one" if near is not None else ""
+    found.add(API_MISSING.at(place, message, label=label, notes=(f"it has {have}", *_NOTHING), help=helps))
+    return None
+
+
+def nearest(named: tuple[str, str, str], resources: Sequence[Resource]) -> Resource | None:
+    """The entry whose kind has the most similar name to that of a group, version and kind."""
+    group, version, kind = named
+    name = closest(kind, (r.kind for r in resources))
+    alike = [r for r in resources if r.kind == name]
+    alike.sort(key=lambda r: (r.group != group, r.version != version))
+    return alike[0] if alike else None
+
+
+def _other_versions(resource: Resource, project: Project) -> list[Resource]:
+    """The other versions of a kind in the project."""
+    return [r for r in project.resources if r.api and r.is_same_kind(resource) and r.version != resource.version]
+
+
+def _check_controller(options: OldApi, resource: Resource, project: Project, found: Diagnostics) -> None:
+    """Check that the controllers to delete exist, and that it is clear whether they go with the version."""
+    if not _agree(options, found):
+        return
+    names = [resource.singular] * resource.controller + list(resource.controllers)
+    _check_is_there(options, names, resource, project, found)
+    others = _other_versions(resource, project)
+    if options.resource and resource.api and names and others and options.controller is None:
+        message = f"`{resource}` has the controller of `{resource.kind}`, which also serves {others[-1].version}"
+        helps = ("to keep it: `--no-controller`", "to delete it as well: `--controller`")
+        found.add(CONTROLLER_SHARED.at(project.span(resource, "controller"), message, notes=_NOTHING, help=helps))
+
+
+def _agree(options: OldApi, found: Diagnostics) -> bool:
+    """Whether the options name something to delete, and do not contradict each other."""
+    if not options.resource and options.controller is False:
+        message = "with `--no-resource` and `--no-controller` there is nothing to delete"
+        found.add(NOTHING_TO_DO.at(None, message, help=("leave out one of the two",)))
+        return False
+    if options.controller_name and (options.resource or options.controller is False):
+        message = "`--controller-name` deletes one controller and keeps the API"
+        helps = (f"`--no-resource --controller-name {options.controller_name}`",)
+        found.add(FLAG_CONFLICT.at(None, message, help=helps))
+        return False
+    return True
+
+
+def _check_is_there(
+    options: OldApi, names: Sequence[str], resource: Resource, project: Project, found: Diagnostics
+) -> None:
+    """Check that an API has the controller that the options name, or any."""
+    if options.controller_name and options.controller_name not in names:
+        message = f"`{resource}` has no controller `{options.controller_name}`"
+        near = closest(options.controller_name, names)
+        advice = (f"`--controller-name {near}`",) if near else ()
+        notes = (f"it has {', '.join(f'`{name}`' for name in names) or 'no controller'}", *_NOTHING)
+        found.add(CONTROLLER_MISSING.at(project.span(resource), message, notes=notes, help=advice))
+    elif not options.resource and not names:
+        message = f"`{resource}` has no controller"
+        found.add(CONTROLLER_MISSING.at(project.span(resource), message, notes=_NOTHING))
+
+
+def _check_webhooks(options: OldWebhook, resource: Resource, project: Project, found: Diagnostics) -> None:
+    """Check that the webhooks to delete exist."""
+    present = resource.webhooks or Webhooks()
+    if present == Webhooks():
+        _say_missing(f"`{resource}` has no webhooks", resource, project, found)
+    for name, wanted, is_there in (
+        ("defaulting", options.defaulting, present.defaulting),
+        ("validating", options.validation, present.validation),
+        ("conversion", options.conversion or bool(options.spoke), present.conversion),
+    ):
+        if wanted and not is_there and present != Webhooks():
+            _say_missing(f"`{resource}` has no {name} webhook", resource, project, found)
+    for spoke in options.spoke:
+        if present.conversion and spoke not in present.spoke:
+            _say_missing(f"`--spoke {spoke}`: `{resource}` has no converter for {spoke}", resource, project, found)
+
+
+def _say_missing(message: str, resource: Resource, project: Project, found: Diagnostics) -> None:
+    helps: tuple[str, ...] = ()
+    alike = [r for r in project.resources if r.is_same_kind(resource) and r.webhooks and r.version != resource.version]
+    if alike:
+        helps = (f"the webhooks of `{resource.kind}` are in {alike[0].version}: `--version {alike[0].version}`",)
+    found.add(WEBHOOK_MISSING.at(project.span(resource), message, notes=_NOTHING, help=helps))

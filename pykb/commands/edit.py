@@ -3,29 +3,39 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from pykb.commands.add_plugins import add_plugins
-from pykb.commands.boilerplate import boilerplate
+import yaml
+
+from pykb.commands.delete import say_edited
+from pykb.commands.init import variables
 from pykb.commands.regroup import moved, regroup
-from pykb.commands.reissue import reissue, reissued
 from pykb.commands.remaining_uses import python_files
-from pykb.commands.remove_plugins import remove_plugins
-from pykb.commands.rescaffold import Options, rescaffold
-from pykb.diagnostics import Diagnostics, Span
-from pykb.diagnostics.codes.commands import CLUSTER_WIDE, GROUPS_FIXED
-from pykb.diagnostics.codes.names import FLAG_REQUIRED
-from pykb.diagnostics.codes.project import NOTHING_TO_DO
+from pykb.commands.requests import scaffold_of
+from pykb.commands.rescaffold import Options, reissue, reissued, rescaffold
+from pykb.diagnostics import Diagnostics, Severity, Span
+from pykb.diagnostics.codes.cli import FLAG_REQUIRED
+from pykb.diagnostics.codes.commands import CLUSTER_WIDE, GROUPS_FIXED, SHARDS_CHANGED, SHARDS_FEW, SHARDS_UNSET
+from pykb.diagnostics.codes.project import NOTHING_TO_DO, PLUGIN_KEPT
+from pykb.diagnostics.codes.scaffold import FILE_MISSING
 from pykb.files.plan import Plan
-from pykb.plugins.registry import in_process
-from pykb.project import FILE_NAME
-from pykb.project.certificates import Certificates
+from pykb.plugins import PluginKey
+from pykb.plugins.plugin import EditPlugin, Guarded, Plugin, RemovePlugin
+from pykb.plugins.registry import DEFAULT, in_process, keys, resolve
+from pykb.plugins.rendering import style_of
+from pykb.plugins.request import CommandLine, EditRequest, InitRequest
+from pykb.project import FILE_NAME, Certificates
 from pykb.project.file import Project
-from pykb.project.writer import with_flag, with_resource
-from pykb.scaffold import license, naming  # noqa: A004 - our module of that name
+from pykb.project.writer import with_flag, with_layout, with_resource, with_shards
+from pykb.reading import yaml_text
+from pykb.scaffold import license, naming, tree  # noqa: A004 - our module of that name
+from pykb.scaffold.license import boilerplate
 from pykb.scaffold.plan import PlanBuilder
+from pykb.scaffold.record import Recorder, Scaffold
+from pykb.scaffold.withdraw import withdraw
 
 _RBAC = re.compile(r"\s*#\s*\+kubebuilder:rbac:(?!.*\bnamespace=)")
 _APACHE = "Apache License, Version 2.0"
@@ -41,6 +51,7 @@ class Edits:
     license_file: Path | None = None
     owner: str = ""
     certificates: Certificates | None = None
+    shards: int | None = None
     plugins: Sequence[str] = ()
     removed_plugins: Sequence[str] = ()
     force: bool = False
@@ -72,7 +83,10 @@ def plan_edit(options: Edits, project: Project, root: Path, *, year: str = "") -
     if after is None or found.has_errors():
         return None, found
     if after != before:
-        rescaffold(plan, before, after, chain, found)
+        rescaffold(plan, before, after, chain, found, force=options.force)
+    if options.shards is not None:
+        _check_shards(plan, after.project, found)
+        _say_changed(project, after.project, found)
     changed = after.project
     if options.multigroup and not project.multigroup:
         changed = _grouped(after.project)
@@ -81,9 +95,9 @@ def plan_edit(options: Edits, project: Project, root: Path, *, year: str = "") -
         present, changed = changed, reissued(changed, options.certificates)
         reissue(plan, present, changed, chain, after.header, found, force=options.force)
     if options.removed_plugins:
-        changed = remove_plugins(options.removed_plugins, changed, plan, after.header, found, force=options.force)
+        changed = _remove_plugins(options.removed_plugins, changed, plan, after.header, found, force=options.force)
     if options.plugins:
-        changed = add_plugins(options.plugins, options.args, changed, plan, found, force=options.force)
+        changed = _add_plugins(options.plugins, options.args, changed, plan, found, force=options.force)
     if changed is not project:
         plan.update(FILE_NAME, changed.text.encode())
     if changed.namespaced and not project.namespaced:
@@ -93,9 +107,10 @@ def plan_edit(options: Edits, project: Project, root: Path, *, year: str = "") -
 
 
 def _check(options: Edits, project: Project, found: Diagnostics) -> None:
-    if not (options.is_about_init or options.plugins or options.removed_plugins):
-        flags = "`--multigroup`, `--namespaced`, `--certificates`, `--license`, `--license-file` or `--owner`"
-        helps = (flags, "`--plugins helm` or `--remove-plugins helm`")
+    if not (options.is_about_init or options.shards is not None or options.plugins or options.removed_plugins):
+        flags = "`--multigroup`, `--namespaced`, `--shards`, `--certificates`"
+        more = "`--license`, `--license-file` or `--owner`"
+        helps = (flags, more, "`--plugins helm` or `--remove-plugins helm`")
         found.add(NOTHING_TO_DO.at(None, "no change was given", help=helps))
     if options.multigroup is False and project.multigroup:
         message = "the project has a folder for each API group; `pykb edit` cannot put them together again"
@@ -108,6 +123,8 @@ def _wanted(options: Edits, before: Options, year: str, found: Diagnostics) -> O
     project = before.project
     if options.namespaced is not None and options.namespaced != project.namespaced:
         project = with_flag(project, "namespaced", value=options.namespaced)
+    if options.shards is not None and options.shards != project.shards:
+        project = with_shards(project, options.shards)
     if not (options.license or options.license_file or options.owner):
         return replace(before, project=project)
     if not options.license and not options.license_file and before.license == "none":
@@ -135,3 +152,161 @@ def _say_cluster_wide(plan: PlanBuilder, project: Project, found: Diagnostics) -
                 message = "this marker still gives a permission in the whole cluster"
                 helps = (f"for the manager's namespace only: `,namespace={project.project_name}-system` at its end",)
                 found.add(CLUSTER_WIDE.at(Span(path, number, line.index("#") + 1), message, help=helps))
+
+
+def _add_plugins(
+    named: Sequence[str], args: tuple[str, ...], project: Project, plan: PlanBuilder, found: Diagnostics, *, force: bool
+) -> Project:
+    """Let plugins change the project. Returns PROJECT with those that were not in its layout."""
+    chain = resolve(named, (), plan.root, found)
+    if found.has_errors():
+        return project
+    request = EditRequest(project, force, CommandLine(args, keys(chain)))
+    for plugin in chain:
+        if isinstance(plugin, EditPlugin):
+            plugin.edit(request, plan)
+    added = [str(plugin.key) for plugin in chain if str(plugin.key) not in project.layout]
+    return with_layout(project, (*project.layout, *added)) if added else project
+
+
+def _remove_plugins(
+    named: Sequence[str], project: Project, plan: PlanBuilder, header: str, found: Diagnostics, *, force: bool
+) -> Project:
+    """Plan to remove plugins. Returns PROJECT without them. Reports edits that would be lost, unless forced."""
+    going = _going(named, project, found)
+    if found.has_errors():
+        return project
+    left = [key for key in project.layout if key not in going]
+    kept = _scaffold(project, in_process(left, found), plan, header, found)
+    for key in going:
+        plugins = in_process([key], found)
+        if not plugins and not found.has_errors():
+            message = f"the files of the external plugin `{key}` stay: PROJECT does not record what it wrote"
+            found.add(PLUGIN_KEPT.at(None, message, severity=Severity.NOTE))
+        for plugin in plugins:
+            own = plugin.plugin if isinstance(plugin, Guarded) else plugin
+            if isinstance(own, RemovePlugin):
+                plugin.remove(EditRequest(project, force), plan)  # type: ignore[attr-defined]
+            else:
+                gone = _scaffold(project, [plugin], plan, header, found).without(kept)
+                withdraw(plan, gone, style_of(plan.root, project))
+    say_edited(plan, found, force=force)
+    return with_layout(project, left)
+
+
+def _going(named: Sequence[str], project: Project, found: Diagnostics) -> list[str]:
+    """The keys of the layout that go."""
+    going: list[str] = []
+    needed = (DEFAULT, *DEFAULT.parts)
+    for word in named:
+        keys = [key for key in project.layout if PluginKey.parse(key).answers_to(word)]
+        if not keys:
+            layout = ", ".join(f"`{key}`" for key in project.layout)
+            message = f"the project does not have the plugin `{word}`"
+            found.add(PLUGIN_KEPT.at(project.place("layout"), message, help=(f"it has {layout}",)))
+        elif any(str(each.key) in keys for each in needed):
+            message = f"the plugin `{word}` makes the project, and cannot be removed from it"
+            found.add(PLUGIN_KEPT.at(project.place("layout"), message, notes=("nothing was written",)))
+        going += [key for key in keys if key not in going]
+    return going
+
+
+def _scaffold(
+    project: Project, chain: Sequence[Plugin], plan: PlanBuilder, header: str, found: Diagnostics
+) -> Scaffold:
+    """What plugins scaffold in a project, and for its kinds."""
+    about = {"owner": "", "license": "none", "boilerplate": header, "year": ""}
+    files = tree.render(tree.built_in(), variables(project, about), found)
+    recorder = Recorder(plan.root)
+    for plugin in chain:
+        own = plugin.plugin if isinstance(plugin, Guarded) else plugin
+        if not isinstance(own, RemovePlugin):  # such as the one of the Helm chart, which makes files of config/
+            plugin.init(InitRequest(project, files), recorder)
+    scaffold = recorder.scaffold
+    for resource in project.resources:
+        scaffold.add(scaffold_of(resource, project, chain, plan.root, header))
+    return scaffold
+
+
+_FILE = "config/manager/manager.yaml"
+_MANAGER = "manager"
+_NOTHING = ("nothing was written",)
+_LONGEST_LABEL = 63
+
+
+def _check_shards(plan: PlanBuilder, project: Project, found: Diagnostics) -> None:
+    """Report if the manager's Deployment, as planned, does not have the shards of PROJECT.
+
+    The scaffold sets its flag. If a user edited that place, the files would no longer agree on whether the replicas
+    share the objects. So the command stops there.
+    """
+    text, before = plan.text(_FILE), (plan.before(_FILE) or b"").decode("utf-8", "replace")
+    if text is None:
+        message = f"`{_FILE}` does not exist, so pykb cannot set the flags of the manager"
+        found.add(FILE_MISSING.at(None, message, notes=_NOTHING, help=("bring it back, then run the command again",)))
+        return
+    wanted = f"--shards={project.shards}" if project.shards else ""
+    args, at = _value(text, "args"), _place(before, "args")
+    flags = [each for each in args if str(each).startswith("--shards")] if isinstance(args, list) else None
+    if flags != ([wanted] if wanted else []):
+        message = f"pykb cannot {'set' if wanted else 'remove'} `--shards` in the arguments of the manager"
+        old = (flags or ["--leader-elect"])[0]
+        what = f"put `{wanted or '--leader-elect'}` in place of `{old}`, then run the command again"
+        found.add(SHARDS_UNSET.at(at, message, notes=_NOTHING, help=(what,)))
+    replicas = _value(text, "replicas")
+    if project.shards and isinstance(replicas, int) and replicas > project.shards:
+        ranges = f"{project.shards} range{'s' * (project.shards > 1)}"
+        message = f"{ranges} for {replicas} replicas: some of them would have no work"
+        helps = (f"`pykb edit --shards {4 * replicas}`, or fewer replicas",)
+        found.add(SHARDS_FEW.at(_place(before, "replicas"), message, notes=_NOTHING, help=helps))
+
+
+def _say_changed(before: Project, after: Project, found: Diagnostics) -> None:
+    """Say what to do in a cluster where replicas with another number of shards run."""
+    name = before.project_name
+    namespace = f"{name}-system"
+    if not before.shards or before.shards == after.shards:
+        return
+    helps = [f"`kubectl -n {namespace} scale deployment {name}-controller-manager --replicas=0`, then `make deploy`"]
+    if not after.shards:
+        group = f"{name}.{before.domain}"
+        label = f"pykb-sharding-group={group}" if len(group) <= _LONGEST_LABEL else "pykb-sharding-group"
+        helps.append(f"then delete the Leases that are left: `kubectl -n {namespace} delete leases -l {label}`")
+    new = f"with {after.shards}" if after.shards else "without shards"
+    message = f"replicas with {before.shards} ranges and {new} cannot run at the same time"
+    found.add(SHARDS_CHANGED.at(None, message, help=tuple(helps), severity=Severity.NOTE))
+
+
+def _value(text: str, key: str) -> Any:
+    """The arguments of the manager, or the number of its replicas."""
+    for document, path in _places(text, key):
+        value = document.content
+        for part in path:
+            value = value[part] if isinstance(part, int) else value.get(part)
+        return value
+    return None
+
+
+def _place(text: str, key: str) -> Span:
+    """Where they are in a file, or the nearest value around them."""
+    for document, path in _places(text, key):
+        nodes = [key for key, _ in yaml_text.follow(document.node, path)]
+        mark = nodes[-1].start_mark
+        return Span(_FILE, mark.line + 1, mark.column + 1)
+    return Span(_FILE, 1, 1)
+
+
+def _places(text: str, key: str) -> Iterator[tuple[yaml_text.Document, tuple[str | int, ...]]]:
+    """The Deployment with the container of the manager, and the path of a value in it."""
+    try:
+        documents = [*yaml_text.documents(text)]
+    except yaml.MarkedYAMLError:  # the check of the plan reports it
+        return
+    for document in documents:
+        try:
+            containers = document.content["spec"]["template"]["spec"]["containers"]
+            number = [each["name"] for each in containers].index(_MANAGER)
+        except (KeyError, TypeError, ValueError):
+            continue
+        around: tuple[str | int, ...] = ("spec",)
+        yield document, (*around, "template", "spec", "containers", number, key) if key == "args" else (*around, key)

@@ -111,6 +111,8 @@ def variables(project: Project, about: Mapping[str, str]) -> dict[str, Any]:
         "domain": project.domain,
         "namespaced": project.namespaced,
         "multigroup": project.multigroup,
+        "shards": project.shards,
+        "replicas": project.replicas,
         "pykb_version": pykb.__version__,
         "python_version": PYTHON_VERSION,
     }

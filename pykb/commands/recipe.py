@@ -1,4 +1,4 @@
-"""The commands that make a project again, from PROJECT: `init`, `create api`, `create webhook`.
+"""The commands that make a project again, from PROJECT: `init`, `create api`, `create webhook`, `edit`.
 
 PROJECT does not record all options and no order. So the result may differ from what the user once had. But two releases
 that carry out the same recipe differ only in what changed between them.
@@ -13,8 +13,7 @@ from pykb.commands.requests import controllers
 from pykb.diagnostics import Diagnostics
 from pykb.plugins.registry import DEFAULT
 from pykb.project.file import Project
-from pykb.project.operand import Operand
-from pykb.project.resource import Resource
+from pykb.project.resource import Operand, Resource
 from pykb.scaffold import license  # noqa: A004 - our module of that name
 from pykb.scaffold.release import HEADER, Recipe, Step
 
@@ -26,6 +25,8 @@ def recipe(project: Project, root: Path, header: str) -> Recipe:
         steps += _api(resource, project, root)
     for resource in project.resources:  # a conversion needs all versions
         steps += _webhook(resource, project)
+    if project.shards:
+        steps.append(Step(("edit",), (), (f"--shards={project.shards}",), is_newer=True))
     return Recipe(tuple(steps), header)
 
 

@@ -161,11 +161,9 @@ def _targets(plan: PlanBuilder, layout: Layout, renames: Renames, found: Diagnos
             new = renames.new(module)
             targets[path] = [path if new == module else new.replace(".", "/") + suffix]
     for package, new in renames.modules.items():
-        folder = plan.root / package.replace(".", "/")
-        for each in sorted(folder.rglob("*")) if folder.is_dir() else ():
-            path = each.relative_to(plan.root).as_posix()
-            if each.is_file() and path not in targets and "__pycache__" not in each.parts:
-                targets[path] = [path.replace(package.replace(".", "/"), new.replace(".", "/"), 1)]
+        old_folder, new_folder = package.replace(".", "/"), new.replace(".", "/")
+        for path in _files(plan.root, old_folder):
+            targets.setdefault(path, [path.replace(old_folder, new_folder, 1)])
     for path, (target, *_) in targets.items():
         if path != target and plan.current(target) is not None:
             message = f"`{path}` would move to `{target}`, which exists"
@@ -173,6 +171,13 @@ def _targets(plan: PlanBuilder, layout: Layout, renames: Renames, found: Diagnos
                 NOT_FOLLOWED.at(Span(target, 1, 1), message, notes=("nothing was written",), help=("move it away",))
             )
     return targets
+
+
+def _files(root: Path, folder: str) -> Iterator[str]:
+    """The files below a folder of the project, but no bytecode."""
+    for each in sorted((root / folder).rglob("*")) if (root / folder).is_dir() else ():
+        if each.is_file() and "__pycache__" not in each.parts:
+            yield each.relative_to(root).as_posix()
 
 
 def _rewritten(

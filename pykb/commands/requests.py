@@ -11,10 +11,10 @@ from itertools import permutations
 from pathlib import Path
 
 from pykb.meta.names import as_module_name
+from pykb.plugins import Style
 from pykb.plugins.deploy_image_v1 import DeployImageV1
 from pykb.plugins.plugin import Plugin, WebhookPlugin
 from pykb.plugins.request import ApiRequest, Controller, KindRequest, WebhookRequest, earlier
-from pykb.plugins.style import Style
 from pykb.project.file import Project
 from pykb.project.resource import Resource, Webhooks
 from pykb.scaffold.record import Recorder, Scaffold
@@ -141,7 +141,7 @@ def _webhooks(resource: Resource, project: Project, header: str) -> Iterator[Var
     webhooks = resource.webhooks or Webhooks()
     for then in earlier(project, resource):
         then = replace(then, certificates=project.issuer)  # noqa: PLW2901 - an earlier one may not say it
-        for order in permutations(parts_of(webhooks)):
+        for order in permutations(_parts_of(webhooks)):
             yield tuple(
                 WebhookRequest(
                     project=then,
@@ -155,7 +155,7 @@ def _webhooks(resource: Resource, project: Project, header: str) -> Iterator[Var
             )
 
 
-def parts_of(webhooks: Webhooks) -> list[Webhooks]:
+def _parts_of(webhooks: Webhooks) -> list[Webhooks]:
     """The webhooks one by one. Converters stay together."""
     found = []
     if webhooks.defaulting:

@@ -12,14 +12,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pykb
-from pykb.commands.boilerplate import boilerplate
 from pykb.commands.init import pin
 from pykb.commands.recipe import own_plugins, recipe
 from pykb.commands.remaining_uses import project_files
 from pykb.commands.rescaffold import GENERATED
 from pykb.diagnostics import Diagnostics, Span
-from pykb.diagnostics.codes.project import UNCHANGED
-from pykb.diagnostics.codes.update import (
+from pykb.diagnostics.codes.commands import (
     NOT_RENDERED,
     RELEASE_UNKNOWN,
     UPDATE_CONFLICT,
@@ -28,21 +26,22 @@ from pykb.diagnostics.codes.update import (
     UPDATE_NO_REPOSITORY,
     UPDATE_UNCOMMITTED,
 )
+from pykb.diagnostics.codes.project import UNCHANGED
 from pykb.diagnostics.model import Severity
 from pykb.files.plan import Plan
 from pykb.files.state import STATE
-from pykb.project import FILE_NAME
-from pykb.project.cli_version import numbers
+from pykb.project import FILE_NAME, version_numbers
 from pykb.project.file import Project
 from pykb.project.writer import with_cli_version
 from pykb.scaffold import release as releases
+from pykb.scaffold.license import boilerplate
 from pykb.scaffold.locate import WHEEL
 from pykb.scaffold.merge import merge as merge_lines
 from pykb.scaffold.plan import PlanBuilder, check
 from pykb.scaffold.release import Release
 from pykb.tools import git
+from pykb.tools.git import File, Tree, merge
 from pykb.tools.process import find_program
-from pykb.tools.three_way import File, Tree, merge
 
 _NOTHING = ("nothing was written",)
 _LARGE = 1_000_000
@@ -174,7 +173,7 @@ def _origin(
     here = pykb.__version__
     if options.origin and (os.sep in named or named.endswith(".whl") or Path(named).is_dir()):
         return releases.given(Path(named), found)
-    if not numbers(named):
+    if not version_numbers(named):
         what = f"`--from {named}` is neither a version nor a wheel or a checkout" if options.origin else ""
         message = what or f"`cliVersion` in PROJECT does not say which pykb made the project: `{named}`"
         helps = () if what else ("name its version: `pykb update --from 0.1.0`",)
@@ -184,7 +183,7 @@ def _origin(
         is_unreleased = (root / WHEEL).is_file()
         helps = (f"if an earlier build of this version made it: `pykb update --from {WHEEL}`",) if is_unreleased else ()
         found.add(UNCHANGED.at(None, f"nothing was changed: pykb {here} made the project", help=helps))
-    elif numbers(named) > numbers(here):
+    elif version_numbers(named) > version_numbers(here):
         message = f"the project was made by pykb {named}, this is the older {here}"
         helps = (f"to get it: `pip install 'pykubebuilder[cli]=={named}'`",)
         found.add(RELEASE_UNKNOWN.at(None, message, notes=_NOTHING, help=helps))

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pykb.diagnostics import Diagnostics
+from pykb.diagnostics.codes.cli import FLAG_CONFLICT, FLAG_REQUIRED
 from pykb.diagnostics.codes.commands import CONVERSION_SPOKE, SERVED_PATH, WEBHOOK_EXISTS
-from pykb.diagnostics.codes.names import FLAG_CONFLICT, FLAG_REQUIRED
 from pykb.diagnostics.suggest import closest
+from pykb.meta.gvk import CONVERT, is_served_path, mutate_path, validate_path
 from pykb.meta.names import SUBDOMAIN_LENGTH, as_subdomain
 from pykb.meta.plural import pluralize
-from pykb.meta.webhook_paths import CONVERT, is_served_path, mutate_path, validate_path
 from pykb.project.file import CERTIFICATES, Project
 from pykb.project.resource import Resource, Webhooks
 from pykb.scaffold import naming

@@ -15,7 +15,7 @@ from typing import Any
 from pykb.deployment.cluster import Cluster
 from pykb.deployment.manifests import title_of
 from pykb.diagnostics import Diagnostic, EnvironmentProblem
-from pykb.diagnostics.codes.cluster import ROLLOUT_FAILED
+from pykb.diagnostics.codes.environment import ROLLOUT_FAILED
 from pykb.envtest.reporter import Reporter, Step
 
 _Object = dict[str, Any]

@@ -17,7 +17,7 @@ from typing import Any
 from pykb.deployment.cluster import Cluster
 from pykb.deployment.manifests import CRD, WEBHOOK_KINDS, Object, is_converted, of_kind, title_of
 from pykb.diagnostics import Diagnostic, EnvironmentProblem
-from pykb.diagnostics.codes.cluster import WEBHOOK_UNANSWERED
+from pykb.diagnostics.codes.environment import WEBHOOK_UNANSWERED
 from pykb.envtest.reporter import Reporter, Step
 
 _INJECTED = "cert-manager.io/inject-ca-from"
@@ -132,26 +132,33 @@ def _is_trusted(client: dict[str, Any]) -> bool:
 def _questions(operator: Sequence[Object], samples: Iterable[Object]) -> Iterator[tuple[str, Object]]:
     """An object for each served version of each kind that has webhooks, and where it would be created."""
     given = {(each.get("apiVersion"), each.get("kind")): each for each in reversed(list(samples))}
-    rules = [
-        rule
-        for each in operator
-        if each["kind"] in WEBHOOK_KINDS
-        for webhook in each.get("webhooks") or ()
-        for rule in webhook.get("rules") or ()
-    ]
+    rules = [*_rules(operator)]
     for crd in of_kind(operator, CRD):
         spec = crd["spec"]
-        if not is_converted(crd) and not any(_concerns(rule, spec) for rule in rules):
-            continue
-        place = f"namespaces/{_NAMESPACE}/" if spec["scope"] == "Namespaced" else ""
-        for version in (each["name"] for each in spec["versions"] if each.get("served")):
-            named = {"apiVersion": f"{spec['group']}/{version}", "kind": spec["names"]["kind"]}
-            sample = given.get((named["apiVersion"], named["kind"]), {})
-            metadata = {**(sample.get("metadata") or {}), "name": _NAME}
-            if place:
-                metadata["namespace"] = _NAMESPACE
-            path = f"/apis/{spec['group']}/{version}/{place}{spec['names']['plural']}?dryRun=All"
-            yield path, {**sample, **named, "metadata": metadata}
+        if is_converted(crd) or any(_concerns(rule, spec) for rule in rules):
+            for version in (each["name"] for each in spec["versions"] if each.get("served")):
+                sample = given.get((f"{spec['group']}/{version}", spec["names"]["kind"]), {})
+                yield _question(spec, version, sample)
+
+
+def _question(spec: dict[str, Any], version: str, sample: Object) -> tuple[str, Object]:
+    """The path for an object of a version of a CRD, and the object, made of a sample."""
+    named = {"apiVersion": f"{spec['group']}/{version}", "kind": spec["names"]["kind"]}
+    metadata = {**(sample.get("metadata") or {}), "name": _NAME}
+    place = ""
+    if spec["scope"] == "Namespaced":
+        place = f"namespaces/{_NAMESPACE}/"
+        metadata["namespace"] = _NAMESPACE
+    path = f"/apis/{spec['group']}/{version}/{place}{spec['names']['plural']}?dryRun=All"
+    return path, {**sample, **named, "metadata": metadata}
+
+
+def _rules(operator: Sequence[Object]) -> Iterator[dict[str, Any]]:
+    """What the API server calls the admission webhooks for."""
+    for each in operator:
+        if each["kind"] in WEBHOOK_KINDS:
+            for webhook in each.get("webhooks") or ():
+                yield from webhook.get("rules") or ()
 
 
 def _concerns(rule: dict[str, Any], spec: dict[str, Any]) -> bool:

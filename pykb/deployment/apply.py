@@ -7,6 +7,7 @@ first: while the manager runs, it can remove its finalizers.
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 
@@ -15,8 +16,7 @@ from pykb.deployment._webhooks import await_webhooks
 from pykb.deployment.cluster import Cluster
 from pykb.deployment.manifests import CRD, WEBHOOK_KINDS, Object, as_list, counted, names_of, of_kind, title_of
 from pykb.diagnostics import EnvironmentProblem
-from pykb.diagnostics.codes.cluster import DELETE_STUCK, DEPLOY_REFUSED, KIND_UNSERVED
-from pykb.diagnostics.codes.environment import COMMAND_FAILED
+from pykb.diagnostics.codes.environment import COMMAND_FAILED, DELETE_STUCK, DEPLOY_REFUSED, KIND_UNSERVED
 from pykb.envtest.reporter import Reporter
 from pykb.tools.kubectl import APPLY, Kubectl
 from pykb.tools.process import quote
@@ -32,7 +32,11 @@ _PROVIDERS = {
         "https://prometheus-operator.dev/docs/getting-started/installation/",
     ),
 }
+_CRDS = "customresourcedefinitions"
 _CRD_TIMEOUT = timedelta(seconds=60)
+_NO_CONDITIONS = ".status.conditions accessor error"
+"""kubectl does not wait for a CRD that the API server has stored and not looked at yet: its conditions are null."""
+_PAUSE = 0.1
 _COMMAND = re.compile(r"^diff -.*\n", re.MULTILINE)
 _TEMPORARY = re.compile(r"^(---|\+\+\+) \S*/(?:LIVE|MERGED)-\d+/(\S+)\t.*\n", re.MULTILINE)
 """kubectl compares files in temporary folders. Their names say what is compared, their times nothing."""
@@ -40,18 +44,18 @@ _MARKED = "custom-columns=:kind,:metadata.namespace,:metadata.name,:metadata.del
 _HELD = "custom-columns=KIND:kind,NAMESPACE:.metadata.namespace,NAME:.metadata.name,FINALIZERS:.metadata.finalizers"
 
 
-def served_versions(cluster: Cluster) -> set[str]:
+def _served_versions(cluster: Cluster) -> set[str]:
     """The groups and versions that the API server serves."""
     return set(cluster.kubectl("api-versions").split())
 
 
-def check_served(cluster: Cluster, objects: Sequence[Object]) -> None:
+def _check_served(cluster: Cluster, objects: Sequence[Object]) -> None:
     """Make sure that the API server serves the group and version of each object.
 
     Raises:
         EnvironmentProblem: It does not serve one.
     """
-    served = served_versions(cluster)
+    served = _served_versions(cluster)
     for crd in of_kind(objects, CRD):
         served |= {f"{crd['spec']['group']}/{version['name']}" for version in crd["spec"]["versions"]}
     unserved = [each for each in objects if each["apiVersion"] not in served]
@@ -81,7 +85,7 @@ def split(cluster: Cluster, objects: Sequence[Object]) -> tuple[list[Object], li
     return tried, [each for each in objects if each["metadata"].get("namespace") in missing]
 
 
-def check_accepted(cluster: Cluster, objects: Sequence[Object]) -> None:
+def _check_accepted(cluster: Cluster, objects: Sequence[Object]) -> None:
     """Make sure that the API server accepts the objects, by a dry run.
 
     Raises:
@@ -104,8 +108,8 @@ def install(cluster: Cluster, crds: Sequence[Object], reporter: Reporter) -> lis
     Raises:
         EnvironmentProblem: The API server refuses one.
     """
-    check_accepted(cluster, crds)
-    return _apply(cluster, crds, reporter)
+    _check_accepted(cluster, crds)
+    return apply_all(cluster.kubectl, crds, reporter)
 
 
 def deploy(
@@ -131,9 +135,9 @@ def deploy(
     Raises:
         EnvironmentProblem: The API server refuses an object or does not reach a webhook, or the manager does not start.
     """
-    check_served(cluster, operator)
-    check_accepted(cluster, split(cluster, operator)[0])
-    said = _apply(cluster, operator, reporter)
+    _check_served(cluster, operator)
+    _check_accepted(cluster, split(cluster, operator)[0])
+    said = apply_all(cluster.kubectl, operator, reporter)
     if timeout is not None:
         for deployment in of_kind(operator, "Deployment"):
             follow(cluster, deployment, reporter, timeout=timeout)
@@ -147,7 +151,7 @@ def diff(cluster: Cluster, objects: Sequence[Object]) -> str:
     Raises:
         EnvironmentProblem: The API server refuses an object.
     """
-    check_served(cluster, objects)
+    _check_served(cluster, objects)
     tried, new = split(cluster, objects)
     answer = cluster.kubectl.attempt("diff", *APPLY, stdin=as_list(tried))
     if answer.code > 1:
@@ -158,14 +162,48 @@ def diff(cluster: Cluster, objects: Sequence[Object]) -> str:
     return changes + "".join(f"+ {title_of(each)}\n" for each in new)
 
 
-def _apply(cluster: Cluster, objects: Sequence[Object], reporter: Reporter) -> list[str]:
+def apply_all(kubectl: Kubectl, objects: Sequence[Object], reporter: Reporter) -> list[str]:
+    """Apply objects when earlier CRDs of these names are gone, and wait until the CRDs are served.
+
+    Returns:
+        What kubectl says of each object.
+
+    Raises:
+        EnvironmentProblem: A CRD is still being deleted or is not served in time, or the API server refuses an object.
+    """
     step = reporter.step("applying")
-    said = cluster.kubectl.apply(as_list(objects)).splitlines()
-    if crds := of_kind(objects, CRD):
+    crds = names_of(of_kind(objects, CRD))
+    await_deleted(kubectl, crds)
+    said = kubectl.apply(as_list(objects)).splitlines()
+    if crds:
         step.update("waiting until the CRDs are served")
-        wait_established(cluster.kubectl, names_of(crds))
+        wait_established(kubectl, crds)
     step.done(counted(len(said)))
     return said
+
+
+def await_deleted(kubectl: Kubectl, crds: Sequence[str], *, timeout: timedelta = _CRD_TIMEOUT) -> None:
+    """Wait until those of the CRDs that are being deleted are gone. An apply would change the old ones, which then go.
+
+    Raises:
+        EnvironmentProblem: Some are still there after the time.
+    """
+    if not crds:
+        return
+    going = [line.split()[2] for line in _marked(kubectl, _CRDS, *crds)]
+    if not going:
+        return
+    places = [f"{_CRDS}/{name}" for name in going]
+    answer = kubectl.attempt("wait", "--for=delete", _seconds(timeout), *places)
+    if not answer.ok:
+        raise EnvironmentProblem(
+            DELETE_STUCK.at(
+                None,
+                f"`{'`, `'.join(going)}` {'is' if len(going) == 1 else 'are'} still being deleted",
+                notes=("nothing was applied", *quote(answer.stderr, source="kubectl wrote")),
+                help=(f"kubectl get {going[0]} --all-namespaces     # the objects whose finalizers keep it",),
+            )
+        )
 
 
 def wait_established(kubectl: Kubectl, names: Iterable[str], *, timeout: timedelta = _CRD_TIMEOUT) -> None:
@@ -174,8 +212,17 @@ def wait_established(kubectl: Kubectl, names: Iterable[str], *, timeout: timedel
     Raises:
         EnvironmentProblem: They are not in time.
     """
-    crds = [f"customresourcedefinition/{name}" for name in names]
-    kubectl("wait", "--for=condition=Established", f"--timeout={timeout.total_seconds():g}s", *crds)
+    crds = [f"{_CRDS}/{name}" for name in names]
+    end = time.monotonic() + timeout.total_seconds()
+    while True:
+        try:
+            kubectl("wait", "--for=condition=Established", f"--timeout={timeout.total_seconds():g}s", *crds)
+        except EnvironmentProblem as error:
+            if time.monotonic() >= end or not any(_NO_CONDITIONS in note for note in error.diagnostic.notes):
+                raise
+            time.sleep(_PAUSE)
+        else:
+            return
 
 
 def custom_objects(cluster: Cluster, crds: Iterable[Object]) -> dict[str, int]:
@@ -183,7 +230,7 @@ def custom_objects(cluster: Cluster, crds: Iterable[Object]) -> dict[str, int]:
     names = names_of(of_kind(crds, CRD))
     if not names:
         return {}
-    found = cluster.kubectl("get", "customresourcedefinitions", *names, "--ignore-not-found", "--output=name")
+    found = cluster.kubectl("get", _CRDS, *names, "--ignore-not-found", "--output=name")
     kinds = [line.partition("/")[2] for line in found.split()]
     counts = {kind: len(cluster.kubectl("get", kind, "--all-namespaces", "--output=name").split()) for kind in kinds}
     return {kind: count for kind, count in counts.items() if count}
@@ -260,7 +307,7 @@ def delete(cluster: Cluster, objects: Sequence[Object], reporter: Reporter, *, t
         EnvironmentProblem: Some are still there after the time, or the API server refuses.
     """
     step = reporter.step(f"deleting {counted(len(objects))}")
-    served = served_versions(cluster)
+    served = _served_versions(cluster)
     known = [each for each in objects if each["apiVersion"] in served]
     answer = cluster.kubectl.attempt(
         "delete", "--ignore-not-found", _seconds(timeout), "--filename=-", stdin=as_list(known)
@@ -269,11 +316,15 @@ def delete(cluster: Cluster, objects: Sequence[Object], reporter: Reporter, *, t
         step.done()
         return answer.stdout.splitlines()
     step.failed("some are still there")
+    marked = _marked(cluster.kubectl, "--filename=-", stdin=as_list(known))
     raise EnvironmentProblem(
         DELETE_STUCK.at(
             None,
             f"some objects are still there after {timeout.total_seconds():g} s",
-            notes=(*_marked(cluster, known), *quote(answer.stderr, source="kubectl wrote")),
+            notes=(
+                *(["\n".join(("marked for deletion:", *marked))] if marked else ()),
+                *quote(answer.stderr, source="kubectl wrote"),
+            ),
             help=(
                 "a CRD waits until the finalizers of its objects are removed: is the manager running?",
                 "a namespace waits for kube-controller-manager",
@@ -282,12 +333,11 @@ def delete(cluster: Cluster, objects: Sequence[Object], reporter: Reporter, *, t
     )
 
 
-def _marked(cluster: Cluster, objects: Sequence[Object]) -> tuple[str, ...]:
-    """The objects that are marked for deletion, as a table."""
-    words = ("get", "--filename=-", "--ignore-not-found", "--no-headers", f"--output={_MARKED}")
-    lines = cluster.kubectl.attempt(*words, stdin=as_list(objects)).stdout.splitlines()
-    marked = [line for line in lines if line.strip() and not line.rstrip().endswith("<none>")]
-    return ("\n".join(("marked for deletion:", *marked)),) if marked else ()
+def _marked(kubectl: Kubectl, *which: str, stdin: str | None = None) -> list[str]:
+    """Those of some objects that are marked for deletion, each a line: kind, namespace, name and time."""
+    words = ("get", *which, "--ignore-not-found", "--no-headers", f"--output={_MARKED}")
+    lines = kubectl.attempt(*words, stdin=stdin).stdout.splitlines()
+    return [line for line in lines if line.strip() and not line.rstrip().endswith("<none>")]
 
 
 def _seconds(timeout: timedelta) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pykb.diagnostics import EnvironmentProblem
-from pykb.diagnostics.codes.cluster import CLUSTER_UNREACHABLE, CLUSTER_WITHOUT_NODES
+from pykb.diagnostics.codes.environment import CLUSTER_UNREACHABLE, CLUSTER_WITHOUT_NODES
 from pykb.envtest.assets import find_assets
 from pykb.tools.kubectl import NAME, Kubectl
 from pykb.tools.process import find_program, quote

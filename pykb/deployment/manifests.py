@@ -13,11 +13,11 @@ import yaml
 from pykb.deployment import IMAGE
 from pykb.deployment.cluster import program_folders
 from pykb.diagnostics import EnvironmentProblem
-from pykb.diagnostics.codes.cluster import KUSTOMIZATION
-from pykb.diagnostics.codes.names import IMAGE_NAME
+from pykb.diagnostics.codes.cli import IMAGE_NAME
+from pykb.diagnostics.codes.environment import KUSTOMIZATION
 from pykb.meta.names import is_image
 from pykb.reading import yaml_text
-from pykb.tools import kustomize
+from pykb.tools.kubectl import build_kustomization
 
 Object = dict[str, Any]
 
@@ -76,7 +76,7 @@ def as_deployed(root: Path, names: Collection[str]) -> list[Object]:
 
 
 def _render(folder: Path) -> str:
-    return kustomize.build(folder, folders=program_folders())
+    return build_kustomization(folder, folders=program_folders())
 
 
 def objects_of(text: str) -> list[Object]:

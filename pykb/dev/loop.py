@@ -18,8 +18,9 @@ from pykb.dev.target import Target
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.render import render
 from pykb.envtest.assets import find_assets
-from pykb.envtest.components import CONTROLLER_MANAGER, Component
+from pykb.envtest.components import Component
 from pykb.envtest.processes import Processes
+from pykb.envtest.versions import CONTROLLER_MANAGER
 from pykb.tools.process import describe_exit
 
 MANAGER = "manager"
@@ -61,8 +62,8 @@ class DevLoop:
         target: Target,
         output: Output,
         *,
-        arguments: tuple[str, ...] = (),
-        colour: bool = False,
+        arguments: tuple[str, ...],
+        colour: bool,
     ) -> None:
         self._project = project
         self._target = target

@@ -10,8 +10,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Protocol
 
-from pykb.deployment.apply import wait_established
-from pykb.deployment.manifests import as_deployed, as_list, is_converted
+from pykb.deployment.apply import apply_all
+from pykb.deployment.manifests import as_deployed, is_converted
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.environment import DEV_RUNNING
 from pykb.envtest.assets import get_assets
@@ -19,7 +19,7 @@ from pykb.envtest.certificates import write_private
 from pykb.envtest.cluster import Cluster
 from pykb.envtest.control_plane import ControlPlane, ExistingCluster
 from pykb.envtest.crds import install_crds, read_crds
-from pykb.envtest.reporter import Reporter
+from pykb.envtest.reporter import Reporter, Silent
 from pykb.envtest.rest import Rest
 from pykb.files.durable import lock
 from pykb.files.state import private_folder, state_folder
@@ -83,8 +83,7 @@ class RealTarget:
             definitions |= {each["metadata"]["name"]: each for each in as_deployed(root, set(definitions))}
         names = list(definitions)
         if names:
-            self.kubectl.apply(as_list(definitions.values()))
-            wait_established(self.kubectl, names, timeout=CRD_TIMEOUT)
+            apply_all(self.kubectl, list(definitions.values()), Silent())
         return names
 
 

@@ -48,6 +48,21 @@ class Label:
 
 
 @dataclass(frozen=True, slots=True)
+class Edit:
+    """A change in a file.
+
+    Attributes:
+        span: The text to replace. It can be empty.
+        old: That text. If the file has another one there, it changed since it was read.
+        new: What to put there.
+    """
+
+    span: Span
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
 class Code:
     """A kind of mistake: a slug that is never reused, a title, and the text of ``pykb explain <slug>``."""
 
@@ -65,6 +80,7 @@ class Code:
         labels: tuple[Label, ...] = (),
         notes: tuple[str, ...] = (),
         help: tuple[str, ...] = (),  # noqa: A002 - the word the output uses
+        fix: tuple[Edit, ...] = (),
         severity: Severity | None = None,
     ) -> Diagnostic:
         """Make a diagnostic of this kind."""
@@ -76,6 +92,7 @@ class Code:
             labels=labels,
             notes=notes,
             help=help,
+            fix=fix,
             severity=severity or self.severity,
         )
 
@@ -93,6 +110,7 @@ class Diagnostic:
         labels: Other places involved.
         notes: The reason, or the state afterwards ("nothing was written").
         help: Exactly what to type. A help with line breaks is shown as an indented block.
+        fix: The edits that correct it. Empty unless the text can have only one meaning.
         severity: Error, warning or note.
     """
 
@@ -103,6 +121,7 @@ class Diagnostic:
     labels: tuple[Label, ...] = ()
     notes: tuple[str, ...] = ()
     help: tuple[str, ...] = field(default=())
+    fix: tuple[Edit, ...] = ()
     severity: Severity = Severity.ERROR
 
     @property
@@ -129,6 +148,12 @@ class Diagnostics:
         """Add several findings."""
         self._found.update(dict.fromkeys(diagnostics))
 
+    def take(self) -> tuple[Diagnostic, ...]:
+        """Remove all findings and return them."""
+        found = tuple(self._found)
+        self._found.clear()
+        return found
+
     def __iter__(self) -> Iterator[Diagnostic]:
         return iter(sorted(self._found, key=lambda d: d.sort_key))
 
@@ -153,6 +178,8 @@ class EnvironmentProblem(PykbError):  # noqa: N818 - not every problem is an err
     def __init__(self, diagnostic: Diagnostic) -> None:
         super().__init__(diagnostic.message)
         self.diagnostic = diagnostic
+        for note in diagnostic.notes:  # a traceback, for example of a test, shows them
+            self.add_note(note)
 
 
 class InternalError(PykbError):

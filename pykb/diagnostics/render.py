@@ -50,7 +50,7 @@ def visible(text: str) -> str:
     return text.translate(_UNSEEN)
 
 
-def read_lines(path: str, *, root: Path | None = None) -> list[str]:
+def _read_lines(path: str, *, root: Path | None = None) -> list[str]:
     """Read the lines of a source file for an excerpt. Empty if the file cannot be read as text."""
     try:
         text = (root / path if root else Path(path)).read_text(encoding="utf-8")
@@ -88,7 +88,7 @@ def _text(found: list[Diagnostic], style: Format, *, colour: bool, root: Path | 
         return "".join(_concise(d) + "\n" for d in found)
     if style is Format.GITHUB:
         return "".join(_github(d) + "\n" for d in found)
-    read = partial(read_lines, root=root)
+    read = partial(_read_lines, root=root)
     return "\n".join(_full(d, colour=colour, read=read) for d in found)
 
 
@@ -223,6 +223,7 @@ def _as_json(diagnostic: Diagnostic) -> dict[str, object]:
         "labels": [{"span": _span_json(x.span), "text": x.text} for x in diagnostic.labels],
         "notes": list(diagnostic.notes),
         "help": list(diagnostic.help),
+        "fix": [{"span": _span_json(edit.span), "old": edit.old, "new": edit.new} for edit in diagnostic.fix],
     }
 
 

@@ -29,6 +29,25 @@ def edit_distance(left: str, right: str, *, limit: int) -> int:
     return last[-1]
 
 
+def only_meaning(name: str, candidates: Iterable[str]) -> str | None:
+    """Return the one candidate that ``name`` can be a slip of, or ``None`` if there are more, or none.
+
+    A slip is the wrong case, or one wrong letter (two in longer names). This is stricter than :func:`closest`: its
+    result may be written without asking.
+    """
+    known = set(candidates)
+    folded = name.casefold()
+    same = [candidate for candidate in known if candidate.casefold() == folded]
+    if same or len(name) < _SHORTEST:
+        return same[0] if len(same) == 1 else None
+    limit = 1 if len(name) < _LONG else 2
+    near = [candidate for candidate in known if edit_distance(folded, candidate.casefold(), limit=limit) <= limit]
+    return near[0] if len(near) == 1 else None
+
+
+_SHORTEST, _LONG = 3, 6
+
+
 def closest(name: str, candidates: Iterable[str]) -> str | None:
     """Return the most similar candidate, or ``None`` if none is similar.
 

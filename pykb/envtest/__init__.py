@@ -5,7 +5,6 @@
 ...     print(control_plane.kubeconfig)
 """
 
-from pykb.envtest.assets import Assets, find_assets, get_assets
-from pykb.envtest.control_plane import ControlPlane
+from pykb._lazy import attach
 
-__all__ = ["Assets", "ControlPlane", "find_assets", "get_assets"]
+__getattr__, __all__ = attach(__name__, __file__)

@@ -18,9 +18,8 @@ from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.environment import ASSETS_CHECKSUM
 from pykb.envtest import pins
 from pykb.envtest.cache import SourceUnusable, newest_of, platform_name
-from pykb.envtest.components import CONTROLLER_MANAGER, KUBECTL
 from pykb.envtest.reporter import Reporter, Step
-from pykb.envtest.versions import is_exact
+from pykb.envtest.versions import CONTROLLER_MANAGER, KUBECTL, is_exact
 from pykb.reading import yaml_text
 
 INDEX = "https://raw.githubusercontent.com/kubernetes-sigs/controller-tools/HEAD/envtest-releases.yaml"

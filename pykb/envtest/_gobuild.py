@@ -23,9 +23,8 @@ from typing import TypeVar
 
 from pykb.envtest import pins
 from pykb.envtest.cache import Cache, SourceUnusable, VersionUnknown, newest_of
-from pykb.envtest.components import APISERVER, CONTROLLER_MANAGER, ETCD, KUBECTL
 from pykb.envtest.reporter import Reporter, Silent, Step
-from pykb.envtest.versions import is_exact
+from pykb.envtest.versions import APISERVER, CONTROLLER_MANAGER, ETCD, KUBECTL, is_exact
 from pykb.tools.process import run
 
 _PINNED = ("--only-binary", ":all:", "--require-hashes", "--requirement", pins.TOOLCHAIN)

@@ -12,9 +12,8 @@ from typing import IO
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.environment import ASSETS_ARCHIVE, ASSETS_INCOMPLETE, ASSETS_MISSING, ASSETS_VERSION
 from pykb.envtest.cache import Cache, Source, SourceUnusable, VersionUnknown
-from pykb.envtest.components import APISERVER, CONTROLLER_MANAGER, ETCD, KUBECTL
 from pykb.envtest.reporter import Reporter, Silent
-from pykb.envtest.versions import KUBERNETES, newest
+from pykb.envtest.versions import APISERVER, CONTROLLER_MANAGER, ETCD, KUBECTL, KUBERNETES, newest
 
 VARIABLE = "KUBEBUILDER_ASSETS"
 REQUIRED = (ETCD, APISERVER)
@@ -222,9 +221,18 @@ def _get(
             None,
             f"found no {', '.join(programs)} for Kubernetes {version}",
             notes=tuple(reasons),
-            help=(
-                f"set {VARIABLE} to a folder with {', '.join(REQUIRED)}",
-                "or install Go (https://go.dev/doc/install), then pykb builds them from source",
-            ),
+            help=_remedies(reasons),
         )
+    )
+
+
+def _remedies(reasons: list[str]) -> tuple[str, ...]:
+    if any("certificate" in reason for reason in reasons):  # in the words of OpenSSL and of Go
+        return (
+            "install the certificates that this system trusts (on Debian: `apt install ca-certificates`)",
+            "or set SSL_CERT_FILE to a file with the certificate of your network's proxy",
+        )
+    return (
+        f"set {VARIABLE} to a folder with {', '.join(REQUIRED)}",
+        "or install Go (https://go.dev/doc/install), then pykb builds them from source",
     )

@@ -17,7 +17,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -28,10 +28,6 @@ from pykb.diagnostics.codes.environment import CLUSTER_STATE, CONTROL_PLANE_STAR
 from pykb.envtest.assets import Assets
 from pykb.envtest.certificates import Authority, write_private
 from pykb.envtest.components import (
-    APISERVER,
-    CONTROLLER_MANAGER,
-    ETCD,
-    Component,
     Layout,
     fits_sockets,
     new_folder,
@@ -41,6 +37,7 @@ from pykb.envtest.components import (
 from pykb.envtest.processes import PROGRAM, State, mentions, process_id
 from pykb.envtest.reporter import Reporter, Silent
 from pykb.envtest.rest import is_ready
+from pykb.envtest.versions import APISERVER, CONTROLLER_MANAGER, ETCD
 from pykb.files.state import STATE, UnusableError, check_owner
 from pykb.reading import read_json
 from pykb.tools.process import describe_exit, quote
@@ -132,7 +129,13 @@ class Cluster:
         )
 
     def up(
-        self, assets: Assets, *, controller_manager: bool = True, port: int = 0, reporter: Reporter | None = None
+        self,
+        assets: Assets,
+        *,
+        controller_manager: bool = True,
+        port: int = 0,
+        feature_gates: Mapping[str, bool] | None = None,
+        reporter: Reporter | None = None,
     ) -> Status:
         """Start it, or its ended components, and wait until the apiserver is ready. A running one keeps its port.
 
@@ -140,6 +143,7 @@ class Cluster:
             assets: The binaries.
             controller_manager: Whether to run kube-controller-manager, when ``assets`` has it.
             port: The apiserver's port; 0 for any free one.
+            feature_gates: Features of the apiserver to switch on or off. A running one keeps its own.
             reporter: Gets the progress.
 
         Raises:
@@ -156,7 +160,9 @@ class Cluster:
             self._clear()
             step = reporter.step("start the control plane")
             try:
-                self._launch(assets, controller_manager=controller_manager, port=port)
+                self._launch(
+                    assets, controller_manager=controller_manager, port=port, feature_gates=feature_gates or {}
+                )
                 status = self._wait(time.monotonic() + START_TIMEOUT.total_seconds())
             except BaseException:
                 step.failed("it did not start")
@@ -185,7 +191,9 @@ class Cluster:
 
     # -- starting
 
-    def _launch(self, assets: Assets, *, controller_manager: bool, port: int) -> None:
+    def _launch(
+        self, assets: Assets, *, controller_manager: bool, port: int, feature_gates: Mapping[str, bool]
+    ) -> None:
         sockets = self.folder if fits_sockets(self.folder) else new_folder()
         with contextlib.closing(reserve_port(port)) as reserved, self._open("alive") as alive:
             facts = Facts(port_of(reserved), str(sockets), str(assets.folder), self.folder.stat().st_ino)
@@ -194,11 +202,15 @@ class Cluster:
             program = assets.kube_controller_manager if controller_manager else None
             components = [
                 layout.etcd(assets.etcd),
-                layout.apiserver(assets.kube_apiserver, service_account_admission=program is not None),
+                layout.apiserver(
+                    assets.kube_apiserver,
+                    service_account_admission=program is not None,
+                    feature_gates=feature_gates,
+                ),
             ]
             if program:
                 components.append(layout.controller_manager(program))
-            self._write_plan(components)
+            self._write("plan.json", [component.command() for component in components])
             self._write("cluster.json", asdict(facts))
             # The supervisor inherits both files, so it keeps the port and the lock until it ends.
             fcntl.flock(alive, fcntl.LOCK_EX)
@@ -361,9 +373,6 @@ class Cluster:
     def _layout(self) -> Layout:
         facts = self._facts()
         return Layout(self.folder, facts.port, Path(facts.sockets))
-
-    def _write_plan(self, components: list[Component]) -> None:
-        self._write("plan.json", [component.command() for component in components])
 
     def _write(self, name: str, value: object) -> None:
         draft = self.folder / f"{name}.tmp"

@@ -11,19 +11,17 @@ import json
 import os
 import socket
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.environment import CONTROL_PLANE_PORT
 from pykb.envtest.certificates import Authority, KeyPair, write_private
+from pykb.envtest.versions import APISERVER, CONTROLLER_MANAGER, ETCD
 
 LOOPBACK = "127.0.0.1"
 CONTEXT = "pykb"
-ETCD = "etcd"
-APISERVER = "kube-apiserver"
-CONTROLLER_MANAGER = "kube-controller-manager"
-KUBECTL = "kubectl"
 
 SERVICE_RANGE = "10.0.0.0/24"
 ISSUER = "https://kubernetes.default.svc.cluster.local"
@@ -218,13 +216,16 @@ class Layout:
         }
         return self._component(ETCD, program, flags)
 
-    def apiserver(self, program: Path, *, service_account_admission: bool) -> Component:
+    def apiserver(
+        self, program: Path, *, service_account_admission: bool, feature_gates: Mapping[str, bool] | None
+    ) -> Component:
         """The API server, set up as by kubeadm, without the parts that need nodes.
 
         Args:
             program: The binary.
             service_account_admission: Off without a controller manager. The plugin requires the `default`
                 ServiceAccount for each pod, and nobody would create it.
+            feature_gates: Features to switch on or off. Defaults to those of the release.
         """
         key = self.keys / "service-account.key"
         flags = {
@@ -249,6 +250,8 @@ class Layout:
         }
         if not service_account_admission:
             flags["disable-admission-plugins"] = "ServiceAccount"
+        if feature_gates:
+            flags["feature-gates"] = ",".join(f"{gate}={str(on).lower()}" for gate, on in feature_gates.items())
         return self._component(APISERVER, program, flags)
 
     def controller_manager(self, program: Path) -> Component:

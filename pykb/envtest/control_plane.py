@@ -10,22 +10,18 @@ import shutil
 import signal
 import socket
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from pykb.diagnostics import EnvironmentProblem
-from pykb.diagnostics.codes.cluster import CLUSTER_UNREACHABLE
-from pykb.diagnostics.codes.environment import CONTROL_PLANE_START, KUBECONFIG_UNUSABLE
+from pykb.diagnostics.codes.environment import CLUSTER_UNREACHABLE, CONTROL_PLANE_START, KUBECONFIG_UNUSABLE
 from pykb.envtest import crds
 from pykb.envtest.assets import Assets, get_assets
 from pykb.envtest.certificates import Authority, KeyPair
 from pykb.envtest.components import (
-    APISERVER,
-    CONTROLLER_MANAGER,
-    ETCD,
     Component,
     Layout,
     new_folder,
@@ -36,6 +32,7 @@ from pykb.envtest.components import (
 from pykb.envtest.processes import Processes
 from pykb.envtest.reporter import Reporter, Silent
 from pykb.envtest.rest import Rest, is_ready
+from pykb.envtest.versions import APISERVER, CONTROLLER_MANAGER, ETCD
 from pykb.tools.process import describe_exit, quote
 
 EXISTING_CLUSTER = "USE_EXISTING_CLUSTER"
@@ -53,12 +50,17 @@ class ControlPlane:
 
     Use it as a context manager, or call :meth:`start` and :meth:`stop`. Any number can run side by side.
 
+    ::
+
+        with ControlPlane() as control_plane:
+            control_plane.install_crds("config/crd/bases")
+            print(control_plane.url, control_plane.kubeconfig)
+
     Args:
         assets: The binaries. Defaults to the result of :func:`pykb.envtest.assets.get_assets`.
         controller_manager: Whether to run kube-controller-manager, if it is available: see ``has_controller_manager``.
-        port: The apiserver's port; 0 for any free one.
         reporter: Gets the progress of getting the binaries and starting the processes.
-        start_timeout: How long the apiserver may take to be ready.
+        feature_gates: Features of the apiserver to switch on or off, e.g. ``{"ShardedListAndWatch": True}``.
     """
 
     def __init__(
@@ -66,15 +68,14 @@ class ControlPlane:
         *,
         assets: Assets | None = None,
         controller_manager: bool = False,
-        port: int = 0,
         reporter: Reporter | None = None,
-        start_timeout: timedelta = START_TIMEOUT,
+        feature_gates: Mapping[str, bool] | None = None,
     ) -> None:
+        self.feature_gates = dict(feature_gates or {})
+        """Features of the apiserver. A change takes effect when it is restarted."""
         self._reporter = reporter or Silent()
         self._assets = assets
         self._wants_controller_manager = controller_manager
-        self._wanted_port = port
-        self._start_timeout = start_timeout
         self._authority = Authority()
         self._layout: Layout | None = None
         self._processes: Processes | None = None
@@ -99,7 +100,7 @@ class ControlPlane:
         if self._assets is None:
             self._assets = get_assets(controller_manager=self._wants_controller_manager, reporter=self._reporter)
         step = self._reporter.step("start the control plane")
-        self._reserved = reserve_port(self._wanted_port)
+        self._reserved = reserve_port()
         folder = new_folder()
         self._layout = Layout(folder, port_of(self._reserved), sockets=folder)
         try:
@@ -208,13 +209,12 @@ class ControlPlane:
         """A kubeconfig for a user with a client certificate. RBAC decides what the user may do."""
         return self._kubeconfig_of(name, self._authority.client(name, groups))
 
-    def service_account_token(self, namespace: str, name: str, *, lifetime: timedelta = timedelta(hours=1)) -> str:
+    def service_account_token(self, namespace: str, name: str) -> str:
         """A token of a ServiceAccount, like those that the kubelet projects into pods. Does not need a Secret.
 
         Args:
             namespace: The namespace of the account.
             name: The name of the account, which must exist.
-            lifetime: At least 10 minutes.
 
         Raises:
             EnvironmentProblem: The account does not exist.
@@ -223,7 +223,7 @@ class ControlPlane:
         request = {
             "apiVersion": "authentication.k8s.io/v1",
             "kind": "TokenRequest",
-            "spec": {"expirationSeconds": int(lifetime.total_seconds())},
+            "spec": {"expirationSeconds": 3600},
         }
         answer = self.rest().call("POST", path, request)
         if not answer.ok:
@@ -258,7 +258,9 @@ class ControlPlane:
 
     def _apiserver(self) -> Component:
         admit = self._wants_controller_manager and self.assets.kube_controller_manager is not None
-        return self.layout.apiserver(self.assets.kube_apiserver, service_account_admission=admit)
+        return self.layout.apiserver(
+            self.assets.kube_apiserver, service_account_admission=admit, feature_gates=self.feature_gates
+        )
 
     def _running_processes(self) -> Processes:
         if self._processes is None:
@@ -269,14 +271,14 @@ class ControlPlane:
         """Start a component and wait until it is ready. Raises an error if it ends before."""
         processes = self._running_processes()
         processes.start(component)
-        deadline = time.monotonic() + self._start_timeout.total_seconds()
+        deadline = time.monotonic() + START_TIMEOUT.total_seconds()
         while not until():
             exited = processes.state().exited
             ended = next((name for name in (component.name, ETCD) if name in exited), None)
             if ended is not None:
                 raise self._failure(ended, f"`{ended}` ended with {describe_exit(exited[ended])} while starting")
             if time.monotonic() > deadline:
-                seconds = self._start_timeout.total_seconds()
+                seconds = START_TIMEOUT.total_seconds()
                 raise self._failure(component.name, f"`{component.name}` was not ready within {seconds:g} s")
             time.sleep(POLL_SECONDS)
 

@@ -23,13 +23,13 @@ from pykb.diagnostics.codes.environment import (
     CONVERSION_WITHOUT_CRD,
     CRD_NOT_ESTABLISHED,
     CRD_REFUSED,
+    DELETE_STUCK,
     WEBHOOK_NOT_IN_EFFECT,
 )
 from pykb.envtest.components import LOOPBACK
 from pykb.envtest.rest import APPLY, FIELD_MANAGER, Rest
 from pykb.envtest.webhooks import POLL_SECONDS, TIMEOUT, Serving, host_of
-from pykb.meta.gvk import GroupKind
-from pykb.meta.webhook_paths import CONVERT
+from pykb.meta.gvk import CONVERT, GroupKind
 from pykb.reading import yaml_text
 
 COLLECTION = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -71,6 +71,8 @@ def has_conversion(path: Path) -> bool:
 def install_crds(rest: Rest, paths: Sequence[Path], *, timeout: timedelta = timedelta(minutes=1)) -> list[str]:
     """Apply definitions by server-side apply, without a size limit, and wait until their resources are served.
 
+    A definition that is being deleted is made again when it is gone.
+
     Args:
         rest: The cluster.
         paths: Files and folders.
@@ -80,21 +82,36 @@ def install_crds(rest: Rest, paths: Sequence[Path], *, timeout: timedelta = time
         The names of the definitions.
 
     Raises:
-        EnvironmentProblem: A definition was refused or is not served in time.
+        EnvironmentProblem: A definition was refused, or is not gone or served in time.
     """
     definitions = read_crds(paths)
+    deadline = time.monotonic() + timeout.total_seconds()
     for file, definition in definitions:
         name = definition["metadata"]["name"]
+        _wait_until_deleted(rest, name, deadline)
         path = f"{COLLECTION}/{name}?fieldManager={FIELD_MANAGER}&force=true"
         answer = rest.call("PATCH", path, keeping_local_conversion(rest, definition), content_type=APPLY)
         if not answer.ok:
             raise EnvironmentProblem(
                 CRD_REFUSED.at(None, f"the API server refused `{name}` of `{file}`", notes=(answer.message,))
             )
-    deadline = time.monotonic() + timeout.total_seconds()
     for _, definition in definitions:
         _wait_until_served(rest, definition, deadline)
     return [definition["metadata"]["name"] for _, definition in definitions]
+
+
+def _wait_until_deleted(rest: Rest, name: str, deadline: float) -> None:
+    """Wait while a definition is being deleted: a change of it would be lost with it."""
+    while "deletionTimestamp" in (rest.call("GET", f"{COLLECTION}/{name}").body.get("metadata") or {}):
+        if time.monotonic() > deadline:
+            raise EnvironmentProblem(
+                DELETE_STUCK.at(
+                    None,
+                    f"`{name}` is still being deleted",
+                    help=(f"kubectl get {name} --all-namespaces     # the objects whose finalizers keep it",),
+                )
+            )
+        time.sleep(POLL_SECONDS)
 
 
 def _wait_until_served(rest: Rest, definition: dict[str, Any], deadline: float) -> None:
@@ -185,7 +202,7 @@ def keeping_local_conversion(rest: Rest, definition: dict[str, Any]) -> dict[str
     return definition
 
 
-def clear_conversions(rest: Rest, *, but: Iterable[Converted] = ()) -> list[str]:
+def clear_conversions(rest: Rest, *, but: Iterable[Converted]) -> list[str]:
     """Set the strategy ``None`` for kinds whose conversion is at a local port without a listener.
 
     Args:
@@ -205,7 +222,7 @@ def clear_conversions(rest: Rest, *, but: Iterable[Converted] = ()) -> list[str]
     return cleared
 
 
-def settle_conversions(rest: Rest, converted: Iterable[Converted], *, timeout: timedelta = TIMEOUT) -> None:
+def settle_conversions(rest: Rest, converted: Iterable[Converted]) -> None:
     """Wait until the API server uses the current definitions.
 
     The API server serves a kind from a cached copy of its definition. This function adds a printer column to the
@@ -214,7 +231,7 @@ def settle_conversions(rest: Rest, converted: Iterable[Converted], *, timeout: t
     Raises:
         EnvironmentProblem: It took longer.
     """
-    deadline = time.monotonic() + timeout.total_seconds()
+    deadline = time.monotonic() + TIMEOUT.total_seconds()
     for each in converted:
         answer = rest.call("GET", f"{COLLECTION}/{each.name}")
         if answer.ok:
@@ -300,7 +317,7 @@ def _settle(rest: Rest, definition: dict[str, Any], deadline: float) -> None:
 
 
 def _shows(rest: Rest, spec: dict[str, Any], version: str, column: str) -> bool:
-    path = f"/apis/{spec['group']}/{version}/{spec['names']['plural']}?limit=1"
+    path = f"/apis/{spec['group']}/{version}/{spec['names']['plural']}?limit=1&includeObject=None"
     answer = rest.call("GET", path, accept=TABLE)
     if "conversion webhook" in answer.message:
         return True  # the webhook was called and failed

@@ -23,8 +23,7 @@ from typing import Any
 import yaml
 
 from pykb.diagnostics import EnvironmentProblem
-from pykb.diagnostics.codes.cluster import CLUSTER_UNREACHABLE
-from pykb.diagnostics.codes.environment import KUBECONFIG_UNUSABLE
+from pykb.diagnostics.codes.environment import CLUSTER_UNREACHABLE, KUBECONFIG_UNUSABLE
 from pykb.reading import read_json, yaml_text
 
 APPLY = "application/apply-patch+yaml"

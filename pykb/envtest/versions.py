@@ -1,4 +1,4 @@
-"""The versions of a control plane's components, and the parsing of versions."""
+"""The names and versions of a control plane's components, and the parsing of versions."""
 
 from __future__ import annotations
 
@@ -7,6 +7,11 @@ from collections.abc import Iterable
 
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.environment import ASSETS_VERSION
+
+ETCD = "etcd"
+APISERVER = "kube-apiserver"
+CONTROLLER_MANAGER = "kube-controller-manager"
+KUBECTL = "kubectl"
 
 KUBERNETES = "1.36.1"
 """The default version. It must match the built-in types of ``pykb.api``."""

@@ -271,7 +271,7 @@ def installed_with(rest: Rest, prefix: str, *, url: str = "") -> list[str]:
     return found
 
 
-def settle(rest: Rest, serving: Serving, *, timeout: timedelta = TIMEOUT) -> str:
+def settle(rest: Rest, serving: Serving) -> str:
     """Wait until all earlier changes of webhook configurations are in effect.
 
     The API server sees changes in their order. This function adds a configuration with a webhook that fails for one
@@ -281,7 +281,6 @@ def settle(rest: Rest, serving: Serving, *, timeout: timedelta = TIMEOUT) -> str
     Args:
         rest: The cluster.
         serving: The server of the webhooks. The dry run shows whether the API server can reach it.
-        timeout: How long to wait.
 
     Returns:
         Why the API server cannot reach the server; empty when it can.
@@ -289,7 +288,7 @@ def settle(rest: Rest, serving: Serving, *, timeout: timedelta = TIMEOUT) -> str
     Raises:
         EnvironmentProblem: It took longer, or the configurations are refused.
     """
-    deadline = time.monotonic() + timeout.total_seconds()
+    deadline = time.monotonic() + TIMEOUT.total_seconds()
     token = secrets.token_hex(8)
     probes = {kind: _probe(kind, f"{token}-{number}", serving) for number, kind in enumerate(COLLECTIONS)}
     names: Sequence[str] = ()

@@ -6,10 +6,11 @@ project's own ``register``, without a cluster, and tells the shortest history th
 """
 
 from pykb.explore._actors import Actor
-from pykb.explore._explorer import Explorer, Finding, Progress, Report
+from pykb.explore._explorer import Explorer, Progress
 from pykb.explore._history import Fault, FaultKind, History, Step, Verb
 from pykb.explore._plans import CODES
 from pykb.explore._project import subject_of
+from pykb.explore._report import Finding, Report
 from pykb.explore._world import Subject
 
 __all__ = [

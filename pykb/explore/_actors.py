@@ -74,6 +74,8 @@ class Actors:
                     await act(self._client)
 
     async def _report(self, found: Manifest) -> None:
+        if found["kind"] not in KINDS:
+            return
         before = found.get("status") or {}
         now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
         status = status_of(found, self._health_of(found), now)
@@ -83,7 +85,7 @@ class Actors:
                 await self._client.status.patch(Identity.of(found).manifest, MergePatch({"status": status | gone}))
 
     def _health_of(self, found: Manifest) -> Health:
-        if not self._delay or found["kind"] not in KINDS:
+        if not self._delay:
             return Health.READY
         loop = asyncio.get_running_loop()
         uid = found["metadata"]["uid"]

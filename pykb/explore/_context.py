@@ -9,11 +9,12 @@ from typing import Any
 import orjson
 
 from pykb.diagnostics import Code
-from pykb.explore._gate import Place
+from pykb.explore._gate import Place, Sent
 from pykb.explore._history import History, Identity, Manifest, Step, Verb
+from pykb.explore._outcome import Outcome
 from pykb.explore._state import Difference, State, differences
 from pykb.explore._variants import schema_of, spread, variants
-from pykb.explore._world import Outcome, Subject
+from pykb.explore._world import Subject
 
 _MOST_VARIANTS = 40
 
@@ -28,6 +29,7 @@ class Violation:
         found: The differences of the states.
         cause: Violations with the same cause are one finding.
         steps: How many steps of the history show it. Defaults to all.
+        by: The request that should not have been sent.
     """
 
     message: str
@@ -35,15 +37,26 @@ class Violation:
     found: tuple[Difference, ...] = ()
     cause: tuple[Any, ...] = ()
     steps: int | None = None
+    by: Sent | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A history, and its verdict."""
+    """A history, and its verdict.
+
+    Attributes:
+        code: What is looked for.
+        history: The history.
+        judge: Its verdict.
+        parts: The cases that one run tries together. Each is run alone if anything does not hold.
+        is_telling: Whether the run did try all of them.
+    """
 
     code: Code
     history: History
     judge: Callable[[Outcome], Iterable[Violation]]
+    parts: tuple[Case, ...] = ()
+    is_telling: Callable[[Outcome], bool] = lambda _: True
 
 
 @dataclass(slots=True)
@@ -117,8 +130,9 @@ class Context:
         yield from chosen
 
     def children(self) -> list[Identity]:
-        """The objects that the operator made for the sample."""
-        return [each for each in self.base.states[0] if each != self.own and self.base.maker_of(each)]
+        """The objects that the operator made for the sample, without those of generated names: nobody can name them."""
+        named = {change.identity for change in self.base.changes}
+        return [each for each in self.base.states[0] if each in named and each != self.own and self.base.maker_of(each)]
 
     def created(self, identity: Identity) -> Manifest:
         """An object as the operator last wrote it."""

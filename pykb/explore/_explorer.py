@@ -3,106 +3,33 @@
 from __future__ import annotations
 
 import time
-from collections import Counter, deque
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import starmap
+from typing import NamedTuple
 
-from pykb.diagnostics import Code, Diagnostic, Span
+from pykb.diagnostics import Diagnostic
 from pykb.diagnostics.codes import explore as codes
-from pykb.diagnostics.render import render
 from pykb.explore._access import Grant, allows, unused
 from pykb.explore._context import Case, Context, Violation
 from pykb.explore._gate import Sent, span_of
-from pykb.explore._history import History, Identity, Manifest
+from pykb.explore._history import Fault, FaultKind, History, Identity, Manifest
+from pykb.explore._outcome import Outcome
 from pykb.explore._plans import CODES, PLANS
+from pykb.explore._report import Finding, Report
+from pykb.explore._roots import Evidence, changes_of, evidence_of, joined
 from pykb.explore._runner import Runner, Runs, Stopped
-from pykb.explore._state import Difference
-from pykb.explore._story import story, transcript
+from pykb.explore._story import reason, story, transcript
 from pykb.explore._verdicts import first_bug
 from pykb.explore._workers import Workers
-from pykb.explore._world import Outcome, Subject
+from pykb.explore._world import Subject
 from pykb.runtime.errors import rule_marker
 
 _now = time.monotonic
 
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """What did not hold, with the shortest history that shows it.
-
-    Attributes:
-        code: The kind of finding.
-        message: The headline.
-        story: What happened, step by step.
-        differences: Fields that are not as expected.
-        span: The line of the user's code.
-        history: The history, to run it again.
-    """
-
-    code: Code
-    message: str
-    story: tuple[str, ...]
-    differences: tuple[Difference, ...]
-    span: Span | None
-    history: History
-
-    def to_diagnostic(self) -> Diagnostic:
-        """As a message for people."""
-        steps = [f"{number}. {text}" for number, text in enumerate(self.story, start=1)]
-        found = [str(each) for each in self.differences[1:5]]
-        more = len(self.differences) - 5
-        notes = [*steps, *found, *([f"and {more} more differences"] if more > 0 else [])]
-        helps = (codes.ADVICE[self.code.slug], f"more about this: `pykb explain {self.code.slug}`")
-        return self.code.at(self.span, self.message, notes=tuple(notes), help=helps)
-
-
-@dataclass(slots=True)
-class Report:
-    """The result of an exploration.
-
-    Attributes:
-        findings: What did not hold, in order of codes.
-        histories: How many histories were run, by code.
-        unfinished: Codes of which histories were left out, because it was ended before.
-        left_out: How many other specs of the samples were not tried, because their schemas have so many fields.
-        unused: Grants that nothing needed.
-        problems: Samples that could not be explored.
-        strays: What the operator does outside of the virtual world.
-    """
-
-    findings: list[Finding] = field(default_factory=list)
-    histories: Counter[str] = field(default_factory=Counter)
-    unfinished: list[str] = field(default_factory=list)
-    left_out: int = 0
-    unused: list[Grant] = field(default_factory=list)
-    problems: list[Diagnostic] = field(default_factory=list)
-    strays: list[Diagnostic] = field(default_factory=list)
-
-    def diagnostics(self) -> list[Diagnostic]:
-        """What did not hold, as messages."""
-        return [*self.problems, *(finding.to_diagnostic() for finding in self.findings)]
-
-    def notes(self) -> list[Diagnostic]:
-        """What is worth a look, but no fault."""
-        if not self.unused:
-            return self.strays
-        verbs: dict[str, list[str]] = {}
-        for verb, group, resource in self.unused:
-            plural, slash, subresource = resource.partition("/")
-            name = f"{plural}.{group}".rstrip(".") + slash + subresource
-            verbs.setdefault(name, []).append(verb)
-        grants = "\n".join(f"{resource}: {', '.join(each)}" for resource, each in sorted(verbs.items()))
-        notes = (f"by resource:\n{grants}",)
-        return [*self.strays, codes.UNUSED_GRANT.at(None, "no history used some permissions of the role", notes=notes)]
-
-    def check(self) -> None:
-        """Raise if something did not hold.
-
-        Raises:
-            AssertionError: With all findings, each with its history.
-        """
-        if found := self.diagnostics():
-            raise AssertionError(render(found))
+_MOST_KNOWN = 32
+"""Undisturbed runs that are kept: plans ask for the same ones, or for their first steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +47,23 @@ class Progress:
     findings: int
 
 
+class _Found(NamedTuple):
+    """A finding, what is known about its root cause, the verdict that found it, and the request that is wrong."""
+
+    finding: Finding
+    evidence: Evidence
+    judge: Callable[[Outcome], Iterable[Violation]]
+    by: Sent | None
+
+
+class _Doubt(NamedTuple):
+    """A run of several cases in which something did not hold, or which did not try all of them."""
+
+    case: Case
+    outcome: Outcome
+    violations: list[Violation]
+
+
 @dataclass(slots=True)
 class _Run:
     """A history that was begun. It has no case if a plan needs its outcome."""
@@ -128,6 +72,12 @@ class _Run:
     history: History
     case: Case | None = None
     outcome: Outcome | None = None
+
+    def take(self, runs: Runs) -> Outcome:
+        """Wait for its outcome, unless it is here."""
+        if self.outcome is None:
+            self.outcome = runs.outcome(self.number)
+        return self.outcome
 
 
 class Explorer:
@@ -162,9 +112,14 @@ class Explorer:
         self._workers: Workers | None = None
         self._progress: Callable[[Progress], None] | None = None
         self._report = Report()
-        self._found: dict[tuple[object, ...], Finding] = {}
+        self._found: dict[tuple[object, ...], _Found] = {}
+        self._forbidden: dict[tuple[str, str], list[tuple[str, Finding]]] = {}
+        self._changed: set[Identity] = set()
         self._used: set[Grant] = set()
         self._begun: deque[_Run] = deque()
+        self._doubtful: list[_Doubt] = []
+        self._guilty: set[int] = set()
+        self._undisturbed: deque[_Run] = deque(maxlen=_MOST_KNOWN)
         self._deadline = float("inf")
 
     def start(self) -> None:
@@ -192,7 +147,7 @@ class Explorer:
             except Stopped as stopped:
                 if stopped.diagnostic is not None:
                     self._report.problems.append(stopped.diagnostic)
-        self._report.findings = sorted(self._found.values(), key=lambda found: CODES.index(found.code.slug))
+        self._report.findings = [*self._joined(), *starmap(_without_rule, self._forbidden.items())]
         if self._subject.rules and not self._only and len(self._report.histories) > 1:
             self._report.unused = unused(self._subject.rules, self._used)
         return self._report
@@ -206,16 +161,12 @@ class Explorer:
     def replay(self, history: History) -> Iterator[str]:
         """Run one history, and yield what happened as lines for people."""
         with Runner(self._subject, self._seed, [history]) as runner:
-            outcome = runner.run(history)
+            outcome = runner.run(history, causes=True)
         yield from transcript(outcome)
 
     def _explore(self, sample: Manifest, runs: Runs) -> None:
-        def undisturbed(history: History) -> Outcome:
-            run = self._begin(history, runs)
-            run.outcome = runs.outcome(run.number)
-            return run.outcome
-
-        context = Context(self._subject, sample, undisturbed, self._ignore)
+        self._undisturbed.clear()
+        context = Context(self._subject, sample, lambda history: self._run_undisturbed(history, runs), self._ignore)
         problem = self._problem_of(context)
         if problem is not None:
             self._report.problems.append(problem)
@@ -224,14 +175,19 @@ class Explorer:
         if not context.base.at_rest:  # nothing can be compared with a run that does not end
             plans = {codes.LOOP.slug: iter([next(PLANS[codes.LOOP.slug](context))])}
         try:
-            self._run_in_turn(plans, runs)
-            self._judge(runs)
+            self._run_in_turn(context, plans, runs)
+            self._judge(context, runs)
+            self._run_alone(context, runs)
+            self._note_doubts(context)
+            self._start_again(context, runs)
+            self._note_causes(runs)
         except Stopped:
             self._leave_out(plans)
+            self._note_doubts(context)
             raise
         self._report.left_out += sum(context.left_out.values())
 
-    def _run_in_turn(self, plans: dict[str, Iterator[Case]], runs: Runs) -> None:
+    def _run_in_turn(self, context: Context, plans: dict[str, Iterator[Case]], runs: Runs) -> None:
         """Run one history of each code after the other, so that a short time is spent on all of them."""
         while plans:
             for slug in list(plans):
@@ -243,7 +199,7 @@ class Explorer:
                     return
                 else:
                     self._begin(case.history, runs, case)
-                    self._judge(runs, ahead=runs.ahead)
+                    self._judge(context, runs, ahead=runs.ahead)
 
     def _leave_out(self, plans: Collection[str]) -> None:
         self._report.unfinished += [left for left in plans if left not in self._report.unfinished]
@@ -251,37 +207,104 @@ class Explorer:
     def _begin(self, history: History, runs: Runs, case: Case | None = None) -> _Run:
         run = _Run(runs.begin(history), history, case)
         self._begun.append(run)
+        self._report.runs += 1
+        if history.is_undisturbed:
+            self._undisturbed.append(run)
         return run
 
-    def _judge(self, runs: Runs, *, ahead: int = 0) -> None:
+    def _run_undisturbed(self, history: History, runs: Runs) -> Outcome:
+        """What comes of steps without a fault. Another run may have begun with them."""
+        steps = len(history.steps)
+        alike = [run for run in self._undisturbed if run.history.steps[:steps] == history.steps]
+        for run in alike if history.is_undisturbed else ():
+            outcome = run.take(runs)
+            found = outcome if len(run.history.steps) == steps else outcome.first(steps)
+            if found is not None:
+                return found
+        return self._begin(history, runs).take(runs)
+
+    def _judge(self, context: Context, runs: Runs, *, ahead: int = 0) -> None:
         """Look at the outcomes in the order in which their histories were begun, whoever ran them."""
         while len(self._begun) > ahead:
             run = self._begun.popleft()
-            outcome = run.outcome or runs.outcome(run.number)
+            outcome = run.take(runs)
             self._check_access(run.history, outcome)
             self._note_strays(outcome)
+            self._changed.update(changes_of(outcome, self._changed))
             if run.case is not None:
-                self._judge_case(run.case, outcome)
+                self._judge_case(context, run.case, outcome)
 
-    def _judge_case(self, case: Case, outcome: Outcome) -> None:
-        self._report.histories[case.code.slug] += 1
-        for violation in case.judge(outcome):
-            self._note(case.code, case.history, outcome, violation)
+    def _judge_case(self, context: Context, case: Case, outcome: Outcome) -> None:
+        violations = list(case.judge(outcome))
+        if case.parts and (violations or not case.is_telling(outcome)):
+            self._doubtful.append(_Doubt(case, outcome, violations))
+        else:
+            self._report.histories[case.code.slug] += len(case.parts) or 1
+            self._guilty.update([id(case)] * bool(violations))
+            for violation in violations:
+                self._note(context, case, outcome, violation)
         if self._progress is not None:
-            self._progress(Progress(case.code.slug, self._report.histories.total(), len(self._found)))
+            self._progress(Progress(case.code.slug, self._report.histories.total(), len(list(self._joined()))))
+
+    def _run_alone(self, context: Context, runs: Runs) -> None:
+        """Run the cases of doubtful runs, each alone."""
+        for part in [part for doubt in self._doubtful for part in doubt.case.parts]:
+            if _now() > self._deadline:
+                self._leave_out([part.code.slug])
+            else:
+                self._begin(part.history, runs, part)
+                self._judge(context, runs, ahead=runs.ahead)
+        self._judge(context, runs)
+
+    def _note_doubts(self, context: Context) -> None:
+        """Note what did not hold in doubtful runs, if it held in all of their cases, or these were not run."""
+        for case, outcome, violations in self._doubtful:
+            if self._guilty.isdisjoint(map(id, case.parts)):
+                for violation in violations:
+                    self._note(context, case, outcome, violation)
+        self._doubtful.clear()
+        self._guilty.clear()
 
     def _note_strays(self, outcome: Outcome) -> None:
         self._report.strays += [stray for stray in dict.fromkeys(outcome.strays) if stray not in self._report.strays]
 
-    def _note(self, code: Code, history: History, outcome: Outcome, violation: Violation) -> None:
-        key = (code.slug, *violation.cause)
-        history = history.first(violation.steps)
-        steps = tuple(story(history, outcome))
+    def _note(self, context: Context, case: Case, outcome: Outcome, violation: Violation) -> None:
+        history = case.history.first(violation.steps)
+        evidence = evidence_of(context, history, violation, outcome)
+        key = (case.code.slug, evidence.asleep, *violation.cause)
+        steps = tuple(story(history, outcome, evidence.asleep))
         known = self._found.get(key)
-        if known is not None and len(known.story) <= len(steps):
+        if known is not None and _shortness(known.finding.story, known.finding.history) <= _shortness(steps, history):
             return
         span = span_of(violation.place)
-        self._found[key] = Finding(code, violation.message, steps, violation.found, span, history)
+        finding = Finding(case.code, violation.message, steps, violation.found, span, history)
+        self._found[key] = _Found(finding, evidence, case.judge, violation.by)
+
+    def _start_again(self, context: Context, runs: Runs) -> None:
+        """Wake operators that slept. What stays wrong even then has another cause."""
+        for finding, evidence, judge, _ in list(self._found.values()):
+            if evidence.asleep and finding.history.fault is None and _now() <= self._deadline:
+                history = replace(finding.history, fault=Fault(FaultKind.BACK))
+                self._begin(history, runs, Case(finding.code, history, judge))
+        self._judge(context, runs)
+
+    def _note_causes(self, runs: Runs) -> None:
+        """Note what woke the operator to send what it should not. Only these runs have causes: they take longer."""
+        for key, found in list(self._found.items()):
+            finding = found.finding
+            if found.by is None or finding.because or _now() > self._deadline:
+                continue
+            outcome = runs.outcome(runs.begin(finding.history, causes=True))
+            self._report.runs += 1
+            wrong = next((each.by for each in found.judge(outcome) if each.message == finding.message), None)
+            if wrong is not None and wrong.because:
+                self._found[key] = found._replace(finding=replace(finding, because=reason(wrong)))
+
+    def _joined(self) -> Iterator[Finding]:
+        every = [(found.finding, found.evidence) for found in self._found.values()]
+        groups = joined(every, self._changed, _directness)
+        for first, *others in sorted(groups, key=lambda group: CODES.index(group[0].code.slug)):
+            yield replace(first, others=tuple(others))
 
     def _check_access(self, history: History, outcome: Outcome) -> None:
         rules = self._subject.rules
@@ -295,7 +318,8 @@ class Explorer:
                 continue
             self._used.add(grant)
             if not allows(rules, sent):
-                self._found[codes.RBAC.slug, grant] = _forbidden(sent, history, outcome)
+                found = Finding(codes.RBAC, "", tuple(story(history, outcome)), (), span_of(sent.place), history)
+                self._forbidden.setdefault((sent.group, sent.resource), []).append((sent.verb, found))
 
     def _problem_of(self, context: Context) -> Diagnostic | None:
         name = Identity.of(context.sample)
@@ -315,7 +339,19 @@ class Explorer:
         return None
 
 
-def _forbidden(sent: Sent, history: History, outcome: Outcome) -> Finding:
-    marker = rule_marker(sent.verb, sent.group, sent.resource)
-    message = f"no rule allows to {sent.verb} {sent.resource}: add `{marker}`"
-    return Finding(codes.RBAC, message, tuple(story(history, outcome)), (), span_of(sent.place), history)
+def _shortness(steps: Sequence[str], history: History) -> tuple[int, int]:
+    """Of two stories with as many steps, the one with the earlier fault is told, whichever was run first."""
+    return len(steps), history.fault.request if history.fault is not None else 0
+
+
+def _directness(finding: Finding) -> tuple[int, int]:
+    """The shorter a story, the more direct. Of two, the more telling code."""
+    return len(finding.story), CODES.index(finding.code.slug)
+
+
+def _without_rule(resource: tuple[str, str], found: Sequence[tuple[str, Finding]]) -> Finding:
+    """All verbs of a resource are one finding: one marker allows them."""
+    group, name = resource
+    verbs = [verb for verb, _ in found]
+    message = f"no rule allows to {' or '.join(verbs)} {name}: add `{rule_marker(verbs, group, name)}`"
+    return replace(found[0][1], message=message)

@@ -50,5 +50,5 @@ def failure_of(error: BaseException, root: Path | None, at: float) -> Failure:
 
 def place_of_error(error: BaseException, root: Path | None) -> Place | None:
     """The last line of the user's code in a traceback."""
-    frames = reversed(traceback.extract_tb(error.__traceback__))
-    return place_in(root, ((frame.filename, frame.lineno or 0) for frame in frames))
+    frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
+    return place_in(root, reversed(frames))

@@ -7,7 +7,8 @@ import contextvars
 import functools
 import os
 import sys
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
+from collections import Counter
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,9 +17,9 @@ from typing import Any
 import orjson
 
 from pykb.diagnostics import Span
-from pykb.diagnostics.codes.cluster import CLUSTER_UNREACHABLE
+from pykb.diagnostics.codes.environment import CLUSTER_UNREACHABLE
 from pykb.explore._history import Fault, FaultKind
-from pykb.explore._threads import stack_of
+from pykb.explore._threads import frames_of
 from pykb.runtime.client.connection import Call, parse_path
 from pykb.runtime.errors import ServerUnreachable, error_from_status
 from pykb.runtime.fake import FakeApiServer
@@ -55,15 +56,19 @@ def place_in(root: Path | None, stack: Iterable[tuple[str, int]]) -> Place | Non
     """The first line of a stack that is in a folder of the user's code. Either may be behind a symbolic link."""
     if root is None:
         return None
-    prefix = f"{_real(str(root))}/"
+    folder = str(root)
     for file, line in stack:
-        path = _real(file)
-        if path.startswith(prefix) and "/.venv/" not in path and "/site-packages/" not in path:
-            return Place(path.removeprefix(prefix), line)
+        if path := _path_in(folder, file):
+            return Place(path, line)
     return None
 
 
-_real = functools.cache(os.path.realpath)
+@functools.cache
+def _path_in(folder: str, file: str) -> str:
+    """The path of a file of the user's code in a folder; empty for other files."""
+    prefix, path = f"{os.path.realpath(folder)}/", os.path.realpath(file)
+    is_own = path.startswith(prefix) and "/.venv/" not in path and "/site-packages/" not in path
+    return path.removeprefix(prefix) if is_own else ""
 
 
 @dataclass(slots=True)
@@ -80,6 +85,7 @@ class Sent:
         place: The line of the user's code that sent it.
         status: The status of the answer; 0 without one.
         at: The virtual time.
+        because: What woke the reconcile that sent it, if that was noted.
     """
 
     number: int
@@ -91,6 +97,7 @@ class Sent:
     place: Place | None
     status: int = 0
     at: float = 0.0
+    because: str = ""
 
     def __str__(self) -> str:
         """What the operator does: ``updates the status of sites/home``."""
@@ -105,6 +112,9 @@ _DONE = {"create": "creates", "update": "updates", "patch": "patches", "delete":
 _DONE |= {"get": "reads", "list": "lists", "watch": "watches", "deletecollection": "deletes all"}
 
 
+waker: contextvars.ContextVar[str] = contextvars.ContextVar("waker", default="")
+"""What woke the present reconcile."""
+
 author: contextvars.ContextVar[Sent | None] = contextvars.ContextVar("author", default=None)
 """The request that makes the present change."""
 
@@ -114,17 +124,19 @@ class Tape:
 
     Args:
         root: The folder of the user's code.
-        fault: What goes wrong.
+        faults: What goes wrong.
         on_write: Called after each write that succeeded, with its number.
     """
 
-    def __init__(self, root: Path | None, fault: Fault | None, on_write: Callable[[int], None]) -> None:
+    def __init__(self, root: Path | None, faults: Sequence[Fault], on_write: Callable[[int], None]) -> None:
         self.sent: list[Sent] = []
         self.count = 0
         self.writes = 0
-        self.fault = fault
-        self.struck: Sent | None = None
+        self.struck: dict[Fault, Sent] = {}
         self.overrun = False
+        self._faults = faults
+        self._step = 0
+        self._in_step: Counter[str] = Counter()
         self._since_rest = 0
         self._on_write = on_write
         self._root = root
@@ -151,6 +163,7 @@ class Tape:
             name,
             self._place(),
             at=asyncio.get_running_loop().time(),
+            because=waker.get(),
         )
         self.sent.append(sent)
         self._since_rest += 1
@@ -158,16 +171,27 @@ class Tape:
             self.overrun = True
         return sent
 
+    def begin_step(self) -> None:
+        """Somebody takes the next step."""
+        self._step += 1
+        self._in_step.clear()
+
     def rest(self) -> None:
         """Everything is at rest."""
         self._since_rest = 0
 
     def fault_of(self, sent: Sent) -> Fault | None:
         """The fault that this request meets."""
-        if self.fault is None or not sent.number or self.fault.request != sent.number:
+        if not sent.number or not self._faults:
             return None
-        self.struck = sent
-        return self.fault
+        what = str(sent)
+        self._in_step[what] += 1
+        at = [(0, "", sent.number), (self._step, what, self._in_step[what])]
+        for fault in self._faults:
+            if (fault.step, fault.what, fault.request) in at:
+                self.struck[fault] = sent
+                return fault
+        return None
 
     def written(self, sent: Sent) -> None:
         """Tell that a write succeeded."""
@@ -175,7 +199,7 @@ class Tape:
             self._on_write(sent.write)
 
     def _place(self) -> Place | None:
-        return place_in(self._root, stack_of(sys._getframe(2)))  # noqa: SLF001 - the callers' lines
+        return place_in(self._root, frames_of(sys._getframe(2)))  # noqa: SLF001 - the callers' lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,6 +335,7 @@ class Gate:
             yield line
 
     async def _alive(self) -> None:
+        """Return only while the process lives."""
         if self._dead:
             await asyncio.get_running_loop().create_future()
 

@@ -62,6 +62,7 @@ class Step:
             moment when everything is at rest.
         unseen: The operator's watches are broken meanwhile. It sees only the result. Of several such
             steps in a row, it sees the result of the last one.
+        soon: The next step follows after some seconds, whether or not everything is at rest.
         note: What is special about the object, for people.
     """
 
@@ -69,6 +70,7 @@ class Step:
     manifest: Manifest
     after_write: int | None = None
     unseen: bool = False
+    soon: bool = False
     note: str = ""
 
 
@@ -95,6 +97,8 @@ class Fault:
     Attributes:
         kind: What goes wrong.
         request: At which request of the operator, counted from 1.
+        step: Count the requests of this step only. The first step is 1. Defaults to the whole history.
+        what: Of a step, count only requests that do this: ``updates the status of sites/home``.
         status: The answer of ``REFUSE``; 0 for no answer.
         seconds: For how long the caches lag, or workloads are not ready.
         resource: The plural of the only resource whose cache lags. Defaults to all.
@@ -107,22 +111,40 @@ class Fault:
     seconds: float = 0.0
     resource: str = ""
     version: int = 0
+    step: int = 0
+    what: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Steps and at most one fault. After each step without ``after_write``, the world comes to rest."""
+    """Steps and a fault, or none. After each step without ``after_write``, the world comes to rest."""
 
     steps: tuple[Step, ...]
     fault: Fault | None = None
     idle: float = 0.0
     """Virtual seconds to go on at rest in the end."""
+    further: tuple[Fault, ...] = ()
+    """Faults of other histories. The world was at rest since the one before."""
+
+    @property
+    def faults(self) -> tuple[Fault, ...]:
+        """All faults, in order."""
+        return () if self.fault is None else (self.fault, *self.further)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether no step is unseen or comes while the operator works."""
+        return not any(step.unseen or step.after_write is not None for step in self.steps)
+
+    @property
+    def is_undisturbed(self) -> bool:
+        """Whether nothing but plain steps happens."""
+        return self.is_plain and self.fault is None and not self.idle and not any(step.soon for step in self.steps)
 
     def first(self, steps: int | None) -> History:
         """The history up to a step, if what follows cannot change what was before."""
-        is_plain = not any(step.unseen or step.after_write is not None for step in self.steps)
         is_early = self.fault is None or self.fault.kind is not FaultKind.BACK
-        return replace(self, steps=self.steps[:steps]) if is_plain and is_early else self
+        return replace(self, steps=self.steps[:steps]) if self.is_plain and is_early else self
 
     def to_json(self) -> dict[str, Any]:
         """As plain values."""
@@ -140,13 +162,18 @@ class History:
             fault = values.get("fault")
             read = cls(
                 steps,
-                Fault(**{**fault, "kind": FaultKind(fault["kind"])}) if fault else None,
+                _fault(fault) if fault else None,
                 float(values.get("idle", 0.0)),
+                tuple(_fault(each) for each in values.get("further", ())),
             )
             _check(read)
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"not a history: {error}") from error
         return read
+
+
+def _fault(values: Mapping[str, Any]) -> Fault:
+    return Fault(**{**values, "kind": FaultKind(values["kind"])})
 
 
 def _check(history: History) -> None:
@@ -155,9 +182,13 @@ def _check(history: History) -> None:
     Raises:
         TypeError: A value has another type than its field.
     """
-    fault = history.fault or Fault(FaultKind.LAG)
-    numbers = [fault.request, fault.status, fault.seconds, fault.version, *(s.after_write or 0 for s in history.steps)]
-    texts = [fault.resource, *(step.note for step in history.steps)]
+    faults = history.faults
+    numbers: list[object] = [step.after_write or 0 for step in history.steps]
+    numbers += [number for f in faults for number in (f.request, f.status, f.seconds, f.version, f.step)]
+    texts = [
+        *(text for fault in faults for text in (fault.resource, fault.what)),
+        *(step.note for step in history.steps),
+    ]
     texts += [part for step in history.steps for part in Identity.of(step.manifest)]
     if not all(isinstance(each, (int, float)) for each in numbers) or not all(isinstance(each, str) for each in texts):
         raise TypeError("a value has another type than its field")

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from http import HTTPStatus
 from typing import Any
 
 from pykb.diagnostics.codes import explore as codes
 from pykb.explore._context import Case, Context, Violation
 from pykb.explore._gate import Place, Sent
 from pykb.explore._history import Fault, FaultKind, History, Identity, Manifest, Step, Verb
+from pykb.explore._outcome import Outcome
 from pykb.explore._sight import stale, unseen
-from pykb.explore._state import read
+from pykb.explore._state import Difference, read
+from pykb.explore._together import one_after_the_other, one_in_each_step
 from pykb.explore._variants import leaves, patch_of, put, spell, spread
 from pykb.explore._verdicts import (
     bug_of,
@@ -26,7 +30,6 @@ from pykb.explore._verdicts import (
 )
 from pykb.explore._versioned import converted, converted_edges, defaulted
 from pykb.explore._workloads import KINDS
-from pykb.explore._world import Outcome
 
 _HOURS = 2 * 3600.0
 _LATE = 120.0
@@ -40,20 +43,19 @@ def crash(context: Context) -> Iterator[Case]:
     """The process dies before or after each write."""
     steps = context.life()
     expected = context.undisturbed(*steps)
-    for sent in expected.writes:
-        for kind in (FaultKind.CRASH_AFTER, FaultKind.CRASH_BEFORE):
-            judge = same_states(context, expected, "after a crash")
-            yield Case(codes.CRASH, History(steps, Fault(kind, sent.number)), judge)
+    kinds = (FaultKind.CRASH_AFTER, FaultKind.CRASH_BEFORE)
+    faults = [(sent, Fault(kind, sent.number)) for sent in expected.writes for kind in kinds]
+    judge = same_states(context, expected, "after a crash")
+    yield from one_in_each_step(codes.CRASH, steps, expected, judge, faults)
 
 
 def error(context: Context) -> Iterator[Case]:
     """Each request fails once."""
     steps = context.life()
     expected = context.undisturbed(*steps)
-    for sent in expected.sent:
-        if sent.number:
-            for fault in _errors(sent):
-                yield Case(codes.ERROR, History(steps, fault), same_states(context, expected, "after an error"))
+    faults = [(sent, fault) for sent in expected.sent if sent.number for fault in _errors(sent)]
+    judge = same_states(context, expected, "after an error")
+    yield from one_in_each_step(codes.ERROR, steps, expected, judge, faults)
 
 
 def _errors(sent: Sent) -> Iterator[Fault]:
@@ -95,15 +97,19 @@ def history(context: Context) -> Iterator[Case]:
 def drift(context: Context) -> Iterator[Case]:
     """Somebody changes or deletes what the operator made."""
     for identity in context.children():
-        lost = Step(Verb.DELETE, identity.manifest)
-        yield Case(codes.DRIFT, History((context.create, lost)), comes_back(context, identity, "deletion"))
-        made = context.created(identity)
-        for path, value in _owned(made):
-            change = {**identity.manifest, **patch_of(made, path, _another(value))}
-            change["metadata"] = {**change.get("metadata", {}), **identity.manifest["metadata"]}
-            step = Step(Verb.PATCH, change, note=spell(path))
-            judge = comes_back(context, identity, f"change of `{spell(path)}`", cause=(identity.kind, "changed"))
-            yield Case(codes.DRIFT, History((context.create, step)), judge)
+        yield one_after_the_other(list(_drifts(context, identity)), context.create)
+
+
+def _drifts(context: Context, identity: Identity) -> Iterator[Case]:
+    lost = Step(Verb.DELETE, identity.manifest)
+    yield Case(codes.DRIFT, History((context.create, lost)), comes_back(context, "deletion"))
+    made = context.created(identity)
+    for path, value in _owned(made):
+        change = {**identity.manifest, **patch_of(made, path, _another(value))}
+        change["metadata"] = {**change.get("metadata", {}), **identity.manifest["metadata"]}
+        step = Step(Verb.PATCH, change, note=spell(path))
+        judge = comes_back(context, f"change of `{spell(path)}`", cause=(identity.kind, "changed"))
+        yield Case(codes.DRIFT, History((context.create, step)), judge)
 
 
 def leak(context: Context) -> Iterator[Case]:
@@ -116,7 +122,8 @@ def leak(context: Context) -> Iterator[Case]:
             return
         left = outcome.states[-1]
         if own in left:
-            yield Violation(f"{own} is never let go: a finalizer stays", _holding(outcome), (), ("finalizer",))
+            found = Difference(own, "", None, left[own])
+            yield Violation(f"{own} is never let go: a finalizer stays", _holding(outcome), (found,), ("finalizer",))
             return
         for found in context.compare({}, left):
             maker = outcome.maker_of(found.identity)
@@ -125,6 +132,8 @@ def leak(context: Context) -> Iterator[Case]:
 
     yield Case(codes.LEAK, History((context.create, context.delete)), judge)
     for sent in context.base.writes:
+        if sent.status >= HTTPStatus.BAD_REQUEST:
+            continue  # nobody acts after a write that was refused
         steps = (context.create, Step(Verb.DELETE, context.sample, after_write=sent.write))
         yield Case(codes.LEAK, History(steps), judge)
 
@@ -134,9 +143,10 @@ def theft(context: Context) -> Iterator[Case]:
     yield from _beside_another(context)
     yield from _noted(context)
     for identity in context.children():
-        foreign = _foreign(context.created(identity))
+        # Soon after it, the object is created: the name of a child may say at what time that was.
+        foreign = Step(Verb.CREATE, _foreign(context.created(identity)), soon=True)
 
-        def judge(outcome: Outcome, identity: Identity = identity) -> Iterator[Violation]:
+        def judge(outcome: Outcome, identity: Identity = identity, foreign: Step = foreign) -> Iterator[Violation]:
             if outcome.refused:
                 return  # nobody else can have it
             for change in outcome.changes:
@@ -145,14 +155,14 @@ def theft(context: Context) -> Iterator[Case]:
                     place = change.by.place
                     message = f"{identity} of somebody else is {verb}"
                     early = None if change.at >= outcome.began[-1] else 2  # the deletion does not matter
-                    yield Violation(message, place, (), (identity.kind, place), steps=early)
+                    yield Violation(message, place, (), (verb, identity.kind, place), steps=early)
                     return
-            if outcome.states and not _is_said(context, outcome):
+            if outcome.states and not _is_said(context, outcome) and _is_wanted(context, identity, foreign):
                 place = place_of(context.base.maker_of(identity))
                 message = f"{identity} is somebody else's, and neither an event nor the status says so"
                 yield Violation(message, place, (), ("said", identity.kind))
 
-        steps = (Step(Verb.CREATE, foreign), context.create, context.delete)
+        steps = (foreign, context.create, context.delete)
         yield Case(codes.THEFT, History(steps), judge)
 
 
@@ -194,7 +204,7 @@ def loop(context: Context) -> Iterator[Case]:
         for sent in outcome.sent:
             if sent.write and sent.at > outcome.rested_at:
                 message = f"the operator writes for ever, though nothing has changed: it {sent}"
-                yield Violation(message, sent.place, (), (sent.place,))
+                yield Violation(message, sent.place, (), ("restless", sent.place), by=sent)
                 return
         late = [moment for moment in outcome.reconciles if moment > outcome.rested_at]
         if len(late) > _MOST_RECONCILES:
@@ -289,6 +299,14 @@ def _foreign(made: Manifest) -> Manifest:
     return {**content, "metadata": {**metadata, "labels": {"owner": "somebody-else"}}}
 
 
+def _is_wanted(context: Context, identity: Identity, foreign: Step) -> bool:
+    """Whether the operator makes a child of that name at that time, if it is free."""
+    named = foreign.manifest["metadata"]
+    beside = {**foreign.manifest, "metadata": {**named, "name": f"{named['name']}-other"}}
+    free = context.undisturbed(replace(foreign, manifest=beside), context.create)
+    return bool(free.refused) or identity in free.states[0]
+
+
 def _is_said(context: Context, outcome: Outcome) -> bool:
     """Whether an event warns, or the status is not that of success."""
     for change in outcome.changes:
@@ -296,7 +314,7 @@ def _is_said(context: Context, outcome: Outcome) -> bool:
         if is_event and change.after and read(change.after).get("type") == "Warning":
             return True
     own = context.own
-    normal, found = context.base.states[0].get(own, {}), outcome.states[1].get(own, {})
+    normal, found = context.base.states[0].get(own, {}), outcome.states[0].get(own, {})
     return normal.get("status") != found.get("status")
 
 

@@ -1,4 +1,4 @@
-"""The CEL rules of CustomResourceDefinitions, as far as pykb can evaluate them."""
+"""The CEL rules of CustomResourceDefinitions and the conditions of webhooks, as far as pykb can evaluate them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from pykb.explore._history import Manifest
-from pykb.gen.cel.evaluate import NO_VALUE
-from pykb.gen.checks.value import broken_rules
+from pykb.gen.cel.evaluate import NO_VALUE, holds
+from pykb.gen.cel.values import OPAQUE, Failed, Unknown
+from pykb.gen.checks.value import broken_rules, is_match
 from pykb.gen.draft import patched
 from pykb.gen.ir import RULES, SchemaNode
 from pykb.meta.gvk import GroupVersionKind
@@ -41,6 +42,30 @@ class Rules:
             for found in broken_rules(new, schema, old=NO_VALUE if old is None else old):
                 message = found.rule.message or f"failed rule: {found.rule.rule}"
                 yield found.path, f'"{_TYPES[type(found.value)]}": {message}'
+
+
+class Conditions:
+    """The conditions of webhooks. One that cannot be evaluated here is met, and noted in :attr:`unknown`."""
+
+    def __init__(self) -> None:
+        self.unknown: dict[str, None] = {}
+        """The conditions that were not evaluated."""
+
+    def check(self, expression: str, names: Mapping[str, Any]) -> bool:
+        """Whether a condition is met.
+
+        Raises:
+            ValueError: The evaluation fails.
+        """
+        # In a cluster, the operator has another account than people.
+        request = {**names["request"], "userInfo": OPAQUE, "options": OPAQUE}
+        try:
+            return holds(expression, {**names, "request": request}, matches=is_match)
+        except Failed as error:
+            raise ValueError(str(error)) from error
+        except Unknown:
+            self.unknown[expression] = None
+            return True
 
 
 def _has_rules(schema: Any) -> bool:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import logging
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
 
 from pykb.diagnostics import Diagnostic
 from pykb.explore._history import History, Step, Verb
+from pykb.explore._outcome import Outcome
 from pykb.explore._time import VirtualTime
-from pykb.explore._world import Outcome, Subject, cluster_of, play
+from pykb.explore._world import Subject, cluster_of, play
 
 T = TypeVar("T")
+
+_GARBAGE = 10_000
+"""New objects after which a process looks for garbage: those of about half a history."""
 
 
 class Stopped(Exception):  # noqa: N818 - what happened
@@ -29,8 +35,8 @@ class Runs(Protocol):
     ahead: int
     """How many histories to begin before the outcome of the first one is taken."""
 
-    def begin(self, history: History) -> int:
-        """Run a history, now or soon. Returns its number."""
+    def begin(self, history: History, *, causes: bool = False) -> int:
+        """Run a history, now or soon, and note what woke the reconciles if asked to. Returns its number."""
         ...
 
     def outcome(self, number: int) -> Outcome:
@@ -66,6 +72,7 @@ class Runner:
             History((Step(Verb.CREATE, sample), Step(Verb.DELETE, sample))) for sample in subject.samples
         )
         self._time = VirtualTime()
+        self._stack = contextlib.ExitStack()
         self._outcomes: dict[int, Outcome] = {}
         self._begun = 0
 
@@ -79,7 +86,8 @@ class Runner:
         with self._time.waiting():
             for history in self._first:  # only the clocks of imported modules are replaced
                 self.run(history)
-        self._time.__enter__()
+        self._stack.enter_context(self._time)
+        self._stack.enter_context(_rare_garbage())
         # Another seed, or the first objects of a world would have the uids of the namespaces.
         self._cluster = self._run(lambda: cluster_of(self._subject), self._seed + 1)
         return self
@@ -87,21 +95,21 @@ class Runner:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._time.__exit__()
+        self._stack.close()
 
-    def begin(self, history: History) -> int:
+    def begin(self, history: History, *, causes: bool = False) -> int:
         """Run a history; see :class:`Runs`."""
         self._begun += 1
-        self._outcomes[self._begun] = self.run(history)
+        self._outcomes[self._begun] = self.run(history, causes=causes)
         return self._begun
 
     def outcome(self, number: int) -> Outcome:
         """Return an outcome; see :class:`Runs`."""
         return self._outcomes.pop(number)
 
-    def run(self, history: History) -> Outcome:
+    def run(self, history: History, *, causes: bool = False) -> Outcome:
         """Run a history."""
-        return self._run(lambda: play(self._subject, self._cluster, history), self._seed)
+        return self._run(lambda: play(self._subject, self._cluster, history, causes=causes), self._seed)
 
     def _run(self, main: Callable[[], Coroutine[Any, Any, T]], seed: int) -> T:
         """Run without the logs of the operator."""
@@ -111,3 +119,18 @@ class Runner:
             return self._time.run(main, seed)
         finally:
             logging.disable(disabled)
+
+
+@contextlib.contextmanager
+def _rare_garbage() -> Iterator[None]:
+    """Find the garbage of histories without looking at all that was imported, again and again."""
+    thresholds, was_frozen = gc.get_threshold(), gc.get_freeze_count() > 0
+    gc.collect()  # or what is left of an earlier exploration would be kept
+    gc.freeze()
+    gc.set_threshold(_GARBAGE)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*thresholds)
+        if not was_frozen:
+            gc.unfreeze()

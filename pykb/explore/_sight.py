@@ -9,12 +9,14 @@ from pykb.diagnostics.codes import explore as codes
 from pykb.explore._context import Case, Context, Violation
 from pykb.explore._gate import Sent
 from pykb.explore._history import Fault, FaultKind, History, Identity, Step, Verb
-from pykb.explore._state import read
+from pykb.explore._outcome import Change, Outcome
+from pykb.explore._state import Difference, read
+from pykb.explore._together import one_process_after_the_other
 from pykb.explore._variants import spread
 from pykb.explore._verdicts import comes_back, place_of, same_end, same_states
-from pykb.explore._world import Change, Outcome
 
 _LAGS = (3.0, 30.0)
+_LATE = 10.0
 _CATCH_UP = 30.0
 _MOST_VIEWS = 8
 
@@ -37,10 +39,16 @@ def _nothing_twice(context: Context, expected: Outcome) -> Callable[[Outcome], I
 
     def judge(outcome: Outcome) -> Iterator[Violation]:
         yield from same(outcome)
-        for (what, identity), times in sorted((_made(outcome) - normal).items()):
+        extra = _made(outcome) - normal
+        for (what, identity), times in sorted(extra.items()):
+            if what == "deleted" and times <= extra["created", identity]:
+                continue  # what was too much is removed again
             usual = normal[what, identity]
             message = f"{identity} is {what} {_times(usual + times)} when caches lag, instead of {_times(usual)}"
-            yield Violation(message, place_of(_last(outcome, identity, what)), (), (what, identity.kind))
+            last = _last(outcome, identity, what)
+            steps = sum(began <= last.at for began in outcome.began) if last is not None else None
+            found = (Difference(identity, "", None, {}),) if what == "created" else ()
+            yield Violation(message, place_of(last), found, (what, identity.kind, place_of(last)), steps, last)
 
     return judge
 
@@ -57,14 +65,16 @@ def _behind(context: Context, steps: tuple[Step, ...]) -> Iterator[Case]:
         for change in outcome.changes:
             if change.version > newest and change.by and change.after is None and change.identity in kept:
                 message = f"{change.identity} is deleted {what}"
-                yield Violation(message, change.by.place, (), ("deleted", change.identity.kind))
+                cause = ("deleted", change.identity.kind, change.by.place)
+                yield Violation(message, change.by.place, (), cause, by=change.by)
                 return
         yield from same(outcome)
 
     views = [change for change in expected.changes[:-1] if not change.identity.is_record]
-    for view in spread(views, _MOST_VIEWS):
-        fault = Fault(FaultKind.BACK, seconds=_CATCH_UP, version=view.version)
-        yield Case(codes.STALE, History(steps, fault), judge)
+    chosen = spread(views, _MOST_VIEWS)
+    faults = [Fault(FaultKind.BACK, seconds=_CATCH_UP, version=view.version) for view in chosen]
+    if cases := [Case(codes.STALE, History(steps, fault), judge) for fault in faults]:
+        yield one_process_after_the_other(cases)
 
 
 def unseen(context: Context) -> Iterator[Case]:
@@ -77,7 +87,7 @@ def unseen(context: Context) -> Iterator[Case]:
     yield from _out_of_order(context)
     for identity in context.children():
         lost = Step(Verb.DELETE, identity.manifest, unseen=True)
-        yield Case(codes.UNSEEN, History((context.create, lost)), comes_back(context, identity, "unseen deletion"))
+        yield Case(codes.UNSEEN, History((context.create, lost)), comes_back(context, "unseen deletion"))
     for path, other in context.changed(edges=False):
         changed = (context.create, Step(Verb.REPLACE, other, note=path))
         expected = context.undisturbed(*changed)
@@ -105,7 +115,7 @@ def _out_of_order(context: Context) -> Iterator[Case]:
     expected = context.undisturbed(*steps)
     for resource in watched:
         judge = same_states(context, expected, f"when the events of {resource} come late")
-        fault = Fault(FaultKind.LAG, seconds=_LAGS[-1], resource=resource)
+        fault = Fault(FaultKind.LAG, seconds=_LATE, resource=resource)
         yield Case(codes.UNSEEN, History(steps, fault), judge)
 
 

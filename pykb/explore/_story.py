@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from pykb.explore._gate import Place, Sent
 from pykb.explore._history import Fault, FaultKind, History, Identity, Step, Verb
-from pykb.explore._world import Change, Outcome
+from pykb.explore._outcome import Change, Outcome
 
 _DONE = {
     Verb.CREATE: "creates",
@@ -18,28 +18,45 @@ _DONE = {
 _HEALTH = {FaultKind.LATE: "Each workload becomes ready", FaultKind.FAIL: "Each workload fails"}
 
 
-def story(history: History, outcome: Outcome) -> Iterator[str]:
-    """Yield what happens in a history, in order."""
+def story(history: History, outcome: Outcome, asleep: str = "") -> Iterator[str]:
+    """Yield what happens in a history, in order.
+
+    Args:
+        history: The history.
+        outcome: What came of it.
+        asleep: The kind whose last change did not wake the operator.
+    """
     fault = history.fault
     if fault is not None and fault.kind is FaultKind.LAG:
         caches = f"cache of {fault.resource} lags" if fault.resource else "caches lag"
         yield f"The {caches} by {fault.seconds:g} seconds"
     if fault is not None and fault.kind in _HEALTH:
         yield f"{_HEALTH[fault.kind]} {fault.seconds:g} seconds after its creation"
-    struck = _struck_step(history, outcome.struck, outcome) if outcome.struck is not None else None
     for step in history.steps:
         yield _step(step, outcome)
-        if fault is not None and outcome.struck is not None and step is struck:
-            yield _strike(fault, outcome.struck)
-    if fault is not None and fault.kind is FaultKind.BACK:
-        yield "Another process of the operator takes over"
-        yield f"Its caches still show the state before {_after(fault.version, outcome)}, for {fault.seconds:g} seconds"
-    yield f"{history.idle / 3600:g} hours pass" if history.idle else "Everything comes to rest"
+        for struck, sent in outcome.struck.items():
+            if struck in history.faults and step is _struck_step(history, sent, outcome):
+                yield _strike(struck, sent)
+    for back in history.faults:
+        if back.kind is FaultKind.BACK:
+            yield from _taken_over(back, outcome)
+    if asleep:
+        yield f"Nothing happens: the {asleep} does not wake the operator"
+    else:
+        yield f"{history.idle / 3600:g} hours pass" if history.idle else "Everything comes to rest"
+
+
+def reason(sent: Sent) -> str:
+    """What the operator did, and what woke it."""
+    return f"The operator {_act(sent)}, because {sent.because}"
 
 
 def transcript(outcome: Outcome) -> Iterator[str]:
     """Yield every request, change and error of a run with its time, in order."""
     lines = [(sent.at, 0, f"the operator {_act(sent)}: {sent.status or 'no answer'}") for sent in outcome.sent]
+    every = ["", *(sent.because for sent in outcome.sent)]
+    woken = [(sent.at, sent.because) for sent, last in zip(outcome.sent, every, strict=False) if sent.because != last]
+    lines += [(at, -1, f"the operator reconciles, because {why}") for at, why in woken if why]
     for change in outcome.changes:
         who = "" if change.by is not None else " by somebody else"
         lines.append((change.at, 1, f"    {change.identity} is {_done(change)}{who}"))
@@ -48,6 +65,14 @@ def transcript(outcome: Outcome) -> Iterator[str]:
         yield f"{at:10.3f}  {text}"
     for step, why in outcome.refused:
         yield f"refused: {_step(step, outcome)}: {why}"
+
+
+def _taken_over(fault: Fault, outcome: Outcome) -> Iterator[str]:
+    if not fault.version:
+        yield "The operator starts again"
+        return
+    yield "Another process of the operator takes over"
+    yield f"Its caches still show the state before {_after(fault.version, outcome)}, for {fault.seconds:g} seconds"
 
 
 def _after(version: int, outcome: Outcome) -> str:

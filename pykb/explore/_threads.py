@@ -6,7 +6,7 @@ import asyncio
 import concurrent.futures
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any, TypeVar
@@ -180,11 +180,14 @@ def sleep(loop: asyncio.AbstractEventLoop, seconds: float) -> None:
 
 def stack_of(frame: FrameType | None) -> Stack:
     """The files and lines of a frame and its callers."""
-    found = []
+    return tuple(frames_of(frame))
+
+
+def frames_of(frame: FrameType | None) -> Iterator[tuple[str, int]]:
+    """Like :func:`stack_of`, one after the other."""
     while frame is not None and frame.f_code is not _STEP:  # what runs the loop has nothing to do with it
-        found.append((frame.f_code.co_filename, frame.f_lineno))
+        yield frame.f_code.co_filename, frame.f_lineno
         frame = frame.f_back
-    return tuple(found)
 
 
 def _suspended(coroutine: object) -> Stack:

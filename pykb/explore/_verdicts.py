@@ -8,9 +8,8 @@ from typing import Any
 from pykb.explore._context import Context, Violation
 from pykb.explore._failure import Failure
 from pykb.explore._gate import Place, Sent
-from pykb.explore._history import Identity
+from pykb.explore._outcome import Outcome
 from pykb.explore._state import Difference
-from pykb.explore._world import Outcome
 
 
 def same_states(context: Context, expected: Outcome, what: str) -> Callable[[Outcome], Iterator[Violation]]:
@@ -23,7 +22,8 @@ def same_states(context: Context, expected: Outcome, what: str) -> Callable[[Out
             return
         for number, (one, other) in enumerate(zip(expected.states, outcome.states, strict=False), start=1):
             if found := context.compare(one, other):
-                place = outcome.struck.place if outcome.struck else place_among(found, outcome, expected)
+                struck = outcome.struck_before(number)
+                place = struck.place if struck is not None else place_among(found, outcome, expected)
                 yield Violation(f"{found[0]} {what}", place, found, cause_of(found), steps=number)
                 return
 
@@ -45,9 +45,7 @@ def same_end(context: Context, expected: Outcome, what: str) -> Callable[[Outcom
     return judge
 
 
-def comes_back(
-    context: Context, identity: Identity, after: str, cause: tuple[str, ...] = ()
-) -> Callable[[Outcome], Iterator[Violation]]:
+def comes_back(context: Context, after: str, cause: tuple[str, ...] = ()) -> Callable[[Outcome], Iterator[Violation]]:
     """A verdict: what somebody did to a child has no lasting effect."""
 
     def judge(outcome: Outcome) -> Iterator[Violation]:
@@ -59,9 +57,8 @@ def comes_back(
         found = context.compare(outcome.states[0], outcome.states[-1])
         unlike = tuple(each for each in found if not _is_extended(each))
         if unlike:
-            maker = context.base.maker_of(identity)
-            message = f"{unlike[0]} after the {after}"
-            yield Violation(message, place_of(maker), unlike, cause or cause_of(unlike))
+            place = place_among(unlike, outcome, context.base)
+            yield Violation(f"{unlike[0]} after the {after}", place, unlike, cause or cause_of(unlike))
 
     return judge
 
@@ -92,7 +89,7 @@ def restless(outcome: Outcome, when: str) -> Violation:
     """The operator writes or reconciles without end."""
     last = next((sent for sent in reversed(outcome.sent) if sent.write), None)
     message = f"the operator does not come to rest {when}: it {last or 'reconciles again and again'}"
-    return Violation(message, place_of(last), (), ("restless", place_of(last)))
+    return Violation(message, place_of(last), (), ("restless", place_of(last)), by=last)
 
 
 def place_among(found: Sequence[Difference], outcome: Outcome, expected: Outcome) -> Place | None:

@@ -9,10 +9,10 @@ from typing import Any
 from pykb.diagnostics.codes import explore as codes
 from pykb.explore._context import Case, Context, Violation
 from pykb.explore._history import History, Identity, Manifest, Step, Verb
+from pykb.explore._outcome import Outcome
 from pykb.explore._variants import shorten
 from pykb.explore._verdicts import bug_of, first_bug
 from pykb.explore._webhooks import defaulting
-from pykb.explore._world import Outcome
 
 
 def defaulted(context: Context) -> Iterator[Case]:

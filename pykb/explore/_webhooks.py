@@ -12,6 +12,7 @@ from typing import Any
 from pykb.diagnostics import PykbError
 from pykb.explore._gate import Place, place_in
 from pykb.explore._history import Identity, Manifest
+from pykb.explore._rules import Conditions
 from pykb.explore._variants import leaves, spell
 from pykb.runtime.fake import FakeApiServer
 from pykb.runtime.webhook.conversion import Conversions
@@ -77,6 +78,7 @@ def use_webhooks(
     configurations: Sequence[Mapping[str, Any]],
     root: Path | None,
     lost: list[Loss],
+    conditions: Conditions,
 ) -> dict[str, Place]:
     """Let an API server call webhooks and converters. Gives the paths of mutating ones with their places.
 
@@ -86,8 +88,9 @@ def use_webhooks(
         configurations: The webhook configurations.
         root: The folder of the user's code.
         lost: Where to note what conversions lose.
+        conditions: Evaluates those of the webhooks.
     """
-    cluster.use_webhooks(server, configurations)
+    cluster.use_webhooks(server, configurations, check=conditions.check)
     if server.converted:
         cluster.versions.convert = Losses(server.conversions, root, lost).convert
     return dict(_defaulters(server, configurations, root))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import multiprocessing
 import os
 import signal
@@ -17,12 +16,10 @@ from typing import Self
 from pykb.diagnostics import Diagnostic, EnvironmentProblem
 from pykb.diagnostics.codes.explore import NOT_EXPLORED
 from pykb.explore._history import History
+from pykb.explore._outcome import Outcome
 from pykb.explore._runner import Runner, Stopped, prepare
 from pykb.explore._story import story
-from pykb.explore._world import Outcome, Subject
-
-_GARBAGE = 10_000
-"""New objects after which a worker looks for garbage: those of about half a history."""
+from pykb.explore._world import Subject
 
 
 class Workers:
@@ -36,11 +33,11 @@ class Workers:
 
     def __init__(self, subject: Subject, seed: int, count: int) -> None:
         self.ahead = 3 * count
-        self._waiting: deque[tuple[int, History]] = deque()
+        self._waiting: deque[tuple[int, History, bool]] = deque()
         self._outcomes: dict[int, Outcome] = {}
         self._begun = 0
         self._stopped = False
-        self._running: dict[Connection, tuple[int, History]] = {}
+        self._running: dict[Connection, tuple[int, History, bool]] = {}
         self._processes: dict[Connection, BaseProcess] = {}
         prepare(subject)
         context = multiprocessing.get_context("fork")
@@ -65,10 +62,10 @@ class Workers:
             pipe.close()
             process.join()
 
-    def begin(self, history: History) -> int:
+    def begin(self, history: History, *, causes: bool = False) -> int:
         """Give a history to the next free worker; see :class:`~pykb.explore._runner.Runs`."""
         self._begun += 1
-        self._waiting.append((self._begun, history))
+        self._waiting.append((self._begun, history, causes))
         self._hand_out()
         return self._begun
 
@@ -92,10 +89,10 @@ class Workers:
             if pipe not in self._running and self._waiting:
                 self._running[pipe] = self._waiting.popleft()
                 with contextlib.suppress(BrokenPipeError):  # `wait` reports the end of the pipe
-                    pipe.send(self._running[pipe][1])
+                    pipe.send(self._running[pipe][1:])
 
     def _receive(self, pipe: Connection) -> None:
-        number, history = self._running[pipe]
+        number, history, _ = self._running[pipe]
         try:
             answer: Outcome | Diagnostic = pipe.recv()
         except (EOFError, ConnectionResetError) as error:
@@ -113,11 +110,9 @@ def _work(pipe: Connection, others: Sequence[Connection], subject: Subject, seed
         other.close()
     try:
         with Runner(subject, seed) as runner:
-            # The garbage of histories is found without looking at all that was imported, again and again.
-            gc.freeze()
-            gc.set_threshold(_GARBAGE)
             while True:
-                pipe.send(runner.run(pipe.recv()))
+                history, causes = pipe.recv()
+                pipe.send(runner.run(history, causes=causes))
     except EnvironmentProblem as problem:
         pipe.send(problem.diagnostic)
     except (EOFError, BrokenPipeError):

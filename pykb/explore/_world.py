@@ -9,18 +9,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pykb.diagnostics import Diagnostic, EnvironmentProblem, Span
-from pykb.diagnostics.codes.explore import NOT_EXPLORED
+from pykb.diagnostics import EnvironmentProblem, Span
+from pykb.diagnostics.codes.explore import NOT_EXPLORED, UNKNOWN_CONDITION
 from pykb.explore._actors import Actor, Actors
-from pykb.explore._failure import Failure, failure_of, place_of_error
-from pykb.explore._gate import Behind, Gate, Place, Sent, Tape, author, span_of
+from pykb.explore._failure import failure_of, place_of_error
+from pykb.explore._gate import Behind, Gate, Tape, author, span_of, waker
 from pykb.explore._history import Fault, FaultKind, History, Identity, Manifest, Step, Verb
 from pykb.explore._kopf import ExploredManager
-from pykb.explore._rules import Rules
-from pykb.explore._state import State, is_generated, read, state_of
+from pykb.explore._outcome import Change, Outcome
+from pykb.explore._rules import Conditions, Rules
+from pykb.explore._state import State, read, state_of
 from pykb.explore._strays import strays_of
 from pykb.explore._time import LoopClock
-from pykb.explore._webhooks import Loss, use_webhooks
+from pykb.explore._wakers import because
+from pykb.explore._webhooks import use_webhooks
 from pykb.runtime import (
     ApiError,
     Client,
@@ -43,7 +45,7 @@ QUIET = 90.0
 _LONGEST_RETRY = 1100.0
 _MOST_TIME = 6 * 3600.0
 _RESTART = 2.0
-_BLIND = 5.0
+_SOON = 5.0
 _TRIES = 4
 
 
@@ -72,70 +74,6 @@ class Subject:
     places: Mapping[Identity, Span] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """A change of an object, with the request of the operator that made it (``None``: somebody else)."""
-
-    identity: Identity
-    before: bytes | None
-    after: bytes | None
-    by: Sent | None
-    at: float
-    version: int = 0
-
-
-@dataclass(slots=True)
-class Outcome:
-    """What came of a history.
-
-    Attributes:
-        states: The state at rest after each step that was waited for.
-        sent: The operator's requests.
-        changes: All changes.
-        failures: The errors of reconciles.
-        reconciles: When each reconcile ended.
-        began: When each step that was waited for began.
-        at_rest: Whether the world came to rest.
-        rested_at: When it last came to rest.
-        refused: The steps that the API server did not accept, with its answer.
-        struck: The request that met the fault.
-        broken: The error that ended the manager, if one did.
-        fails: Whether the last reconcile of an object failed.
-        strays: What the operator did outside of the virtual world.
-        lost: What conversions did not keep.
-        defaulters: The lines of the mutating webhooks, by path.
-    """
-
-    states: list[State] = field(default_factory=list)
-    sent: list[Sent] = field(default_factory=list)
-    changes: list[Change] = field(default_factory=list)
-    failures: list[Failure] = field(default_factory=list)
-    reconciles: list[float] = field(default_factory=list)
-    began: list[float] = field(default_factory=list)
-    at_rest: bool = True
-    rested_at: float = 0.0
-    refused: list[tuple[Step, str]] = field(default_factory=list)
-    struck: Sent | None = None
-    broken: str = ""
-    fails: bool = False
-    strays: list[Diagnostic] = field(default_factory=list)
-    lost: list[Loss] = field(default_factory=list)
-    defaulters: dict[str, Place] = field(default_factory=dict)
-
-    @property
-    def writes(self) -> list[Sent]:
-        """The counted writes."""
-        return [sent for sent in self.sent if sent.write]
-
-    def maker_of(self, identity: Identity) -> Sent | None:
-        """The request of the operator that wrote an object last, or one of a generated name like it."""
-        own = [each for each in reversed(self.changes) if each.by and each.identity[:3] == identity[:3]]
-        found = next((each for each in own if each.identity == identity), None)
-        if found is None and not any(each.identity == identity for each in self.changes):
-            found = next((each for each in own if is_generated(each.after, identity.name)), None)
-        return found.by if found is not None else None
-
-
 async def cluster_of(subject: Subject) -> FakeApiServer:
     """The API server with which all histories begin."""
     server = FakeApiServer(crds=copy.deepcopy(list(subject.crds)))
@@ -143,18 +81,21 @@ async def cluster_of(subject: Subject) -> FakeApiServer:
     return await server.copy()
 
 
-async def play(subject: Subject, cluster: FakeApiServer, history: History) -> Outcome:
-    """Run a history. Needs an event loop with virtual time.
+async def play(subject: Subject, cluster: FakeApiServer, history: History, *, causes: bool = False) -> Outcome:
+    """Run a history, and note what woke the reconciles if asked to. Needs an event loop with virtual time.
 
     Raises:
         EnvironmentProblem: The project's ``register`` failed.
     """
     world = _World(subject, await cluster.copy(), history)
+    world.needs_details = causes
     await world.play()
     return world.outcome
 
 
 class _World(ReconcileListener):
+    needs_details = False
+
     def __init__(self, subject: Subject, server: FakeApiServer, history: History) -> None:
         self._subject = subject
         self._history = history
@@ -167,12 +108,13 @@ class _World(ReconcileListener):
         self._user = Client(self._server, mapper=self._mapper, options=ClientOptions(field_manager="somebody-else"))
         self._due: dict[int, list[Step]] = {}
         self._acting: set[asyncio.Task[None]] = set()
-        self._tape = Tape(subject.root, history.fault, self._after_write)
+        self._tape = Tape(subject.root, history.faults, self._after_write)
         self._gate: Gate | None = None
         self._behind = Behind()
         self._manager: ExploredManager | None = None
         self._failing: set[tuple[str, Any]] = set()
         self._changes = 0
+        self._conditions = Conditions()
         self._actors = Actors(self._server, self._user, subject.actors, history.fault)
 
     async def play(self) -> None:
@@ -191,6 +133,10 @@ class _World(ReconcileListener):
             root = self._subject.root
             unexplored = self._manager.unexplored(root) if self._manager is not None else ()
             self.outcome.strays = [*unexplored, *strays_of(root, self._history, self.outcome.changes)]
+            self.outcome.strays += [
+                UNKNOWN_CONDITION.at(None, f"the explorer cannot evaluate `{each}`")
+                for each in self._conditions.unknown
+            ]
             if operator.done():
                 await operator  # it ends only by an error
         finally:
@@ -210,18 +156,21 @@ class _World(ReconcileListener):
             await self._perform_and_settle(step, is_last=not goes_on)
             if not self.outcome.at_rest:
                 return
-        fault = self._history.fault
-        if fault is not None and fault.kind is FaultKind.BACK:
+        for number, fault in enumerate(each for each in self._history.faults if each.kind is FaultKind.BACK):
+            if not self.outcome.at_rest:
+                return
             await self._take_over(fault)
+            self.outcome.states[-1:] = [*self.outcome.states[-1:] * bool(number), self._state()]
 
     async def _perform_and_settle(self, step: Step, *, is_last: bool) -> None:
         if step.unseen and self._gate is not None:
             self._gate.blind()
         self.outcome.began.append(self._loop.time())
+        self._tape.begin_step()
         await self._perform(step)
-        if step.unseen:
-            await asyncio.sleep(_BLIND)
-            if not is_last:
+        if step.unseen or step.soon:
+            await asyncio.sleep(_SOON)
+            if step.soon or not is_last:
                 return
             self._server.storage.compact()  # or the watches would go on where they broke off, and miss nothing
             if self._gate is not None:
@@ -238,17 +187,16 @@ class _World(ReconcileListener):
         if self._gate is not None:
             self._gate.die()
         await self._settle()
-        self.outcome.states[-1] = self._state()
 
     async def _perform(self, step: Step) -> None:
         """Act. Act again when a webhook could not answer, as people do."""
         for _ in range(_TRIES):
-            struck = self._tape.struck
+            struck = len(self._tape.struck)
             try:
                 await self._act(step)
             except (ApiError, NoKindMatch) as error:
                 refused = str(error)
-                if getattr(error, "status", 0) < 500 and self._tape.struck is struck:
+                if getattr(error, "status", 0) < 500 and len(self._tape.struck) == struck:
                     break
                 await asyncio.sleep(_RESTART)
             else:
@@ -342,7 +290,9 @@ class _World(ReconcileListener):
         """Let the API server call those of this process. They answer even after its end, as other replicas do."""
         server, subject, outcome = manager.webhook_server, self._subject, self.outcome
         server.observer = self._failed
-        outcome.defaulters = use_webhooks(self._server, server, subject.webhooks, subject.root, outcome.lost)
+        outcome.defaulters = use_webhooks(
+            self._server, server, subject.webhooks, subject.root, outcome.lost, self._conditions
+        )
 
     # -- rest
 
@@ -379,6 +329,10 @@ class _World(ReconcileListener):
         self.outcome.changes.append(
             Change(identity, change.before, change.after, author.get(), self._loop.time(), change.version)
         )
+
+    def started(self, record: ReconcileRecord) -> None:
+        """Note what woke a reconcile."""
+        waker.set(because(record))
 
     def ended(self, record: ReconcileRecord) -> None:
         """Note the end of a reconcile."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 import difflib
 import hashlib
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
-from pykb.diagnostics import Diagnostics
-from pykb.diagnostics.codes.scaffold import NOT_A_FILE
+from pykb.diagnostics import Diagnostic, Diagnostics, Edit
+from pykb.diagnostics.codes.scaffold import FILE_CHANGED, NOT_A_FILE
 from pykb.files._workspace import OutsideError, Snapshot, snapshot
 
 
@@ -207,3 +208,50 @@ def _diff(path: str, old: bytes | None, new: bytes | None, mode: int) -> str:
 def digest(content: bytes | None) -> str:
     """The SHA-256 of a file; empty when it does not exist."""
     return "" if content is None else hashlib.sha256(content).hexdigest()
+
+
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_MARK = "\ufeff"
+
+
+def add_fixes(draft: Draft, found: Iterable[Diagnostic]) -> None:
+    """Add the fixes of all findings to a draft. A fix that overlaps an earlier one is left for the next run.
+
+    Reports files that no longer have the text that an edit replaces.
+    """
+    by_path: dict[str, list[tuple[Edit, ...]]] = {}
+    for fix in dict.fromkeys(each.fix for each in found if each.fix):
+        by_path.setdefault(fix[0].span.path, []).append(fix)
+    for path, fixes in by_path.items():
+        text = draft.text(path)
+        if text is None and draft.read(path) is None:
+            continue  # it was reported
+        edited = _edited(text or "", fixes)
+        if edited is None:
+            message = f"`{path}` changed while the command ran"
+            draft.diagnostics.add(FILE_CHANGED.at(None, message, notes=("nothing was written",)))
+        else:
+            draft.update(path, edited.encode())
+
+
+def _edited(text: str, fixes: Iterable[tuple[Edit, ...]]) -> str | None:
+    """The text after the fixes, or ``None`` if it is not the text that they were made for."""
+    mark = _MARK if text.startswith(_MARK) else ""
+    text = text.removeprefix(_MARK)
+    starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
+    taken: list[tuple[int, int, str]] = []
+    for fix in fixes:
+        places = []
+        for edit in fix:
+            span = edit.span
+            if span.end_line > len(starts):
+                return None
+            start, end = starts[span.line - 1] + span.column - 1, starts[span.end_line - 1] + span.end_column - 1
+            if text[start:end] != edit.old:
+                return None
+            places.append((start, end, edit.new))
+        if not any(start < last and first < end for start, end, _ in places for first, last, _ in taken):
+            taken += places
+    for start, end, new in sorted(taken, reverse=True):
+        text = text[:start] + new + text[end:]
+    return mark + text

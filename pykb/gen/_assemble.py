@@ -25,9 +25,8 @@ from pykb.gen.ir import Crd, CrdVersion, Names, PrinterColumn, Scale, SchemaNode
 from pykb.gen.lower.scalars import TOP_LEVEL_METADATA
 from pykb.gen.passes.resolve import Resolver
 from pykb.markers.model import Marker
-from pykb.meta.gvk import GroupKind
+from pykb.meta.gvk import CONVERT, GroupKind
 from pykb.meta.plural import pluralize
-from pykb.meta.webhook_paths import CONVERT
 
 _RESOURCE = "kubebuilder:resource"
 
@@ -37,7 +36,7 @@ def assemble(
     resolver: Resolver,
     diagnostics: Diagnostics,
     *,
-    converted: frozenset[GroupKind] = frozenset(),
+    converted: frozenset[GroupKind],
 ) -> list[Crd]:
     """The CRDs of all kinds, sorted by kind and group.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -59,7 +58,7 @@ def find_kinds(
         elif "gvk" not in dir(python):
             if python not in extended:
                 diagnostics.add(_no_group(named))
-        elif inspect.get_annotations(python):
+        elif declarations.annotated(python):
             diagnostics.add(_no_kind_of_its_own(named, python))
     return [found[gvk] for gvk in sorted(found, key=lambda g: (g.kind, g.group, g.version))]
 

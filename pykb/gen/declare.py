@@ -6,7 +6,6 @@ declaration, since their docstrings do not go into a schema.
 
 from __future__ import annotations
 
-import inspect
 import sys
 import types
 import typing
@@ -14,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from typing_extensions import TypeAliasType
+from typing_extensions import Format, TypeAliasType, get_annotations
 
 from pykb.diagnostics import Diagnostics, Span
 from pykb.markers.collect import collect, scan
@@ -177,7 +176,7 @@ class Declarations:
     def field(self, owner: type, name: str) -> tuple[FieldDeclaration | None, type]:
         """The source of a field, and the class that declares it."""
         for base in owner.__mro__:
-            if name not in self._annotated(base):
+            if name not in self.annotated(base):
                 continue
             origin = generic_origin(base)
             if not isinstance(origin, type):
@@ -189,10 +188,14 @@ class Declarations:
                 return None, base
         return None, owner
 
-    def _annotated(self, cls: type) -> frozenset[str]:
+    def annotated(self, cls: type) -> frozenset[str]:
+        """The names that a class annotates itself.
+
+        Python 3.14 evaluates annotations only now. Names under ``if TYPE_CHECKING:`` do not exist then.
+        """
         found = self._annotations.get(cls)
         if found is None:
-            found = self._annotations[cls] = frozenset(inspect.get_annotations(cls))
+            found = self._annotations[cls] = frozenset(get_annotations(cls, format=Format.FORWARDREF))
         return found
 
     def _learn_aliases(self, source: SourceFile, module: types.ModuleType) -> None:

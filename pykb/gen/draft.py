@@ -219,10 +219,7 @@ def _properties(
 def _required(node: SchemaNode, names: Iterable[object], span: Span | None) -> SchemaNode:
     wanted = list(names)
     if node.properties is not None:
-        properties = {
-            name: replace(prop, required=name in wanted, required_by=_SPELLING)
-            for name, prop in node.properties.items()
-        }
+        properties = {name: replace(prop, required=name in wanted) for name, prop in node.properties.items()}
         node = replace(node, properties=properties)
     # Unusual, but no structural rule forbids it.
     unknown = [name for name in wanted if name not in (node.properties or {})]

@@ -224,7 +224,6 @@ class PropertyNode:
         schema: The schema of its value.
         required: Whether it must be there.
         span: The attribute's name in the source; ``None`` in built-in types.
-        required_by: The marker that made it required or optional, for messages.
     """
 
     name: str
@@ -232,7 +231,6 @@ class PropertyNode:
     schema: SchemaNode
     required: bool
     span: Span | None = None
-    required_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,7 +58,7 @@ def generate(options: GenerateOptions, *, registry: MarkerRegistry | None = None
     crds: tuple[Crd, ...] = ()
     if "crd" in options.generators:
         header = _header(options, "crd", diagnostics)
-        artifacts["crd"], crds = generate_crds(sources, options, header, diagnostics)
+        artifacts["crd"], crds = _generate_crds(sources, options, header, diagnostics)
     if "rbac" in options.generators:
         from pykb.gen.rbac import generate_rbac
 
@@ -167,7 +167,7 @@ def _unreadable(path: Path, root: Path, error: OSError | UnicodeDecodeError) -> 
     )
 
 
-def generate_crds(
+def _generate_crds(
     sources: Sources, options: GenerateOptions, header: str, diagnostics: Diagnostics
 ) -> tuple[tuple[Artifact, ...], tuple[Crd, ...]]:
     """Generate the CRD files of all kinds. Returns the files and the CRDs in them."""

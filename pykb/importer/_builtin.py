@@ -7,11 +7,11 @@ from functools import cache
 from pathlib import Path
 
 from pykb.api import builtin
-from pykb.api.names import words
 from pykb.api.object import Object
 from pykb.api.struct import Struct
 from pykb.importer.naming import singular
 from pykb.importer.shape import Fingerprints, Schema, children
+from pykb.meta.names import words
 
 # Types of general use come first. If several have the same fields, the name of the field decides.
 _PACKAGES = (

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from pykb.diagnostics import Diagnostics
-from pykb.diagnostics.codes.importer import FOLDER_CLASH
+from pykb.diagnostics.codes.commands import FOLDER_CLASH
 from pykb.gen.run import IMPORTED
 from pykb.importer._builtin import builtin_types
 from pykb.importer._module import module_text

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pykb.diagnostics import Diagnostic, Diagnostics, Span
-from pykb.diagnostics.codes.importer import CRD_FORM, CRD_INCOMPLETE, CRD_OLD, NO_CRD
+from pykb.diagnostics.codes.commands import CRD_FORM, CRD_INCOMPLETE, CRD_OLD, NO_CRD
 from pykb.gen.checks.form import FLAG, INTEGER, SCHEMA, TEXT, TEXT_MAP, TEXTS, Anything, Many, Object
 from pykb.importer.source import Document
 

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cache
 
-from pykb.api.names import to_camel, to_snake, words
+from pykb.meta.names import to_camel, to_snake, words
 from pykb.meta.plural import pluralize
 
 # Names that annotations in the same class body may use.

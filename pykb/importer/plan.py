@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from pykb.diagnostics import Diagnostic, Diagnostics, Severity, Span
-from pykb.diagnostics.codes.importer import CRD_NOT_KEPT, FOLDER_CLASH, KINDS_LOST, OUTPUT_NAME
+from pykb.diagnostics.codes.commands import CRD_NOT_KEPT, FOLDER_CLASH, KINDS_LOST, OUTPUT_NAME
 from pykb.files.plan import Plan
 from pykb.importer._builtin import builtin_types
 from pykb.importer._package import ModuleFile, group_of, is_untouched, kinds_in, needed_inits, package_files

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
-from pykb.api.names import words
 from pykb.api.struct import Struct
 from pykb.importer._expression import survives
 from pykb.importer.naming import choose_names, class_word
+from pykb.meta.names import words
 
 Schema = Mapping[str, object]
 
@@ -121,11 +121,11 @@ class Shape:
 def kind_class(kind: str) -> str:
     """The class name of a kind, in Python's spelling and different from all imported names."""
     name = kind[:1].upper() + kind[1:]
-    return f"{name}Kind" if name in reserved_names() else name
+    return f"{name}Kind" if name in _reserved_names() else name
 
 
 @cache
-def reserved_names() -> frozenset[str]:
+def _reserved_names() -> frozenset[str]:
     """Names that a module of types imports, and Python's built-in names."""
     from pykb import api
 
@@ -181,7 +181,7 @@ class Shapes:
         for path, shape in zip(paths, self.ordered, strict=True):
             path[0] = kind_class(shape.path[0].name)
         for shape, found in zip(
-            self.ordered, choose_names(paths, {*reserved_names(), *self._kinds, *self._modules}), strict=True
+            self.ordered, choose_names(paths, {*_reserved_names(), *self._kinds, *self._modules}), strict=True
         ):
             shape.name = found
             shape.doc = _docstring(shape)

@@ -9,7 +9,7 @@ from pathlib import Path
 import yaml
 
 from pykb.diagnostics import Diagnostic, Diagnostics, Span
-from pykb.diagnostics.codes.importer import SOURCE_BROKEN, SOURCE_MISSING
+from pykb.diagnostics.codes.commands import SOURCE_BROKEN, SOURCE_MISSING
 from pykb.gen.manifest import ManifestLoader
 from pykb.reading import yaml_text
 from pykb.tools.kubectl import Kubectl

@@ -30,6 +30,7 @@ class Problem:
         label: A few words at the place.
         notes: Why.
         help: What to type.
+        fix: The start and the end of what to replace, and the text to put there, if only one text is possible.
     """
 
     code: Code
@@ -39,6 +40,7 @@ class Problem:
     label: str = ""
     notes: tuple[str, ...] = ()
     help: tuple[str, ...] = field(default=())
+    fix: tuple[int, int, str] | None = None
 
 
 class MarkerSyntaxError(Exception):
@@ -99,7 +101,7 @@ class Lexer:
 
     __slots__ = ("position", "text")
 
-    def __init__(self, text: str, position: int = 0) -> None:
+    def __init__(self, text: str, position: int) -> None:
         self.text = text
         self.position = position
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
-from pykb.diagnostics import Diagnostics, Label
+from pykb.diagnostics import Diagnostic, Diagnostics, Edit, Label
 from pykb.diagnostics.codes.markers import (
     MARKER_DETACHED,
     MARKER_FOREIGN,
@@ -27,8 +28,8 @@ _NAMESPACES = ("kubebuilder:", "k8s:", "pykb:")
 _BLANK_AFTER_PLUS = re.compile(r"\+\s+(?=\w)")
 _PROSE = re.compile(r"\+(?:$|\s|[-+=|*]|\d(?![^\s:=]*[:=]))")
 """Text that is never a marker: bullets, banners and boxes (``+---+``), ``+1``."""
-_Shape = tuple[int, int, str, str]
-"""The offsets of a mistake in a marker's text, the message, and the help."""
+_Shape = tuple[int, int, str, str, tuple[int, int, str] | None]
+"""The offsets of a mistake in a marker's text, the message, the help, and the fix as in ``Problem``."""
 
 
 class Misspellings:
@@ -54,6 +55,7 @@ class Misspellings:
         preferred = place.targets[0] if place.targets else None
         synonym = self._synonym(word, preferred)
         suggestion = synonym or self._suggest(word, preferred, namespaced=namespaced)
+        meant = None if synonym else self._meant(word)
         known_as = "this is called" if synonym else "a marker with a similar name exists:"
         if not namespaced and suggestion is None:
             self._foreign(comment, place)
@@ -64,6 +66,7 @@ class Misspellings:
                 f"unknown marker `+{word}`",
                 label="no marker has this name",
                 help=(f"{known_as} `+{suggestion}`",) if suggestion else ("`pykb explain markers` lists all markers",),
+                fix=(comment.edit(1, len(meant[0]) + 1, meant[1]),) if meant else (),
             )
         )
 
@@ -79,6 +82,13 @@ class Misspellings:
                     return None
                 continue
             return found
+        return None
+
+    def _meant(self, word: str) -> tuple[str, str] | None:
+        """The wrong name at the start of a marker, and the only one that it can be a slip of."""
+        for name in (word, word.rpartition(":")[0]):  # the last segment can be an argument
+            if name and (meant := self._registry.only_meaning(name)):
+                return name, meant
         return None
 
     def _synonym(self, word: str, target: MarkerTarget | None) -> str | None:
@@ -98,7 +108,8 @@ class Misspellings:
         known, _ = self._registry.resolve(joined)
         if known is None and not _in_namespace(joined[1:].split(maxsplit=1)[0]):
             return
-        self._add_shape(comment, 0, start, "expected the name directly after `+`, found a blank", f"write `{joined}`")
+        message = "expected the name directly after `+`, found a blank"
+        self._add_shape(comment, 0, start, message, f"write `{joined}`", (0, start, "+"))
 
     def _misspelt_shape(self, comment: MarkerComment) -> bool:
         """Report a known name with wrong characters around it. Returns whether it was one."""
@@ -118,7 +129,9 @@ class Misspellings:
         if not split.has_value or name == split.whole or not self._known(name):
             return None
         message = "expected `=` directly after the name, found a blank"
-        return len(name) + 1, split.value_start, message, f"write `+{name}={text[split.value_start :].strip()}`"
+        value = text[split.value_start :].strip()
+        fix = (len(name) + 1, len(text), f"={value}")
+        return len(name) + 1, split.value_start, message, f"write `+{name}={value}`", fix
 
     def _colon_without_name(self, split: SplitName, text: str) -> _Shape | None:
         bare = split.whole.rstrip(":")
@@ -126,7 +139,8 @@ class Misspellings:
             return None
         fixed = f"+{bare}={text[split.value_start :]}" if split.has_value else f"+{bare}"
         message = "found a colon with no argument name after it"
-        return len(bare) + 1, len(split.whole) + 1, message, f"write `{fixed}`"
+        start, end = len(bare) + 1, len(split.whole) + 1
+        return start, end, message, f"write `{fixed}`", (start, end, "")
 
     def _text_after_name(self, split: SplitName, text: str) -> _Shape | None:
         word, blank, rest = split.whole.partition(" ")
@@ -137,20 +151,25 @@ class Misspellings:
         known = self._registry.get(word)
         takes = known is not None and known.value is not None
         help_ = f"write `+{word}={rest.strip()}`" if takes else "put the comment on a line of its own"
-        return len(word) + 2, len(text), message, help_
+        fix = (len(word) + 1, len(text), f"={found}") if takes and found.isalnum() else None
+        return len(word) + 2, len(text), message, help_, fix
 
     def _argument_without_value(self, split: SplitName, text: str) -> _Shape | None:
         marker, _, argument = split.whole.rpartition(":")
         known = self._registry.get(marker) if argument and not split.has_value else None
         if known is None or known.argument(argument) is None:
             return None
-        return len(text), len(text) + 1, f"expected `=` and a value after `{argument}`", f"write `{text}=...`"
+        return len(text), len(text) + 1, f"expected `=` and a value after `{argument}`", f"write `{text}=...`", None
 
     def _known(self, name: str) -> bool:
         return self._registry.look_up(name, name.rpartition(":")[0] or name) is not None
 
-    def _add_shape(self, comment: MarkerComment, start: int, end: int, message: str, help_: str) -> None:
-        self._diagnostics.add(MARKER_SYNTAX.at(comment.span(start, end), message, label="here", help=(help_,)))
+    def _add_shape(
+        self, comment: MarkerComment, start: int, end: int, message: str, help_: str, fix: tuple[int, int, str] | None
+    ) -> None:
+        fixes = (comment.edit(*fix),) if fix else ()
+        span = comment.span(start, end)
+        self._diagnostics.add(MARKER_SYNTAX.at(span, message, label="here", help=(help_,), fix=fixes))
 
     def _foreign(self, comment: MarkerComment, place: Place) -> None:
         """Warn of a possible marker of another tool. Does nothing where markers cannot be."""
@@ -174,6 +193,8 @@ def _in_namespace(word: str) -> bool:
     return f"{first}:" in _NAMESPACES or edit_distance(first, "kubebuilder", limit=3) <= 3
 
 
+_ROUNDS = 4
+"""How many slips a marker may have, one hidden by the other, to be fixed without asking."""
 _ANCHORS = ("+kubebuilder:scaffold:", "+pykb:scaffold:", "+kubebuilder:docs-gen:")
 
 
@@ -182,11 +203,34 @@ class MarkerReader:
 
     def __init__(self, registry: MarkerRegistry, diagnostics: Diagnostics) -> None:
         self._registry = registry
-        self._diagnostics = diagnostics
-        self._misspellings = Misspellings(registry, diagnostics)
+        self._all = diagnostics
+        self._diagnostics = Diagnostics()
+        """What was found in the present comment."""
+        self._misspellings = Misspellings(registry, self._diagnostics)
 
     def read(self, comment: MarkerComment, place: Place) -> Marker | None:
         """Read the marker in a comment. Returns ``None`` for an anchor, prose, or a wrong marker, which it reports."""
+        marker = self._read(comment, place)
+        found = self._diagnostics.take()
+        for each in found:
+            certain = not each.fix or self._improves(each.fix, comment, place, found)
+            self._all.add(each if certain else replace(each, fix=()))
+        return marker
+
+    def _improves(self, fix: Sequence[Edit], comment: MarkerComment, place: Place, found: Sequence[Diagnostic]) -> bool:
+        """Whether a fix, and those of what it brings to light, leave fewer findings in the comment."""
+        for _ in range(_ROUNDS):
+            comment = comment.edited(fix)
+            self._read(comment, place)
+            left = self._diagnostics.take()
+            if len(left) < len(found) and {each.code for each in left} <= {each.code for each in found}:
+                return True
+            fix = next((each.fix for each in left if each.fix), ())
+            if not fix:
+                return False
+        return False
+
+    def _read(self, comment: MarkerComment, place: Place) -> Marker | None:
         text = comment.text
         if text.startswith(_ANCHORS):
             return None
@@ -231,12 +275,14 @@ class MarkerReader:
         if match is None or definition is None or definition.grammar is not Grammar.DECLARATIVE:
             name = match[0] if match else comment.text[at:]
             nearest = self._registry.suggest(name.removeprefix("+"))
+            meant = self._registry.only_meaning(name.removeprefix("+"))
             self._diagnostics.add(
                 MARKER_UNKNOWN.at(
                     comment.span(at, at + len(name)),
                     f"unknown tag `{name}`",
                     label="no `+k8s:` tag of this name",
                     help=(f"a tag with a similar name exists: `+{nearest}`",) if nearest else (),
+                    fix=(comment.edit(at + 1, at + len(name), meant),) if meant and match else (),
                 )
             )
             return None, len(comment.text)
@@ -251,6 +297,7 @@ class MarkerReader:
                     label=problem.label,
                     notes=problem.notes,
                     help=problem.help,
+                    fix=(comment.edit(*problem.fix),) if problem.fix else (),
                 )
             )
 

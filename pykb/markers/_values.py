@@ -8,12 +8,14 @@ be directly before its digits, and bare words end at the next ``,`` ``;`` or ``}
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from math import isinf
 from typing import cast
 
 from pykb.diagnostics.codes.markers import MARKER_ARGUMENT
-from pykb.diagnostics.suggest import closest
+from pykb.diagnostics.suggest import closest, only_meaning
 from pykb.markers._lexer import (
     DELIMITERS,
     INT64,
@@ -249,6 +251,7 @@ def check_value(argument: ArgumentDefinition, value: object, text: str, start: i
             f"single quotes are not quotes in a marker: the value would contain them, found `{found}`",
             label="the quotes become part of the value",
             help=(f"write {quoted}",),
+            fix=(start, end, quoted.strip("`")) if quoted.startswith("`") else None,
         )
     if argument.textual and not isinstance(value, str):
         return Problem(
@@ -275,7 +278,7 @@ def check_value(argument: ArgumentDefinition, value: object, text: str, start: i
                 label="nothing there",
                 help=('an empty string (the core group, for example) is written `""`',),
             )
-        return _check_elements(argument, value, start, end)
+        return _check_elements(argument, value, text, start, end)
     return None
 
 
@@ -304,7 +307,7 @@ def _check_choice(argument: ArgumentDefinition, value: str, start: int, end: int
     known = {c.casefold() for c in argument.choices} if argument.folded else set(argument.choices)
     if (value.casefold() if argument.folded else value) in known:
         return None
-    nearest = closest(value, argument.choices)
+    nearest, meant = closest(value, argument.choices), only_meaning(value, argument.choices)
     listed = [f"`{c}`" for c in argument.choices]
     wanted = " or ".join([", ".join(listed[:-1]), listed[-1]] if len(listed) > 1 else listed)
     return Problem(
@@ -314,10 +317,13 @@ def _check_choice(argument: ArgumentDefinition, value: str, start: int, end: int
         f"expected {wanted}, found `{value}`",
         label=f"not a value of {argument.spelling}",
         help=(f"write `{nearest}`",) if nearest else (),
+        fix=(start, end, meant) if meant else None,
     )
 
 
-def _check_elements(argument: ArgumentDefinition, values: Sequence[object], start: int, end: int) -> Problem | None:
+def _check_elements(
+    argument: ArgumentDefinition, values: Sequence[object], text: str, start: int, end: int
+) -> Problem | None:
     for element in values:
         if not isinstance(element, str):
             continue
@@ -339,6 +345,13 @@ def _check_elements(argument: ArgumentDefinition, values: Sequence[object], star
                 label="the quotes become part of the value",
                 help=(f'write `"{element[1:-1]}"`, or leave the quotes out',),
             )
-        if argument.choices and (problem := _check_choice(argument, element, start, end)):
-            return problem
+        place = find_element(text, start, end, element)
+        if argument.choices and (problem := _check_choice(argument, element, *(place or (start, end)))):
+            return problem if place else replace(problem, fix=None)
     return None
+
+
+def find_element(text: str, start: int, end: int, element: str) -> tuple[int, int] | None:
+    """The offsets of the first element of a list with this value; ``None`` if it is not written like that."""
+    found = re.compile(rf"(?<![^;,{{\s\"`=(]){re.escape(element)}(?![^;,}}\s\"`)])").search(text, start, end)
+    return found.span() if found and element else None

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from pykb.diagnostics import Span
+from pykb.diagnostics import Edit, Span
+from pykb.markers._values import find_element
 from pykb.markers.definition import MarkerDefinition, MarkerTarget
 from pykb.markers.effect import Whole
 
@@ -25,6 +25,19 @@ class MarkerComment:
         """The span of a part, by offsets from the plus sign."""
         end = len(self.text) if end is None else max(end, start + 1)
         return Span(self.path, self.line, self.column + start, self.line, self.column + end)
+
+    def edit(self, start: int, end: int, new: str) -> Edit:
+        """The replacement of a part, by offsets from the plus sign."""
+        span = Span(self.path, self.line, self.column + start, self.line, self.column + end)
+        return Edit(span, self.text[start:end], new)
+
+    def edited(self, edits: Iterable[Edit]) -> MarkerComment:
+        """The comment after edits of it."""
+        text = self.text
+        for edit in sorted(edits, key=lambda edit: edit.span.column, reverse=True):
+            start, end = edit.span.column - self.column, edit.span.end_column - self.column
+            text = text[:start] + edit.new + text[end:]
+        return replace(self, text=text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +97,16 @@ class Marker:
         if whole.line != self.span.line or whole is self.span or not element:
             return whole
         start = whole.column - self.span.column
-        text = self.text[start : whole.end_column - self.span.column]
-        found = re.search(rf"(?<![^;,{{\s\"`]){re.escape(element)}(?![^;,}}\s\"`])", text)
+        found = find_element(self.text, start, whole.end_column - self.span.column, element)
         if found is None:
             return whole
-        column = whole.column + found.start()
-        return Span(whole.path, whole.line, column, whole.line, column + len(element))
+        first, end = (self.span.column + offset for offset in found)
+        return Span(whole.path, whole.line, first, whole.line, end)
+
+    def fix_of_element(self, argument: str, element: str, new: str) -> tuple[Edit, ...]:
+        """The replacement of one element of a list argument. Empty when its place is not known."""
+        span = self.span_of_element(argument, element)
+        return (Edit(span, element, new),) if span.end_column - span.column == len(element) > 0 else ()
 
 
 def unwrap(markers: Iterable[Marker]) -> Iterator[Marker]:

@@ -12,7 +12,7 @@ from pykb.diagnostics.codes.markers import (
     MARKER_ARGUMENT_UNKNOWN,
     MARKER_SYNTAX,
 )
-from pykb.diagnostics.suggest import closest
+from pykb.diagnostics.suggest import closest, only_meaning
 from pykb.markers._lexer import Lexer, MarkerSyntaxError, Problem, TokenKind, read_bare_number
 from pykb.markers._values import check_value, read_value
 from pykb.markers.definition import ArgumentDefinition, MarkerDefinition, ValueKind
@@ -77,6 +77,7 @@ def parse_arguments(definition: MarkerDefinition, text: str) -> ParsedArguments:
                 f"`{name}` takes no value, found `{text[len(name) :]}`",
                 label="remove this",
                 help=(f"write `{name}`",),
+                fix=(len(name), len(text), "") if text[len(name) :] == "=true" else None,
             )
         )
     return parsed
@@ -218,6 +219,7 @@ def unknown_argument(definition: MarkerDefinition, name: str, start: int) -> Pro
     """The problem of an unknown argument, with the most similar known one."""
     names = [a.name for a in definition.arguments if a.name]
     nearest = closest(name, names)
+    meant = only_meaning(name, names)
     return Problem(
         MARKER_ARGUMENT_UNKNOWN,
         start,
@@ -226,6 +228,7 @@ def unknown_argument(definition: MarkerDefinition, name: str, start: int) -> Pro
         label="not an argument of this marker",
         notes=() if nearest else ((f"its arguments are {_listed(names)}" if names else "it takes none"),),
         help=(f"an argument with a similar name exists: `{nearest}`",) if nearest else (),
+        fix=(start, start + len(name), meant) if meant else None,
     )
 
 

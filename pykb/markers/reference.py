@@ -83,7 +83,7 @@ def _section(definition: MarkerDefinition, of_elements: MarkerDefinition | None)
         f"### `+{definition.name}`\n",
         definition.summary,
         "",
-        f"On {describe_targets(definition)}{_remarks(definition)}.{elements}",
+        f"On {_describe_targets(definition)}{_remarks(definition)}.{elements}",
     ]
     lines += ["", "```", f"# {definition.example}", "```"]
     if definition.arguments:
@@ -127,7 +127,7 @@ def _meaning(argument: ArgumentDefinition) -> str:
     return " ".join(parts).replace("|", "\\|")
 
 
-def describe_targets(definition: MarkerDefinition) -> str:
+def _describe_targets(definition: MarkerDefinition) -> str:
     """The kinds of declaration that a marker may describe, in words."""
     words = {MarkerTarget.PACKAGE: "packages", MarkerTarget.TYPE: "types", MarkerTarget.FIELD: "fields"}
     return _joined(words[t] for t in MarkerTarget if t in definition.targets)
@@ -141,7 +141,7 @@ def _joined(words: Iterable[str]) -> str:
 def explain_marker(definition: MarkerDefinition) -> str:
     """The output of ``pykb explain +<marker>``: summary, targets, arguments, an example."""
     lines = [f"+{definition.name}", "", definition.summary]
-    lines += [f"On {describe_targets(definition)}{_remarks(definition)}.", "", f"    # {definition.example}"]
+    lines += [f"On {_describe_targets(definition)}{_remarks(definition)}.", "", f"    # {definition.example}"]
     if definition.arguments:
         lines.append("")
         names = [a.name or "(value)" for a in definition.arguments]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
-from pykb.diagnostics.suggest import edit_distance
+from pykb.diagnostics.suggest import edit_distance, only_meaning
 from pykb.markers.definition import Grammar, MarkerDefinition, MarkerTarget
 from pykb.markers.parser import TAG_NAME, split_name
 
@@ -93,6 +93,10 @@ class MarkerRegistry:
         if found is None and len(fitting) < len(self._by_name):
             return _nearest(name, self._by_name)
         return found
+
+    def only_meaning(self, name: str) -> str | None:
+        """The one known name that ``name`` can be a slip of, or ``None``."""
+        return only_meaning(name, self._by_name)
 
 
 def _nearest(name: str, candidates: Iterable[str]) -> str | None:

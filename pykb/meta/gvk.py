@@ -1,4 +1,4 @@
-"""The identities of API types: group and version, kind, resource.
+"""The identities of API types: group and version, kind, resource, and the paths of a kind's webhooks.
 
 Source: https://kubernetes.io/docs/reference/using-api/api-concepts/ (resource URIs, API groups).
 """
@@ -6,7 +6,9 @@ Source: https://kubernetes.io/docs/reference/using-api/api-concepts/ (resource U
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import total_ordering
+from functools import lru_cache, total_ordering
+
+from pykb.meta.names import is_subdomain
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -91,6 +93,12 @@ class GroupVersionKind:
         return f"{self.api_version} {self.kind}"
 
 
+@lru_cache(maxsize=1024)
+def gvk_named(api_version: str, kind: str) -> GroupVersionKind:
+    """The identity in the fields ``apiVersion`` and ``kind`` of an object."""
+    return GroupVersion.parse(api_version).with_kind(kind)
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class GroupVersionResource:
     """A resource as in URLs and RBAC rules, with its plural name in lower case."""
@@ -140,3 +148,54 @@ class NamespacedName:
 
     def __str__(self) -> str:
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceInfo:
+    """What the API server's discovery reports about a kind.
+
+    Args:
+        plural: The name in URLs and RBAC rules.
+        namespaced: Whether its objects live in namespaces.
+        subresources: Names such as ``status`` and ``scale``.
+    """
+
+    plural: str
+    namespaced: bool
+    subresources: tuple[str, ...] = ()
+
+
+CONVERT = "/convert"
+"""The path of the conversion webhook for all kinds."""
+
+MUTATE, VALIDATE = "/mutate-", "/validate-"
+"""The prefixes of the paths of mutating and validating webhooks."""
+
+
+def mutate_path(gvk: GroupVersionKind) -> str:
+    """The default path of a kind's mutating webhook.
+
+    >>> mutate_path(GroupVersionKind("infra.sealyun.com", "v1", "VirtulMachine"))
+    '/mutate-infra-sealyun-com-v1-virtulmachine'
+    >>> mutate_path(GroupVersionKind("", "v1", "Pod"))
+    '/mutate--v1-pod'
+    """
+    return MUTATE + _end(gvk)
+
+
+def validate_path(gvk: GroupVersionKind) -> str:
+    """The default path of a kind's validating webhook."""
+    return VALIDATE + _end(gvk)
+
+
+def _end(gvk: GroupVersionKind) -> str:
+    return f"{gvk.group.replace('.', '-')}-{gvk.version}-{gvk.kind.lower()}"
+
+
+def is_served_path(text: str) -> bool:
+    """Whether the API server accepts a webhook path: its parts are DNS names.
+
+    >>> [is_served_path(text) for text in ("/mutate--v1-pod", "/a/b.c", "a", "/", "/A", "/a/")]
+    [True, True, False, False, False, False]
+    """
+    return text.startswith("/") and all(is_subdomain(part) for part in text[1:].split("/"))

@@ -1,4 +1,4 @@
-"""The rules for names of API types: predicates, and functions that find the nearest valid name.
+"""The rules for names of API types, and how Python, the wire and CEL spell them.
 
 Sources: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/ (DNS-1123 subdomain and label,
 RFC 1035 label); apimachinery's ``version.kubeVersionRegex`` for versions. The caller reports invalid names,
@@ -173,3 +173,74 @@ def normalized(name: str) -> str:
     'typing-extensions'
     """
     return re.sub(r"[-_.]+", "-", name).lower()
+
+
+_WORD = re.compile(
+    r"""
+    [A-Z]+s(?=[A-Z]|$)      # a plural acronym: IPs, CIDRs, URLs
+    | [A-Z]+(?=[A-Z][a-z])  # an acronym before a word: the HTTP of HTTPGet
+    | [A-Z]?[a-z0-9]+       # a word
+    | [A-Z]+[0-9]*          # an acronym at the end: hostIP
+    | [0-9]+
+    """,
+    re.VERBOSE,
+)
+
+
+def to_camel(attribute: str) -> str:
+    """Return the wire name of an attribute that has no ``Wire`` annotation.
+
+    A trailing underscore is dropped. It distinguishes an attribute from a keyword or a method.
+
+    >>> to_camel("service_account_name"), to_camel("from_"), to_camel("ipv4_cidr")
+    ('serviceAccountName', 'from', 'ipv4Cidr')
+    """
+    first, *rest = attribute.rstrip("_").split("_")
+    return first + "".join(part[:1].upper() + part[1:] for part in rest)
+
+
+def to_snake(wire_name: str) -> str:
+    """Return the usual attribute name for a wire name. ``to_camel`` does not always reverse it.
+
+    >>> to_snake("serviceAccountName"), to_snake("podIPs"), to_snake("httpGet"), to_snake("x-kubernetes-list-type")
+    ('service_account_name', 'pod_ips', 'http_get', 'x_kubernetes_list_type')
+    """
+    return "_".join(words(wire_name)).lower()
+
+
+def words(wire_name: str) -> list[str]:
+    """Split a name into its words. Their case is kept.
+
+    >>> words("hostIPs"), words("x-kubernetes")
+    (['host', 'IPs'], ['x', 'kubernetes'])
+    """
+    return _WORD.findall(wire_name)
+
+
+# Reserved words of CEL and of languages that it may be translated to. None can be a name.
+CEL_RESERVED = frozenset(
+    [
+        *("as", "break", "const", "continue", "else", "for", "function", "if", "import", "let"),
+        *("loop", "package", "namespace", "return", "var", "void", "while"),
+    ],
+)
+CEL_WORDS = CEL_RESERVED | {"true", "false", "null", "in"}
+CEL_ESCAPES = {"__": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__slash__"}
+
+
+def cel_selector(name: str) -> str:
+    """A field's name in CEL. Reserved words, and characters not allowed in identifiers, are escaped.
+
+    Source: https://kubernetes.io/docs/reference/using-api/cel/#escaping.
+
+    >>> cel_selector("replicas"), cel_selector("namespace"), cel_selector("a-b")
+    ('replicas', '__namespace__', 'a__dash__b')
+    """
+    if name in CEL_WORDS:
+        return f"__{name}__"
+    return re.sub(r"__|[./-]", lambda match: CEL_ESCAPES[match[0]], name)
+
+
+def cel_text(text: str) -> str:
+    """A text as a CEL literal: in single quotes, with quotes and backslashes escaped."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

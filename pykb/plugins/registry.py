@@ -7,18 +7,17 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
 from pykb.diagnostics import Diagnostic, Diagnostics, Severity
-from pykb.diagnostics.codes.plugin import PLUGIN_BROKEN, PLUGIN_UNKNOWN, PLUGIN_UNNAMED
+from pykb.diagnostics.codes.project import PLUGIN_BROKEN, PLUGIN_UNKNOWN, PLUGIN_UNNAMED
 from pykb.diagnostics.suggest import closest
 from pykb.plugins.deploy_image_v1 import DeployImageV1
 from pykb.plugins.external import find
 from pykb.plugins.external.find import trusted
 from pykb.plugins.external.plugin import ExternalPlugin
 from pykb.plugins.grafana_v1 import GrafanaV1
-from pykb.plugins.guard import Guarded
 from pykb.plugins.helm_v1 import HelmV1
 from pykb.plugins.kustomize_v1 import KustomizeV1
 from pykb.plugins.olm_v1 import OlmV1
-from pykb.plugins.plugin import Bundle, Plugin, PluginKey
+from pykb.plugins.plugin import Bundle, Guarded, Plugin, PluginKey
 from pykb.plugins.python_v1 import PythonV1
 
 ENTRY_POINTS = "pykb.plugins"

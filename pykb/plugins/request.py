@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from pykb.meta import webhook_paths
-from pykb.plugins.style import Style
-from pykb.project.certificates import Certificates
+from pykb.meta.gvk import mutate_path, validate_path
+from pykb.plugins import Style
+from pykb.project import Certificates
 from pykb.project.file import Project
 from pykb.project.resource import Resource, Webhooks, sample_name
 from pykb.scaffold.tree import RenderedFile
@@ -161,12 +161,12 @@ class WebhookRequest(KindRequest):
     @property
     def mutate_path(self) -> str:
         """The path of the defaulter."""
-        return self.all.defaulting_path or webhook_paths.mutate_path(self.resource.gvk)
+        return self.all.defaulting_path or mutate_path(self.resource.gvk)
 
     @property
     def validate_path(self) -> str:
         """The path of the validator."""
-        return self.all.validation_path or webhook_paths.validate_path(self.resource.gvk)
+        return self.all.validation_path or validate_path(self.resource.gvk)
 
     @property
     def name(self) -> str:

@@ -1,8 +1,13 @@
-"""The file PROJECT, in version 3 of kubebuilder's format. It records what was scaffolded."""
+"""The file PROJECT, in version 3 of kubebuilder's format. It records what was scaffolded.
+
+This module loads nothing else, so that every command can import it.
+"""
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
+from enum import StrEnum
 from pathlib import Path
 
 FILE_NAME = "PROJECT"
@@ -13,3 +18,20 @@ def content(root: Path) -> bytes:
     with suppress(FileNotFoundError, NotADirectoryError, IsADirectoryError):
         return (root / FILE_NAME).read_bytes()
     return b""
+
+
+class Certificates(StrEnum):
+    """Who issues the certificates of a project's webhooks."""
+
+    BUILT_IN = "built-in"
+    CERT_MANAGER = "cert-manager"
+
+
+def version_numbers(version: str) -> tuple[int, ...]:
+    """The numbers of a version, for comparisons. Empty if the text is not a version.
+
+    >>> version_numbers("0.2.0"), version_numbers("0.2.0rc1"), version_numbers("../0.2.0")
+    ((0, 2, 0), (0, 2, 0), ())
+    """
+    found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9}){0,3})[0-9A-Za-z.+]{0,20}", version)
+    return tuple(map(int, found[1].split("."))) if found else ()

@@ -21,16 +21,15 @@ from pykb.diagnostics.model import Diagnostic
 from pykb.meta.gvk import GroupKind
 from pykb.meta.names import as_module_name
 from pykb.meta.plural import pluralize
-from pykb.project import FILE_NAME, content
-from pykb.project.certificates import Certificates
-from pykb.project.operand import DEPLOY_IMAGE, Operand, command_of
-from pykb.project.resource import Resource, Webhooks
+from pykb.project import FILE_NAME, Certificates, content
+from pykb.project.resource import DEPLOY_IMAGE, Operand, Resource, Webhooks, command_of
 from pykb.reading import yaml_text
 
 VERSION = "3"
 KUSTOMIZE = "kustomize.common.pykb.dev/v1"
 """The plugin whose settings are read here."""
 CERTIFICATES = ("plugins", KUSTOMIZE, "certificates")
+SHARDS = ("plugins", KUSTOMIZE, "shards")
 OPERANDS = ("plugins", DEPLOY_IMAGE, "resources")
 
 
@@ -48,6 +47,7 @@ class Project:
     namespaced: bool = False
     cli_version: str = ""
     certificates: Certificates | None = None
+    shards: int = 0
     resources: tuple[Resource, ...] = ()
 
     @property
@@ -72,6 +72,11 @@ class Project:
         if self.certificates is not None:
             return self.certificates
         return Certificates.CERT_MANAGER if self.has_webhooks else Certificates.BUILT_IN
+
+    @property
+    def replicas(self) -> int:
+        """How many managers a new scaffold deploys. With shards, each has four ranges."""
+        return max(2, self.shards // 4) if self.shards else 1
 
     @property
     def has_webhooks(self) -> bool:
@@ -177,6 +182,7 @@ class _Reader:
             namespaced=self._flag("namespaced"),
             cli_version=self._text("cliVersion"),
             certificates=self._certificates(),
+            shards=self._shards(),
             resources=tuple(replace(each, operand=operands.get(each.identity)) for each in resources),
         )
 
@@ -186,6 +192,13 @@ class _Reader:
             self._wrong(" or ".join(f"`{each}`" for each in Certificates), *CERTIFICATES)
             return None
         return Certificates(text) if text else None
+
+    def _shards(self) -> int:
+        value = self._value(*SHARDS) if self._has_settings(KUSTOMIZE) else None
+        if value is None or (type(value) is int and value >= 0):
+            return value or 0
+        self._wrong("a whole number that is not negative", *SHARDS)
+        return 0
 
     def _operands(self) -> dict[tuple[str, ...], Operand]:
         """The containers that kinds deploy, by the identities of the kinds."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.project import PROJECT_FIELD, PROJECT_LAYOUT
 from pykb.meta import names
-from pykb.meta.webhook_paths import is_served_path
+from pykb.meta.gvk import is_served_path
 from pykb.project.file import Project
 
 

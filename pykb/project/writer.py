@@ -14,10 +14,9 @@ from ruamel.yaml.error import MarkedYAMLError
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
 from pykb.diagnostics import EnvironmentProblem
-from pykb.project.certificates import Certificates
-from pykb.project.file import CERTIFICATES, OPERANDS, VERSION, Project, load, syntax_problem
-from pykb.project.operand import Operand
-from pykb.project.resource import Resource, Webhooks
+from pykb.project import Certificates
+from pykb.project.file import CERTIFICATES, OPERANDS, SHARDS, VERSION, Project, load, syntax_problem
+from pykb.project.resource import Operand, Resource, Webhooks
 
 _HEADER = """\
 # What `pykb` scaffolded, so that it can go on from here. Commands write this file; it can be read by other tools.
@@ -104,6 +103,15 @@ def with_certificates(project: Project, certificates: Certificates | None) -> Pr
         EnvironmentProblem: The file has something that can be read but not written back unchanged.
     """
     return _changed(project, lambda document: _put_setting(document, CERTIFICATES, certificates and str(certificates)))
+
+
+def with_shards(project: Project, shards: int) -> Project:
+    """The file with a number of shards. 0 is left out.
+
+    Raises:
+        EnvironmentProblem: The file has something that can be read but not written back unchanged.
+    """
+    return _changed(project, lambda document: _put_setting(document, SHARDS, shards))
 
 
 def without_resource(project: Project, resource: Resource) -> Project:

@@ -33,11 +33,11 @@ def is_same_code(one: str, other: str) -> bool:
 
 
 def _meaning(text: str) -> tuple[str, list[str]] | None:
-    """The syntax tree and the comments; ``None`` if the text cannot be parsed."""
+    """The syntax tree and the comments; ``None`` if the text cannot be parsed or is nested too deeply to compare."""
     try:
         tree = ast.dump(read_python(text))
         tokens = [*tokenize.generate_tokens(StringIO(text).readline)]
-    except (SyntaxError, tokenize.TokenError):
+    except (SyntaxError, RecursionError, tokenize.TokenError):
         return None
     return tree, [token.string for token in tokens if token.type == tokenize.COMMENT]
 

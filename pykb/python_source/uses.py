@@ -34,7 +34,7 @@ class Use:
         return f"{self.module}.{self.name}" if self.name else self.module
 
 
-def uses(source: Source, module: str, *, is_package: bool = False) -> Iterator[Use]:
+def uses(source: Source, module: str, *, is_package: bool) -> Iterator[Use]:
     """All uses of other modules.
 
     Args:
@@ -173,16 +173,7 @@ def _rewrite_from(
 
 def _attributes(source: Source, module: Module, renames: Renames, rewritten: Rewritten) -> Iterator[_Edit]:
     """Qualified names such as ``package.api.v1``."""
-    bound: dict[str, str] = {}
-    for node in ast.walk(source.tree):
-        if isinstance(node, ast.Import):
-            bound |= {
-                a.asname or a.name.partition(".")[0]: a.name if a.asname else a.name.partition(".")[0]
-                for a in node.names
-            }
-        if isinstance(node, ast.ImportFrom):
-            before = origin(node, module.old, is_package=module.is_package)
-            bound |= {alias.asname or alias.name: f"{before}.{alias.name}" for alias in node.names}
+    bound = dict(_bound(source, module))
     for node in ast.walk(source.tree):
         root, _, rest = dotted(node).partition(".") if isinstance(node, ast.Attribute) else ("", "", "")
         full = f"{bound[root]}.{rest}" if root in bound else ""
@@ -195,6 +186,18 @@ def _attributes(source: Source, module: Module, renames: Renames, rewritten: Rew
             )
         else:
             yield node.lineno, node.col_offset, node.end_col_offset or 0, root + new.removeprefix(bound[root])
+
+
+def _bound(source: Source, module: Module) -> Iterator[tuple[str, str]]:
+    """The names that imports bind, with the full names of what they mean."""
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                first = alias.name.partition(".")[0]
+                yield (alias.asname, alias.name) if alias.asname else (first, first)
+        if isinstance(node, ast.ImportFrom):
+            before = origin(node, module.old, is_package=module.is_package)
+            yield from ((alias.asname or alias.name, f"{before}.{alias.name}") for alias in node.names)
 
 
 def _strings(source: Source, renames: Renames) -> Iterator[tuple[int, str]]:

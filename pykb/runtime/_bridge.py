@@ -104,9 +104,10 @@ def await_in_thread(coroutine: Coroutine[Any, Any, T]) -> T:
 
     For plain functions that a manager calls (reconcilers, webhooks, kopf handlers), and for ``asyncio.to_thread``::
 
-        def reconcile(self, request: Request) -> None:
-            app = self.client.sync.get(App, request)
-            await_in_thread(ensure_applied(self.client, service_of(app), owner=app))
+        class AppReconciler(Reconciler):
+            def reconcile(self, request: Request) -> None:
+                app = self.client.sync.get(App, request)
+                await_in_thread(ensure_applied(self.client, service_of(app), owner=app))
 
     Args:
         coroutine: The call, not awaited.

@@ -84,6 +84,7 @@ current_reconcile: ContextVar[ReconcileContext | None] = ContextVar("current_rec
 current_call: ContextVar[Mapping[str, str] | None] = ContextVar("current_call", default=None)
 """The identity of a call of a webhook, as fields."""
 
+_process_fields: dict[str, str] = {}
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
 # kopf adds these to the lines of its handlers. Only the object is of interest.
@@ -92,7 +93,7 @@ _KOPF = {"settings", "k8s_skip", "k8s_ref"}
 
 def fields_of(record: logging.LogRecord) -> dict[str, Any]:
     """The variables of a record: the reconcile it belongs to, then its ``extra``."""
-    fields: dict[str, Any] = {}
+    fields: dict[str, Any] = dict(_process_fields)
     context = current_reconcile.get()
     if context is not None:
         fields["controller"] = context.controller
@@ -153,8 +154,14 @@ def configure_logging(
     level: int | str = logging.INFO,
     style: LogFormat = LogFormat.TEXT,
     stream: IO[str] | None = None,
+    fields: Mapping[str, str] | None = None,
 ) -> None:
-    """Send all logs of the process to one stream (standard error) in one format. Replaces earlier handlers."""
+    """Send all logs of the process to one stream (standard error) in one format. Replaces earlier handlers.
+
+    Each line gets the ``fields``.
+    """
+    _process_fields.clear()
+    _process_fields.update(fields or {})
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JsonFormatter() if style is LogFormat.JSON else TextFormatter())
     root = logging.getLogger()

@@ -7,7 +7,7 @@ Source: https://github.com/kubernetes/community/blob/main/contributors/devel/sig
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Self
@@ -89,11 +89,6 @@ class Forbidden(ApiError):  # noqa: N818
 
     def __str__(self) -> str:
         return with_rule(super().__str__())
-
-    @property
-    def missing_rule(self) -> str:
-        """The marker of the RBAC rule that would have allowed it. Empty if the cause is not a missing rule."""
-        return _rule_for(self.message)
 
 
 class NotFound(ApiError):  # noqa: N818
@@ -211,7 +206,7 @@ class NoKindMatch(PykbError):  # noqa: N818
 
 
 _REFUSAL = re.compile(r'cannot (?P<verb>\w+) resource "(?P<resource>[^"]+)" in API group "(?P<group>[^"]*)"')
-_READING = {"get", "list", "watch"}
+_READING = ("get", "list", "watch")
 
 
 def _rule_for(message: str) -> str:
@@ -222,13 +217,15 @@ def _rule_for(message: str) -> str:
     found = _REFUSAL.search(message)
     if found is None:
         return ""
-    return rule_marker(found["verb"], found["group"], found["resource"])
+    return rule_marker([found["verb"]], found["group"], found["resource"])
 
 
-def rule_marker(verb: str, group: str, resource: str) -> str:
-    """The marker of the RBAC rule that allows a verb. Whoever reads objects through a cache needs three."""
-    verbs = "get;list;watch" if verb in _READING and "/" not in resource else verb
-    return f"""# +kubebuilder:rbac:groups={group or '""'},resources={resource},verbs={verbs}"""
+def rule_marker(verbs: Iterable[str], group: str, resource: str) -> str:
+    """The marker of the RBAC rule that allows these verbs. Whoever reads objects through a cache needs three."""
+    needed = dict.fromkeys(verbs)
+    if needed.keys() & set(_READING) and "/" not in resource:
+        needed = dict.fromkeys((*_READING, *needed))
+    return f"""# +kubebuilder:rbac:groups={group or '""'},resources={resource},verbs={";".join(needed)}"""
 
 
 def with_rule(message: str) -> str:

@@ -14,22 +14,25 @@ import re
 import socket
 import time
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
-from pykb.api.core.v1 import ObjectReference
-from pykb.api.events.v1 import Event, EventSeries
-from pykb.api.meta.v1 import ObjectMeta
+from pykb.api.time import format_micro_time
 from pykb.api.unstructured import Unstructured
+from pykb.api.wire import clone
 from pykb.diagnostics import PykbError
+from pykb.meta.gvk import GroupVersionKind
 from pykb.runtime._bridge import loop_of_thread
 from pykb.runtime.client.client import Client, finish_before_closing
 from pykb.runtime.client.codec import AnyObject, gvk_of, key_of, resource_version_of, uid_of
 from pykb.runtime.client.patches import MergePatch
 from pykb.runtime.clock import Clock, SystemClock
 from pykb.runtime.errors import ApiError, NotFound, ServerUnreachable
+
+if TYPE_CHECKING:
+    from pykb.api.core.v1 import ObjectReference
 
 logger = logging.getLogger(__name__)
 
@@ -39,6 +42,9 @@ ValueT = TypeVar("ValueT")
 COMBINED = "(combined from similar events): "
 
 EventKind = Literal["Normal", "Warning"]
+
+# Events are kept in wire form. Their class needs all classes of core/v1, which take 2.5 MiB of memory.
+_EVENT = GroupVersionKind("events.k8s.io", "v1", "Event")
 
 # Limits of events.k8s.io/v1; the server refuses longer ones.
 _MAX_NOTE = 1024
@@ -51,7 +57,7 @@ _MAX_WAITING = 1000
 class _Series:
     """One Event object as first recorded, and how often it occurred since. ``stored`` once the server has it."""
 
-    event: Event
+    event: dict[str, Any]
     count: int = 1
     stored: bool = False
 
@@ -60,6 +66,11 @@ class EventRecorder:
     """Records events of one controller.
 
     At most one task writes. It ends when there is nothing more to write.
+
+    ::
+
+        recorder = EventRecorder(client, "machine-controller")
+        recorder.event(machine, "Normal", "Started", "The machine runs")
     """
 
     def __init__(
@@ -114,17 +125,20 @@ class EventRecorder:
             action: The action: one word in CamelCase.
             related: Another object involved.
         """
-        first = Event(
-            event_time=datetime.now(UTC),
-            type=type,
-            reason=reason[:_MAX_WORD],
-            action=action[:_MAX_WORD],
-            note=message,
-            regarding=reference_to(obj),
-            related=reference_to(related) if related is not None else None,
-            reporting_controller=self._controller,
-            reporting_instance=self._instance,
-        )
+        first = {
+            "apiVersion": _EVENT.api_version,
+            "kind": _EVENT.kind,
+            "eventTime": format_micro_time(datetime.now(UTC)),
+            "type": type,
+            "reason": reason[:_MAX_WORD],
+            "action": action[:_MAX_WORD],
+            "note": message,
+            "regarding": _reference(obj),
+            "reportingController": self._controller,
+            "reportingInstance": self._instance,
+        }
+        if related is not None:
+            first["related"] = _reference(related)
         loop = _running_loop()
         if loop is not None:
             self._loop = loop
@@ -141,39 +155,40 @@ class EventRecorder:
         while self._task is not None and not self._task.done():
             await asyncio.wait({self._task})
 
-    def _record(self, event: Event) -> None:
-        where = event.regarding or ObjectReference()
-        who = (where.api_version, where.kind, where.namespace, where.name, where.uid)
-        key = EventKey(who, event.type or "", event.reason or "", event.action or "")
-        correlated = self._correlator.correlate(key, event.note or "", self._clock.now())
+    def _record(self, event: dict[str, Any]) -> None:
+        where, note = event["regarding"], event["note"]
+        who = tuple(where.get(name) for name in ("apiVersion", "kind", "namespace", "name", "uid"))
+        key = EventKey(who, event["type"], event["reason"], event["action"])
+        correlated = self._correlator.correlate(key, note, self._clock.now())
         if correlated is None:
-            logger.debug("event dropped: too many of one object", extra={"object": str(who), "event": event.note})
+            logger.debug("event dropped: too many of one object", extra={"object": str(who), "event": note})
             return
-        event.note = correlated.note[:_MAX_NOTE]
+        event["note"] = correlated.note[:_MAX_NOTE]
         series = self._series.get(correlated.identity)
         if series is None:
-            event.metadata = self._name(where)
+            event["metadata"] = self._name(where)
             series = _Series(event)
             self._series.put(correlated.identity, series)
         else:
             series.count += 1
-            series.event.note = event.note
-            series.event.series = EventSeries(count=series.count, last_observed_time=event.event_time)
+            series.event["note"] = event["note"]
+            series.event["series"] = {"count": series.count, "lastObservedTime": event["eventTime"]}
         if len(self._waiting) >= _MAX_WAITING:
-            logger.warning("event dropped: the server does not keep up", extra={"event": event.note})
+            logger.warning("event dropped: the server does not keep up", extra={"event": event["note"]})
             return
         self._waiting[id(series)] = series
         if self._task is None or self._task.done():
             self._task = asyncio.get_running_loop().create_task(self._write(), name="event-recorder")
             finish_before_closing(self._client.connection, self._task)
 
-    def _name(self, where: ObjectReference) -> ObjectMeta:
+    def _name(self, where: Mapping[str, str]) -> dict[str, str]:
         self._serial += 1
         unique = f".{time.time_ns() + self._serial:x}"
         # An event about an object without a namespace belongs to `default`.
-        return ObjectMeta(
-            name=(where.name or "")[: _MAX_NAME - len(unique)] + unique, namespace=where.namespace or "default"
-        )
+        return {
+            "name": where["name"][: _MAX_NAME - len(unique)] + unique,
+            "namespace": where.get("namespace", "default"),
+        }
 
     async def _write(self) -> None:
         while self._waiting:
@@ -183,43 +198,55 @@ class EventRecorder:
             except PykbError as error:
                 logger.warning(
                     "event not recorded",
-                    extra={"reason": series.event.reason, "event": series.event.note, "error": str(error)},
+                    extra={"reason": series.event["reason"], "event": series.event["note"], "error": str(error)},
                 )
             except Exception:  # recording must never break the code that it reports about
-                logger.exception("event not recorded", extra={"reason": series.event.reason})
+                logger.exception("event not recorded", extra={"reason": series.event["reason"]})
 
     async def _store(self, series: _Series) -> None:
         event = series.event
         if series.stored:
-            change = MergePatch({"note": event.note, "series": event.series.to_wire() if event.series else None})
-            stub = Unstructured(event.to_wire())
+            change = MergePatch({"note": event["note"], "series": event.get("series")})
+            stub = Unstructured.of(_EVENT, event["metadata"]["name"], event["metadata"]["namespace"])
             try:
                 await self._client.patch(stub, change)
             except NotFound:  # the server deletes events after an hour
                 pass
             else:
                 return
-        copy = Unstructured(event.to_wire())
-        copy.metadata.pop("resourceVersion", None)
         series.stored = True
         try:
-            await self._client.create(copy)
+            await self._client.create(Unstructured(clone(event)))
         except (ApiError, ServerUnreachable):
             series.stored = False
             raise
 
 
 def reference_to(obj: AnyObject) -> ObjectReference:
-    """Make the reference by which an event, or another object, names this one."""
+    """Make the reference by which another object names this one.
+
+    Unlike client-go's ``GetReference``, it has no ``resourceVersion``. With one, a status that has the
+    reference would change with each change of the object.
+    """
+    from pykb.api.core.v1 import ObjectReference
+
+    found = _reference(obj)
+    found.pop("resourceVersion", None)
+    return ObjectReference.from_wire(found)
+
+
+def _reference(obj: AnyObject) -> dict[str, str]:
+    """The reference of an event. It names the version that the event is about, as client-go's events do."""
     gvk, where = gvk_of(obj), key_of(obj)
-    return ObjectReference(
-        api_version=gvk.api_version,
-        kind=gvk.kind,
-        name=where.name,
-        namespace=where.namespace or None,
-        uid=uid_of(obj) or None,
-        resource_version=resource_version_of(obj) or None,
-    )
+    found = {
+        "apiVersion": gvk.api_version,
+        "kind": gvk.kind,
+        "name": where.name,
+        "namespace": where.namespace,
+        "uid": uid_of(obj),
+        "resourceVersion": resource_version_of(obj),
+    }
+    return {name: value for name, value in found.items() if value}
 
 
 def _running_loop() -> asyncio.AbstractEventLoop | None:

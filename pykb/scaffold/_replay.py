@@ -1,7 +1,7 @@
 """Runs commands of a release of pykb in a folder. A program of its own, which imports nothing of this pykb.
 
 Usage: python -I _replay.py FOLDER-OF-THE-RELEASE, with JSON on stdin: a list of commands. A command has `words`,
-`options`, and `newer`: options for releases that have them.
+`options`, and `newer`: options for releases that have them. `is_newer` is true if other releases skip the command.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ def main() -> None:
     os.fsync = lambda _: None  # type: ignore[assignment]  # the folder is temporary
     run = importlib.import_module("pykb.cli.app").run  # that of the release
     for command in json.load(sys.stdin):
-        argv = [*command["words"], *command["options"], *_known(run, command)]
+        known = _known(run, command)
+        if command["is_newer"] and not known:
+            continue
+        argv = [*command["words"], *command["options"], *known]
         code = run(argv)
         if code:
             sys.exit(code)

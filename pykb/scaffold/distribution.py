@@ -11,14 +11,14 @@ import hashlib
 import io
 import tomllib
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import pykb
 from pykb.files.apply import apply
-from pykb.scaffold.locate import NAME, PACKAGE, WHEEL, checkout, is_bytecode, templates
+from pykb.scaffold.locate import NAME, PACKAGE, WHEEL, checkout, is_bytecode, reference, templates
 from pykb.scaffold.plan import PlanBuilder
 
 
@@ -61,14 +61,15 @@ def _pins_this(root: Path) -> bool:
 
 
 def _package() -> Iterator[tuple[str, bytes]]:
-    yield from _files(PACKAGE, "pykb", skip="_templates")
+    yield from _files(PACKAGE, "pykb", skip=("_reference", "_templates"))
     yield from _files(templates(), "pykb/_templates")
+    yield from _files(reference(), "pykb/_reference")
 
 
-def _files(folder: Path, prefix: str, *, skip: str = "") -> Iterator[tuple[str, bytes]]:
+def _files(folder: Path, prefix: str, *, skip: Collection[str] = ()) -> Iterator[tuple[str, bytes]]:
     for path in sorted(folder.rglob("*")):
         inside = path.relative_to(folder)
-        if path.is_file() and inside.parts[0] != skip and not is_bytecode(inside):
+        if path.is_file() and inside.parts[0] not in skip and not is_bytecode(inside):
             yield f"{prefix}/{inside.as_posix()}", path.read_bytes()
 
 

@@ -72,7 +72,7 @@ def insert(text: str, fragments: Sequence[Fragment], *, path: str, width: int = 
     """Insert the fragments of one anchor. Returns the text unchanged, with a finding, when that fails."""
     absent: list[Fragment] = []
     for fragment in fragments:
-        present, broken = is_present(text, fragment, path=path)
+        present, broken = _is_present(text, fragment, path=path)
         if broken is not None:
             return text, broken
         if not present:
@@ -86,7 +86,7 @@ def insert(text: str, fragments: Sequence[Fragment], *, path: str, width: int = 
             result, unknown = _in_python(Source.parse(result), anchor, fragment, width)
         else:
             result, unknown = _above(result, anchor, fragment.lines), []
-        there, broken = is_present(result, fragment, path=path)
+        there, broken = _is_present(result, fragment, path=path)
         if unknown or broken is not None or not there:
             return text, _misplaced(absent, path, anchor.line, unknown=unknown)
     return result, None
@@ -116,7 +116,7 @@ def _above(text: str, anchor: Anchor, added: Sequence[str]) -> str:
     return "".join([*lines[: anchor.line], *new, *lines[anchor.line :]])
 
 
-def is_present(text: str, fragment: Fragment, *, path: str) -> tuple[bool, Diagnostic | None]:
+def _is_present(text: str, fragment: Fragment, *, path: str) -> tuple[bool, Diagnostic | None]:
     """Whether a text already has a fragment. Returns a finding when the text cannot be parsed."""
     if PurePosixPath(path).suffix == ".py":
         try:
@@ -162,7 +162,7 @@ def _broken(span: Span, path: str, problem: str) -> Diagnostic:
     )
 
 
-def _misplaced(fragments: Sequence[Fragment], path: str, line: int, *, unknown: Sequence[str] = ()) -> Diagnostic:
+def _misplaced(fragments: Sequence[Fragment], path: str, line: int, *, unknown: Sequence[str]) -> Diagnostic:
     reason = "lines inserted above it would not be part of the file's structure"
     if unknown:
         reason = f"lines inserted above it need {', '.join(f'`{name}`' for name in unknown)}, not defined here"

@@ -6,9 +6,11 @@ import re
 from enum import StrEnum
 from pathlib import Path
 
-from pykb.diagnostics import Diagnostics
-from pykb.diagnostics.codes.names import LICENSE_FILE, LICENSE_NAME
+from pykb.diagnostics import Diagnostics, Span
+from pykb.diagnostics.codes.cli import LICENSE_FILE, LICENSE_NAME
+from pykb.diagnostics.codes.scaffold import BOILERPLATE_BROKEN
 from pykb.diagnostics.suggest import closest
+from pykb.scaffold.plan import PlanBuilder
 
 
 class License(StrEnum):
@@ -88,3 +90,21 @@ def _commented(text: str) -> str:
     if all(line.startswith("#") or not line.strip() for line in lines):
         return "\n".join(line.rstrip() for line in lines)
     return "\n".join(f"# {line}".rstrip() for line in lines)
+
+
+_BOILERPLATE = "hack/boilerplate.py.txt"
+
+
+def boilerplate(plan: PlanBuilder, found: Diagnostics) -> str:
+    """The licence header of the project. Checks that it is a comment, since users can edit the file."""
+    text = (plan.current(_BOILERPLATE) or b"").decode("utf-8", "replace")
+    wrong = next((n for n, line in enumerate(text.splitlines(), 1) if line.strip() and not line.startswith("#")), None)
+    if wrong is not None:
+        message = (
+            f"`{_BOILERPLATE}` is written at the top of every new Python file, but this line of it is not a comment"
+        )
+        helps = ("begin it with `# `; for no header, leave the file empty",)
+        found.add(
+            BOILERPLATE_BROKEN.at(Span(_BOILERPLATE, wrong, 1), message, notes=("nothing was written",), help=helps)
+        )
+    return text.strip()

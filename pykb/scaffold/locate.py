@@ -31,6 +31,12 @@ def templates() -> Path:
     raise InternalError(f"pykb at {PACKAGE} has no templates: it was packaged without them")
 
 
+def reference() -> Path:
+    """The folder with the pages of ``docs/reference``, which ``pykb explain`` shows."""
+    folder = PACKAGE / "_reference"
+    return folder if folder.is_dir() else PACKAGE.parent / "docs" / "reference"
+
+
 def checkout() -> Path | None:
     """The checkout that this pykb runs from, or ``None`` when it is installed."""
     root = PACKAGE.parent

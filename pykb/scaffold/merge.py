@@ -34,6 +34,8 @@ def merge(content: bytes, before: bytes, after: bytes) -> Merged:
         around = [places.get(at) for at in range(start - 1, end + 1)]
         first = around[0]
         inner = [places.get(at) for at in range(start, end)]
+        if _is_there(lines, around, new[new_start:new_end]):
+            continue
         if first is not None and around == list(range(first, first + len(around))):
             result[first + 1 : first + 1 + len(inner)] = new[new_start:new_end]
         elif inner and inner[0] is not None and inner == list(range(inner[0], inner[0] + len(inner))):
@@ -43,6 +45,12 @@ def merge(content: bytes, before: bytes, after: bytes) -> Merged:
             wanted = b"".join(new[new_start:new_end]).decode("utf-8", "replace").strip()
             left_out.append((min(above + 2, max(len(lines), 1)), wanted))
     return Merged(b"".join(result), tuple(sorted(left_out)))
+
+
+def _is_there(lines: list[bytes], around: list[int | None], wanted: list[bytes]) -> bool:
+    """Whether a file has the new lines already, between the lines around them."""
+    above, below = around[0], around[-1]
+    return bool(wanted) and above is not None and below is not None and lines[above + 1 : below] == wanted
 
 
 def _changes(old: list[bytes], new: list[bytes]) -> Iterator[tuple[int, int, int, int]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pykb.diagnostics import Diagnostics
-from pykb.diagnostics.codes.names import (
+from pykb.diagnostics.codes.cli import (
     CONTROLLER_NAME,
     DOMAIN_NAME,
     FLAG_REQUIRED,

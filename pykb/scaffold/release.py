@@ -21,12 +21,12 @@ from pathlib import Path, PurePosixPath
 
 import pykb
 from pykb.diagnostics import Diagnostics
-from pykb.diagnostics.codes.update import NOT_RENDERED, RELEASE_UNKNOWN
+from pykb.diagnostics.codes.commands import NOT_RENDERED, RELEASE_UNKNOWN
 from pykb.files.state import STATE
 from pykb.project import FILE_NAME
 from pykb.scaffold.locate import NAME, PACKAGE, is_bytecode, templates
+from pykb.tools.git import File
 from pykb.tools.process import quote, run
-from pykb.tools.three_way import File
 
 ARCHIVE = Path(__file__).with_name("releases.tar.xz")
 """The earlier releases, written by hack/releases.py. It does not exist before the second release."""
@@ -44,11 +44,13 @@ class Step:
         words: Its words: ``create``, ``api``.
         options: Its options, each with its value after a ``=``.
         newer: Options that older releases do not have. They get the command without them.
+        is_newer: Whether releases without these options skip the command.
     """
 
     words: tuple[str, ...]
     options: tuple[str, ...]
     newer: tuple[str, ...] = ()
+    is_newer: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,12 +45,12 @@ def render(source: Path, variables: Mapping[str, Any], found: Diagnostics) -> di
     from cookiecutter.find import find_template
     from jinja2 import FileSystemLoader
 
-    from pykb.scaffold._sandbox import environment
+    from pykb.scaffold.template import sandboxed
 
     at = "`cookiecutter.json`"
     files: dict[str, RenderedFile] = {}
     try:
-        sandbox = environment(declared.get("_jinja2_env_vars", {}))
+        sandbox = sandboxed(declared.get("_jinja2_env_vars", {}))
         folder = find_template(source, sandbox)
         sandbox.loader = FileSystemLoader([folder, source / "templates"])
         context: dict[str, Any] = {**variables}

@@ -36,7 +36,7 @@ class Removal:
     edited: tuple[int, ...] = ()
 
 
-def without_fragment(text: str, fragment: Fragment, *, path: str, style: CodeStyle) -> Removal:
+def _without_fragment(text: str, fragment: Fragment, *, path: str, style: CodeStyle) -> Removal:
     """Take a fragment out. A text that does not have it, or cannot be parsed, stays as it is."""
     if PurePosixPath(path).suffix != ".py":
         return Removal(_without_item(text, yaml_text.load(fragment.text), ()))
@@ -67,7 +67,7 @@ def _without_statement(source: Source, fragment: Fragment) -> Removal:
         source = source.without_statement(found[0])
 
 
-def without_member(text: str, member: Member) -> Removal:
+def _without_member(text: str, member: Member) -> Removal:
     """Take a member out of a kustomization. A list that it was alone in goes as well."""
     if member.key != "replacements":
         return Removal(_without_item(text, member.content, member.comment, key=member.key))
@@ -76,7 +76,7 @@ def without_member(text: str, member: Member) -> Removal:
     return Removal(text)
 
 
-def with_other_member(text: str, old: Member, new: Member) -> str:
+def _with_other_member(text: str, old: Member, new: Member) -> str:
     """Put a member in the place of another one, and its comment in the place of the other's.
 
     An item that says the same stays as it is. So does a comment that was edited.
@@ -196,7 +196,7 @@ def withdraw(plan: PlanBuilder, gone: Scaffold, style: CodeStyle) -> None:
     for path, member in gone.members:
         text = plan.text(path)
         if text is not None:
-            plan.update(path, without_member(text, member).text.encode())
+            plan.update(path, _without_member(text, member).text.encode())
     for path in sorted(gone.files, key=_inner_first):
         content = plan.current(path)
         if content is None:
@@ -216,7 +216,7 @@ def exchange(plan: PlanBuilder, path: str, old: Member, new: Member) -> None:
     """Plan to put a member in the place of another one. A file without that one stays as it is."""
     text = plan.text(path)
     if text is not None:
-        plan.update(path, with_other_member(text, old, new).encode())
+        plan.update(path, _with_other_member(text, old, new).encode())
 
 
 def _fragments(plan: PlanBuilder, gone: Scaffold, style: CodeStyle) -> None:
@@ -224,7 +224,7 @@ def _fragments(plan: PlanBuilder, gone: Scaffold, style: CodeStyle) -> None:
         text = plan.text(path)
         if text is None:
             continue
-        removal = without_fragment(text, fragment, path=path, style=style)
+        removal = _without_fragment(text, fragment, path=path, style=style)
         plan.update(path, removal.text.encode())
         for line in removal.edited:
             plan.lose(path, on_disk(plan, path, text, line))

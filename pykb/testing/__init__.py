@@ -1,16 +1,17 @@
 """Tools for testing operators: fixtures with a real control plane, from the pytest plugin of this package.
 
-==================  =======  =====================================================================================
-fixture             scope    value
-==================  =======  =====================================================================================
-``control_plane``   session  a control plane (``kubeconfig``, ``url``, ...), or the existing cluster that was asked for
-``crds``            session  the project's ``config/crd/bases``, installed; the names of the definitions
-``client``          test     a :class:`pykb.runtime.Client` as the administrator
-``namespace``       test     the name of a new namespace; the test does not wait for its deletion
-``run_manager``     test     runs reconcilers and webhooks: ``async with run_manager(register) as manager: ...``
-``explorer``        test     looks for faults in memory and virtual time: ``explorer.run(register).check()``
-``virtual_clock``   test     a clock that stands still until ``advance`` is called
-==================  =======  =====================================================================================
+Fixtures of the session:
+
+- ``control_plane``: a control plane (``kubeconfig``, ``url``, ...), or the existing cluster that was asked for
+- ``crds``: the project's ``config/crd/bases``, installed; the names of the definitions
+
+Fixtures of one test:
+
+- ``client``: a :class:`pykb.runtime.Client` as the administrator
+- ``namespace``: the name of a new namespace; the test does not wait for its deletion
+- ``run_manager``: runs reconcilers and webhooks: ``async with run_manager(register) as manager: ...``
+- ``explorer``: looks for faults in memory and virtual time: ``explorer.run(register).check()``
+- ``virtual_clock``: a clock that stands still until ``advance`` is called
 
 For tests without a cluster, use ``pykb.runtime.fake.fake_client``,
 ``Manager(client=fake_client(...))``, and from this package: ``RecordedEvents`` as a reconciler's

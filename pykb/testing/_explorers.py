@@ -23,6 +23,11 @@ class ProjectExplorer:
 
     It has an event loop and a time of its own. So its method is a plain function, and a test that
     uses it is one as well.
+
+    ::
+
+        def test_the_operator_survives_faults(explorer: ProjectExplorer) -> None:
+            explorer.run(register).check()
     """
 
     def __init__(self, project: Path) -> None:

@@ -43,7 +43,7 @@ async def eventually(
 ) -> T: ...
 async def eventually(
     check: Callable[[], Awaitable[T] | T],
-    timeout: timedelta = timedelta(seconds=10),  # noqa: ASYNC109 - the time for all tries, not for one
+    timeout: timedelta = timedelta(seconds=30),  # noqa: ASYNC109 - the time for all tries, not for one
     interval: timedelta = timedelta(milliseconds=50),
     *,
     clock: Clock | None = None,
@@ -120,14 +120,15 @@ async def _first(awaited: Coroutine[Any, Any, object], task: asyncio.Task[None])
 
 
 async def _ready(manager: Manager, task: asyncio.Task[None]) -> None:
-    """Wait until a manager leads, has its first lists, and serves its webhooks.
+    """Wait until a manager leads or has its share, has its first lists, and serves its webhooks.
 
     Raises:
         NoKindMatch: The API server does not serve a kind that the manager watches.
         Exception: The manager's error. It explains more than the error that would follow in the
             block.
     """
-    await _first(manager.elected.wait(), task)
+    if manager.sharding is None:
+        await _first(manager.elected.wait(), task)
 
     def synced() -> None:
         if task.done():
@@ -136,6 +137,11 @@ async def _ready(manager: Manager, task: asyncio.Task[None]) -> None:
             raise unserved  # at once: the test would wait in vain
         if manager.cache.unsynced:
             raise AssertionError(f"no list arrived yet of {', '.join(map(str, manager.cache.unsynced))}")
+        if manager.sharding is not None:
+            try:
+                manager.sharding.check_ready()
+            except RuntimeError as error:
+                raise AssertionError(str(error)) from None
         if _serves_webhooks(manager) and not manager.webhook_server.is_listening:
             raise AssertionError("the webhook server does not listen")
 
@@ -151,6 +157,14 @@ def _serves_webhooks(manager: Manager) -> bool:
 @dataclass(frozen=True, slots=True)
 class RunManager:
     """Makes and runs managers for tests.
+
+    ::
+
+        async def test_a_machine_gets_a_deployment(run_manager: RunManager, client: Client, namespace: str) -> None:
+            async with run_manager(VirtulMachineReconciler):
+                machine = VirtulMachine(metadata=ObjectMeta(name="vm", namespace=namespace), spec=VirtulMachineSpec())
+                await client.create(machine)
+                await eventually(lambda: client.get(Deployment, f"{namespace}/vm"))
 
     Attributes:
         kubeconfig: The cluster.

@@ -32,8 +32,7 @@ from pykb.envtest.webhooks import (
     settle,
     unreachable,
 )
-from pykb.meta.gvk import GroupKind
-from pykb.meta.webhook_paths import CONVERT
+from pykb.meta.gvk import CONVERT, GroupKind
 from pykb.project.file import read
 from pykb.runtime.manager.manager import Manager
 from pykb.runtime.manager.options import CertificateOptions, ManagerOptions

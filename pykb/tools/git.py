@@ -1,13 +1,20 @@
-"""Asks git about a repository: the files of a commit, and what is not committed."""
+"""Asks git about a repository, and merges three states of a folder.
+
+The merge has a repository of its own. That of the user is not touched, and none of its hooks, filters, attributes and
+settings is in effect.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from pykb.tools.process import find_program, run
+from pykb.diagnostics import EnvironmentProblem
+from pykb.diagnostics.codes.environment import COMMAND_FAILED, TOOL_MISSING
+from pykb.tools.process import LimitError, Limits, Output, find_program, quote, run, run_bounded
 
 NAME = "git"
 _QUIET = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}", "--no-optional-locks")
@@ -78,3 +85,161 @@ def _answer(folder: Path, *words: str) -> str | None:
         (program, *_QUIET, *words), cwd=folder, env={"GIT_TERMINAL_PROMPT": "0"}
     )  # a partial clone may ask its origin
     return done.stdout if done.ok else None
+
+
+_LIMITS = Limits(seconds=120, size=64 * 1024**2)
+_CONFLICTS = 1
+"""The exit code of `git merge` that found conflicts."""
+_ATTRIBUTES = "* merge -text -ident -filter !eol !working-tree-encoding !conflict-marker-size\n"
+"""Wins over every `.gitattributes`: files are merged as text, and written as they are."""
+_SETTINGS = (
+    "core.autocrlf=false",
+    "core.fileMode=true",
+    "core.fsync=none",  # the repository is temporary
+    "core.hooksPath=/dev/null",
+    "core.protectHFS=false",  # these would refuse names that are fine here
+    "core.protectNTFS=false",
+    "core.quotePath=false",
+    "gc.auto=0",
+    "merge.directoryRenames=true",
+    "merge.renameLimit=20000",
+    "merge.verbosity=0",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file of a tree."""
+
+    content: bytes
+    executable: bool = False
+
+
+Tree = Mapping[str, File]
+"""Files by path, with forward slashes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """The result of a merge.
+
+    Attributes:
+        files: The files. Conflicts in text have git's markers.
+        conflicts: The paths with conflicts, each with the states that have a file there: base, mine, theirs.
+    """
+
+    files: dict[str, File] = field(default_factory=dict)
+    conflicts: dict[str, frozenset[str]] = field(default_factory=dict)
+
+
+def merge(base: Tree, mine: Tree, theirs: Tree, *, label: str) -> Merged:
+    """Merge what changed from ``base`` to ``theirs`` into ``mine``. Follows renamed files.
+
+    Args:
+        base: The common ancestor.
+        mine: The files of the user.
+        theirs: The files with the change to merge.
+        label: The name of ``theirs`` in conflict markers: a word.
+
+    Raises:
+        EnvironmentProblem: There is no git, or it fails.
+    """
+    program = find_program(NAME)
+    if program is None:
+        raise EnvironmentProblem(TOOL_MISSING.at(None, "git merges the files, and there is no `git` on PATH"))
+    with tempfile.TemporaryDirectory(prefix="pykb-merge-") as folder:
+        repository = _Repository(program, Path(folder))
+        repository.fill(base, mine, theirs, label)
+        is_clean = repository.merge(label)
+        return Merged(dict(repository.files()), {} if is_clean else repository.conflicts())
+
+
+class _Repository:
+    def __init__(self, program: Path, folder: Path) -> None:
+        self._program = program
+        self._git = folder / "git"
+        self._tree = folder / "tree"
+        self._tree.mkdir()
+        none = str(folder / "none")
+        self._variables = {
+            "PATH": os.environ.get("PATH", os.defpath),
+            "HOME": none,
+            "XDG_CONFIG_HOME": none,
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            "GIT_ATTR_NOSYSTEM": "1",
+            "GIT_TERMINAL_PROMPT": "0",
+            "LC_ALL": "C",
+        }
+        for who in ("AUTHOR", "COMMITTER"):
+            self._variables |= {
+                f"GIT_{who}_NAME": "pykb",
+                f"GIT_{who}_EMAIL": "pykb@localhost",
+                f"GIT_{who}_DATE": "@0 +0000",
+            }
+        for name in ("objects", "refs", "info"):  # all that `git init` would make
+            (self._git / name).mkdir(parents=True)
+        (self._git / "HEAD").write_text("ref: refs/heads/mine\n", encoding="utf-8")
+        (self._git / "info/attributes").write_text(_ATTRIBUTES, encoding="utf-8")
+
+    def fill(self, base: Tree, mine: Tree, theirs: Tree, label: str) -> None:
+        """Commit the three states, and check out that of the user."""
+        stream = b"".join(
+            (
+                *_commit("base", base, ""),
+                *_commit("mine", mine, "base"),
+                *_commit(label, theirs, "base"),
+            )
+        )
+        self._run("fast-import", "--quiet", "--date-format=raw", stdin=stream)
+        self._run("reset", "--quiet", "--hard")
+
+    def merge(self, label: str) -> bool:
+        """Merge, without a commit. Returns whether there are no conflicts."""
+        words = ("merge", "--quiet", "--no-commit", "--no-ff", "--allow-unrelated-histories", label)
+        return self._run(*words, fine=(0, _CONFLICTS)).code == 0
+
+    def files(self) -> Iterator[tuple[str, File]]:
+        """The files after the merge."""
+        for path in sorted(self._tree.rglob("*")):
+            if path.is_file() and not path.is_symlink():
+                is_executable = bool(path.stat().st_mode & 0o100)
+                yield path.relative_to(self._tree).as_posix(), File(path.read_bytes(), is_executable)
+
+    def conflicts(self) -> dict[str, frozenset[str]]:
+        """The unmerged paths with their states."""
+        found: dict[str, frozenset[str]] = {}
+        names = {b"1": "base", b"2": "mine", b"3": "theirs"}
+        for entry in self._run("ls-files", "--unmerged", "-z").stdout.split(b"\0"):
+            about, _, name = entry.partition(b"\t")
+            if name:
+                path = os.fsdecode(name)
+                found[path] = found.get(path, frozenset()) | {names[about.split()[2]]}
+        return found
+
+    def _run(self, *words: str, stdin: bytes = b"", fine: tuple[int, ...] = (0,)) -> Output:
+        settings = [word for each in _SETTINGS for word in ("-c", each)]
+        where = (f"--git-dir={self._git}", f"--work-tree={self._tree}")
+        argv: tuple[str | Path, ...] = (self._program, *where, *settings, *words)
+        try:
+            done = run_bounded(argv, cwd=self._tree, stdin=stdin, limits=_LIMITS, env=self._variables)
+        except (LimitError, OSError) as error:
+            raise _failed(words[0], str(error)) from error
+        if done.code not in fine:
+            raise _failed(words[0], (done.stderr or done.stdout).decode("utf-8", "replace"))
+        return done
+
+
+def _commit(name: str, tree: Tree, parent: str) -> Iterator[bytes]:
+    """A commit in the format of `git fast-import`."""
+    yield b"commit refs/heads/%s\ncommitter pykb <pykb@localhost> 0 +0000\ndata 0\n" % name.encode()
+    yield b"from refs/heads/%s\ndeleteall\n" % parent.encode() if parent else b"deleteall\n"
+    for path, file in sorted(tree.items()):
+        quoted = os.fsencode(path).replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")
+        mode = b"100755" if file.executable else b"100644"
+        yield b'M %s inline "%s"\ndata %d\n%s\n' % (mode, quoted, len(file.content), file.content)
+
+
+def _failed(command: str, said: str) -> EnvironmentProblem:
+    message = f"`git {command}` failed while the files were merged"
+    return EnvironmentProblem(COMMAND_FAILED.at(None, message, notes=quote(said, source="it wrote")))

@@ -1,4 +1,7 @@
-"""Runs kubectl for what only it can do, such as logins by plugin or building kustomizations."""
+"""Runs kubectl for what only it can do, such as logins by plugin, and renders kustomizations.
+
+`kustomize` renders them if it is installed, else `kubectl kustomize` does.
+"""
 
 from __future__ import annotations
 
@@ -77,3 +80,42 @@ class Kubectl:
     def apply(self, manifests: str) -> str:
         """Apply manifests. Returns what changed."""
         return self("apply", *APPLY, stdin=manifests)
+
+
+def _kustomize_command(*, folders: Sequence[Path]) -> tuple[str, ...]:
+    """The command that renders a folder. The caller appends the folder.
+
+    Args:
+        folders: Folders to search before PATH (a control plane's binaries).
+
+    Raises:
+        EnvironmentProblem: Neither program was found.
+    """
+    if program := find_program("kustomize", folders=folders):
+        return (str(program), "build")
+    if program := find_program(NAME, folders=folders):
+        return (str(program), "kustomize")
+    raise EnvironmentProblem(
+        TOOL_MISSING.at(
+            None,
+            "neither `kustomize` nor `kubectl` is installed",
+            notes=("either can render a kustomization",),
+            help=(
+                "pykb envtest use       # gets kubectl, too",
+                "or see https://kubectl.docs.kubernetes.io/installation/",
+            ),
+        )
+    )
+
+
+def build_kustomization(folder: Path, *, folders: Sequence[Path] = ()) -> str:
+    """Render a kustomization to manifests.
+
+    Args:
+        folder: The folder of its ``kustomization.yaml``.
+        folders: Folders to search for the programs before PATH.
+
+    Raises:
+        EnvironmentProblem: No program was found, or it failed. The diagnostic quotes its output.
+    """
+    return check((*_kustomize_command(folders=folders), folder)).stdout

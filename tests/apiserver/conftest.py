@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+from datetime import timedelta
 
 import pytest
 
@@ -10,7 +10,7 @@ from pykb.api import CustomResource, Field, Struct
 from pykb.api.meta.v1 import Condition, ObjectMeta
 from pykb.meta.gvk import GroupVersion
 from pykb.runtime import Client
-from pykb.runtime.errors import NoKindMatch
+from pykb.testing import eventually
 
 GROUP_VERSION = GroupVersion("client.example.com", "v1")
 
@@ -114,11 +114,13 @@ class Widgets:
 async def widgets(client: Client) -> type[Widgets]:
     """The kind `Widget`, served."""
     await client.apply(dict(CRD), force=True)
-    for _ in range(200):
+
+    async def is_served() -> bool:
         try:
             await client.list(Widget, namespace="default")
-        except (NoKindMatch, Exception):  # noqa: BLE001 - not served yet, in one of several ways
-            await asyncio.sleep(0.05)
-        else:
-            return Widgets
-    pytest.fail("the CRD is not served")
+        except Exception:  # noqa: BLE001 - not served yet, in one of several ways
+            return False
+        return True
+
+    await eventually(is_served, timeout=timedelta(minutes=1))
+    return Widgets

@@ -10,6 +10,7 @@ import os
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 
 
@@ -20,9 +21,10 @@ class Line:
     Attributes:
         at: When, in seconds of the monotonic clock.
         pid: In which process.
-        do: ``begin``, perhaps ``hang``, and then ``end``, ``raise`` or ``cancel`` of a reconcile; ``ready`` of the process.
+        do: ``begin``, perhaps ``object`` and ``hang``, and then ``end``, ``raise`` or ``cancel`` of a reconcile; ``member``
+            and ``ready`` of the process; ``killed`` or ``frozen``, which the tests note.
         about: The object's key, or what ``do`` says.
-        error: The type of the exception.
+        error: The type of the exception; the uid for ``object``.
     """
 
     at: float
@@ -38,9 +40,9 @@ class Journal:
     def __init__(self, path: Path) -> None:
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
 
-    def note(self, do: str, about: str = "", error: str = "") -> None:
-        """Add a line."""
-        line = json.dumps([time.monotonic(), os.getpid(), do, about, error])
+    def note(self, do: str, about: str = "", error: str = "", *, pid: int = 0) -> None:
+        """Add a line, about this process unless another one is given."""
+        line = json.dumps([time.monotonic(), pid or os.getpid(), do, about, error])
         os.write(self._file, line.encode() + b"\n")
 
 
@@ -59,7 +61,7 @@ def overlaps(lines: list[Line]) -> int:
     working: dict[int, set[str]] = {}
     for line in sorted(lines, key=lambda line: line.at):
         here = working.setdefault(line.pid, set())
-        if line.do == "hang":
+        if line.do in ("hang", "object", "member", "killed", "frozen"):
             continue
         if line.do != "begin":
             here.discard(line.about)
@@ -72,3 +74,38 @@ def overlaps(lines: list[Line]) -> int:
         # A process is active from its first reconcile on; whoever was active before it must begin none any more.
         count += sum(1 for other, begun in first_begin.items() if begun < first < last_begin[other] and other != pid)
     return count
+
+
+def shared_overlaps(lines: list[Line]) -> int:
+    """How often two processes that share the objects worked on the same one at once.
+
+    A process works on an object from the begin of a reconcile to its end, whatever the end is, or until the process is
+    killed or frozen. One that thaws cannot work: :mod:`tests.chaos.holders` judges what it writes. An object that is
+    deleted and made again is another one, with another uid.
+    """
+    begun: dict[tuple[int, str], tuple[float, str]] = {}
+    worked: dict[str, list[tuple[float, float, int]]] = {}
+
+    def ended(pid: int, about: str, at: float) -> None:
+        since, uid = begun.pop((pid, about), (at, ""))
+        if uid:
+            worked.setdefault(uid, []).append((since, at, pid))
+
+    for line in sorted(lines, key=lambda line: line.at):
+        match line.do:
+            case "begin":
+                begun[line.pid, line.about] = line.at, ""
+            case "object":
+                if (line.pid, line.about) in begun:  # else it was frozen
+                    begun[line.pid, line.about] = begun[line.pid, line.about][0], line.error
+            case "end" | "raise" | "cancel":
+                ended(line.pid, line.about, line.at)
+            case "killed" | "frozen":
+                for pid, about in list(begun):
+                    if pid == line.pid:
+                        ended(pid, about, line.at)
+    return sum(
+        one[2] != two[2] and one[0] < two[1] and two[0] < one[1]
+        for times in worked.values()
+        for one, two in combinations(times, 2)
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import time
 import uuid
@@ -12,7 +13,8 @@ from pathlib import Path
 from typing import Protocol
 
 from tests.chaos.cluster import Cluster
-from tests.chaos.journal import overlaps
+from tests.chaos.holders import Holders, unheld_writes
+from tests.chaos.journal import overlaps, shared_overlaps
 from tests.chaos.kinds import Gadget
 from tests.chaos.load import Load
 from tests.chaos.proxy import Proxy
@@ -49,9 +51,10 @@ class Setting:
 
     Attributes:
         replicas: How many of them; more than one elect a leader.
-        proxied: Whether they reach the API server through proxies, one each.
+        proxied: Whether they reach the API server through proxies, one each. With shards they always do.
         plugin: Whether they log in by a credential plugin rather than a token file.
         clocks: Whether their wall clocks can be made to jump.
+        shards: Into how many ranges the replicas divide the objects, instead of electing a leader.
         arguments: Of the program.
     """
 
@@ -59,6 +62,7 @@ class Setting:
     proxied: bool = False
     plugin: bool = False
     clocks: bool = False
+    shards: int = 0
     arguments: list[str] = field(default_factory=list)
 
 
@@ -96,6 +100,7 @@ class Scene:
     token_files: list[Path]
     clocks: list[Path]
     problems: list[str] = field(default_factory=list)
+    holders: Holders | None = None
 
     @property
     def subject(self) -> Subject:
@@ -145,8 +150,16 @@ async def play(fault: Fault, cluster: Cluster, size: Size) -> Verdict:
         verdict.writes = load.done.total()
         verdict.errors = sum(subject.errors for subject in scene.subjects)
         verdict.unreported = sum(subject.unreported for subject in scene.subjects)
-        verdict.duplicated = overlaps([line for subject in scene.subjects for line in subject.lines])
-        verdict.duplicated += writes_after_loss(scene) if len(scene.proxies) > 1 else 0
+        lines = [line for subject in scene.subjects for line in subject.lines]
+        if scene.holders is not None:
+            changes = [proxy.seen.changes for proxy in scene.proxies]
+            unheld = await unheld_writes(scene.holders, scene.subjects, changes)
+            scene.expect(sum(map(len, changes)) > size.objects, "hardly any write came by")
+            scene.problems.extend(unheld[:5])
+            verdict.duplicated = shared_overlaps(lines) + len(unheld)
+        else:
+            verdict.duplicated = overlaps(lines)
+            verdict.duplicated += writes_after_loss(scene) if len(scene.proxies) > 1 else 0
         verdict.problems = scene.problems
     return verdict
 
@@ -181,10 +194,17 @@ async def _scene(fault: Fault, cluster: Cluster, size: Size) -> AsyncIterator[Sc
     async with contextlib.AsyncExitStack() as stack:
         load = Load(cluster.client, namespace, size.objects)
         scene = Scene(cluster, size, namespace, load, [], [], [], [])
+        leases = namespace
+        if setting.shards:  # as in a cluster, where objects and the operator are in different namespaces
+            leases = f"{namespace}-leases"
+            await cluster.make_namespace(leases)
+            scene.holders = Holders(cluster.client, leases, setting.shards)
+            following = asyncio.create_task(scene.holders.follow())
+            stack.callback(following.cancel)
         for number in range(setting.replicas):
             name = f"{folder.name}-{number}"
             server = cluster.plane.url
-            if setting.proxied:
+            if setting.proxied or setting.shards:
                 scene.proxies.append(await stack.enter_async_context(Proxy(cluster.plane)))
                 server = scene.proxies[-1].url
             token = folder / f"{number}.token"
@@ -192,7 +212,8 @@ async def _scene(fault: Fault, cluster: Cluster, size: Size) -> AsyncIterator[Sc
             user = cluster.plugin_user(token) if setting.plugin else cluster.token_file_user(token)
             arguments = [f"--kubeconfig={cluster.kubeconfig(name, server, user)}", *setting.arguments]
             if setting.replicas > 1:
-                arguments += ["--leader-elect", f"--leader-election-namespace={namespace}"]
+                how = f"--shards={setting.shards}" if setting.shards else "--leader-elect"
+                arguments += [how, f"--leader-election-namespace={leases}"]
             clock = None
             if setting.clocks:
                 clock = folder / f"{number}.clock"

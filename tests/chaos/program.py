@@ -62,6 +62,7 @@ class GadgetReconciler(Reconciler):
         if gadget is None:
             await self._delete_child(request)  # someone took the finalizer away: nobody has cleaned up
             return
+        self._journal.note("object", str(request), gadget.metadata.uid or "")
         match gadget.spec.trouble:
             case "raise":
                 raise RuntimeError("this gadget makes trouble")
@@ -128,6 +129,8 @@ def main() -> None:
         transport = manager.api_reader._exchange.connection
         transport._options = replace(transport._options, idle_timeout=own["silence"])
     journal = Journal(own["journal"])
+    if manager.sharding is not None:
+        journal.note("member", manager.sharding.identity)
     options = ControllerOptions(max_concurrent_reconciles=4, timeout=own["reconcile_timeout"])
     builder = ControllerBuilder(manager).for_(Gadget).owns(ConfigMap).with_options(options)
     builder.complete(GadgetReconciler(manager.client, journal))

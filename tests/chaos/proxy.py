@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import random
 import ssl
 import time
@@ -46,6 +47,29 @@ class Write:
     path: str
 
 
+def _metadata(body: bytes) -> dict[str, Any]:
+    loaded = json.loads(body or b"{}")
+    found: dict[str, Any] = loaded.get("metadata", {}) if isinstance(loaded, dict) else {}
+    return found
+
+
+@dataclass(frozen=True)
+class Change:
+    """A write that has changed an object.
+
+    Attributes:
+        at: When the request came by.
+        path: Its path.
+        uid: The gadget's, also if its child was written.
+        version: That of the object after it.
+    """
+
+    at: float
+    path: str
+    uid: str
+    version: int
+
+
 @dataclass
 class Seen:
     """What came by.
@@ -54,13 +78,17 @@ class Seen:
         answers: Answers by code, those of the API server and the proxy's own.
         refused: The proxy's own refusals by code.
         hurried: Requests that came again before the time that a 429 had asked for.
+        watched: The paths and queries of watches.
         writes: The writes that were passed on.
+        changes: Those that have changed an object. Deletions are not among them, since their answers have no version.
     """
 
     answers: Counter[int] = field(default_factory=Counter)
     refused: Counter[int] = field(default_factory=Counter)
     hurried: list[str] = field(default_factory=list)
+    watched: list[str] = field(default_factory=list)
     writes: list[Write] = field(default_factory=list)
+    changes: list[Change] = field(default_factory=list)
 
 
 class Proxy:
@@ -81,6 +109,8 @@ class Proxy:
         self.refusals: Refusals | None = None
         self.revoked: set[str] = set()
         """Tokens that are refused here already, as the API server will in ten seconds, when its memory of them ends."""
+        self.slow: dict[str, float] = {}
+        """By how many seconds answers come late, by a part of the path."""
         self.cut = False
         """Whether every connection is broken off."""
         self._closed = asyncio.Event()
@@ -134,19 +164,22 @@ class Proxy:
         if refusal is not None:
             return refusal
         watch = "watch" in request.query
+        write = None
         if watch:
             self._watches.add(transport)
+            self.seen.watched.append(request.raw_path)
         elif request.method != "GET" and any(f"/{kind}" in request.path for kind in ("gadgets", "configmaps")):
-            self.seen.writes.append(Write(time.monotonic(), request.method, request.path))
+            write = Write(time.monotonic(), request.method, request.path)
+            self.seen.writes.append(write)
         try:
-            return await self._pass_on(request)
+            return await self._pass_on(request, write)
         except aiohttp.ClientError:
             return self._break(request)
         finally:
             if watch:
                 self._watches.discard(transport)
 
-    async def _pass_on(self, request: web.Request) -> web.StreamResponse:
+    async def _pass_on(self, request: web.Request, write: Write | None) -> web.StreamResponse:
         headers = [(name, value) for name, value in request.headers.items() if name.lower() not in HOP_BY_HOP]
         body = await request.read()
         async with self._session.request(
@@ -157,17 +190,30 @@ class Proxy:
             allow_redirects=False,
         ) as answer:
             self.seen.answers[answer.status] += 1
+            await asyncio.sleep(max((late for part, late in self.slow.items() if part in request.path), default=0))
             response = web.StreamResponse(status=answer.status)
             for name, value in answer.headers.items():
                 if name.lower() not in HOP_BY_HOP:
                     response.headers.add(name, value)
             await response.prepare(request)
+            said = b""
             async for chunk in answer.content.iter_any():
+                said += chunk if write is not None else b""
                 if request.transport in self._stalled:
                     await self._closed.wait()
                 await response.write(chunk)
+            if write is not None and answer.status < 300:
+                self._note_change(write, body, said)
             await response.write_eof()
             return response
+
+    def _note_change(self, write: Write, asked: bytes, answered: bytes) -> None:
+        before, after = (_metadata(each) for each in (asked, answered))
+        owners = after.get("ownerReferences") or [{}]
+        uid, version = owners[0].get("uid") or after.get("uid"), after.get("resourceVersion")
+        # An update that changes nothing has the version of an earlier one.
+        if uid and version and version != before.get("resourceVersion"):
+            self.seen.changes.append(Change(write.at, write.path, uid, int(version)))
 
     def _refusal(self, request: web.Request) -> web.StreamResponse | None:
         if request.headers.get("Authorization", "").removeprefix("Bearer ") in self.revoked:

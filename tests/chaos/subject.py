@@ -14,7 +14,7 @@ import aiohttp
 from pykb.envtest.components import Component
 from pykb.envtest.processes import Processes
 from pykb.testing import eventually
-from tests.chaos.journal import Line, read
+from tests.chaos.journal import Journal, Line, read
 
 ROOT = Path(__file__).parents[2]
 LONG = timedelta(seconds=60)
@@ -76,12 +76,16 @@ class Subject:
 
     def kill(self) -> None:
         """End it the hard way; it is started again."""
-        self._killed.add(self.pid)
+        pid = self.pid
+        self._killed.add(pid)
         self._processes.signal(self.name, signal.SIGKILL)
+        Journal(self._journal).note("killed", pid=pid)
 
     def freeze(self) -> None:
         """Have the system give it no time."""
+        pid = self.pid
         self._processes.signal(self.name, signal.SIGSTOP)
+        Journal(self._journal).note("frozen", pid=pid)
 
     def thaw(self) -> None:
         """Let it go on."""

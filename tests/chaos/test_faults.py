@@ -8,7 +8,7 @@ import pytest
 
 from pykb.envtest import ControlPlane, get_assets
 from tests.chaos.cluster import Cluster
-from tests.chaos.faults import ALL
+from tests.chaos.faults import ALL, QUICK, SHARDED
 from tests.chaos.play import FULL, SMALL, Fault, play
 
 pytestmark = pytest.mark.apiserver
@@ -30,7 +30,7 @@ async def cluster(plane, tmp_path) -> AsyncIterator[Cluster]:
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("fault", ALL, ids=lambda fault: fault.name)
+@pytest.mark.parametrize("fault", [*ALL, *QUICK], ids=lambda fault: fault.name)
 async def test_a_fault_costs_no_object(fault: Fault, cluster):
     """A few objects, one strike: none is lost, none is left over, none is worked on twice, no error is kept quiet."""
     verdict = await play(fault, cluster, SMALL)
@@ -39,7 +39,7 @@ async def test_a_fault_costs_no_object(fault: Fault, cluster):
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize("fault", ALL, ids=lambda fault: fault.name)
+@pytest.mark.parametrize("fault", [*ALL, *SHARDED], ids=lambda fault: fault.name)
 async def test_a_fault_costs_no_object_of_many(fault: Fault, cluster):
     """The same with many objects, repeated strikes and the operators' own time limits."""
     verdict = await play(fault, cluster, FULL)

@@ -19,8 +19,7 @@ from pykb.commands.init import NewProject, plan_project
 from pykb.envtest import ControlPlane, get_assets
 from pykb.files.apply import apply
 from pykb.project.file import read
-from pykb.tools import kustomize
-from pykb.tools.kubectl import Kubectl
+from pykb.tools.kubectl import Kubectl, build_kustomization
 
 SAMPLES = Path(__file__).parents[2] / "testdata"
 Helm = Callable[..., dict[str, Any]]
@@ -104,7 +103,7 @@ def without_labels(value: Any) -> Any:
 
 def test_a_chart_has_what_kustomize_renders(helm: Helm, project: Path) -> None:
     """With the project's name for release and namespace, and the default values."""
-    expected = objects(kustomize.build(project / "config/default", folders=(get_assets(kubectl=True).folder,)))
+    expected = objects(build_kustomization(project / "config/default", folders=(get_assets(kubectl=True).folder,)))
     name = read(project)[0].project_name
     del expected["Namespace", f"{name}-system"]
     text = re.sub(r"(?=\b(webhook|metrics)-server-cert)", f"{name}-", yaml.safe_dump_all(expected.values()))
@@ -175,6 +174,39 @@ def test_crds_are_kept(helm: Helm, project: Path) -> None:
         crds = [obj for (kind, _), obj in found.items() if kind == "CustomResourceDefinition"]
         assert crds
         assert {(crd["metadata"]["annotations"] or {}).get(key) for crd in crds} == {expected}
+
+
+def test_values_decide_how_replicas_share_the_objects(helm: Helm, tmp_path: Path) -> None:
+    """With shards or a leader, with the autoscaler or a fixed number, with the budget or without."""
+    root = tmp_path / "fleet"
+    root.mkdir()
+    plan, _ = plan_project(NewProject("example.com", project_name="fleet"), root, year="2026")
+    assert plan is not None
+    assert apply(plan) is None
+    plan, found = plan_edit(Edits(shards=16, plugins=("helm",)), read(root)[0], root)
+    assert plan is not None, list(found)
+    assert apply(plan) is None
+    name = "fleet-controller-manager"
+    made = rendered(helm, root)
+    spec = made["Deployment", name]["spec"]
+    assert spec["replicas"] == 4
+    assert "--shards=16" in spec["template"]["spec"]["containers"][0]["args"]
+    assert ("PodDisruptionBudget", name) in made
+    assert ("HorizontalPodAutoscaler", name) not in made
+    made = rendered(
+        helm,
+        root,
+        manager={"shards": 0},
+        autoscaling={"enabled": True, "maxReplicas": 3},
+        podDisruptionBudget={"enabled": False},
+    )
+    spec = made["Deployment", name]["spec"]
+    assert "replicas" not in spec
+    assert "--leader-elect" in spec["template"]["spec"]["containers"][0]["args"]
+    assert not [word for word in spec["template"]["spec"]["containers"][0]["args"] if word.startswith("--shards")]
+    assert ("PodDisruptionBudget", name) not in made
+    scaler = made["HorizontalPodAutoscaler", name]["spec"]
+    assert (scaler["minReplicas"], scaler["maxReplicas"], scaler["scaleTargetRef"]["name"]) == (2, 3, name)
 
 
 def test_everything_can_be_left_out(helm: Helm, project: Path) -> None:

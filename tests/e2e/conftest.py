@@ -17,8 +17,10 @@ from pathlib import Path
 
 import pytest
 
+from hack.wheels import wheels as kept_wheels
 from pykb.envtest import ControlPlane, get_assets
 
+LOCK = Path(__file__).parents[2] / "requirements.txt"
 PATIENCE = 60.0
 """Seconds after which something that should happen counts as not happening."""
 
@@ -193,9 +195,17 @@ def cluster() -> Iterator[ControlPlane]:
         yield running
 
 
+@pytest.fixture(scope="session")
+def wheels() -> Path:
+    """The packages of requirements.txt, in place of a package index."""
+    return kept_wheels(LOCK)
+
+
 @pytest.fixture(scope="module")
-def shell(cluster: ControlPlane, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Shell:
-    """A shell in an empty directory, with a kubeconfig and no Python environment.
+def shell(
+    cluster: ControlPlane, mypy_cache: Path, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Shell:
+    """A shell in an empty directory, with a kubeconfig and no Python environment. mypy knows pykb already.
 
     The directory, and so the project, is named by the variable PROJECT of the test's module.
     """
@@ -210,6 +220,7 @@ def shell(cluster: ControlPlane, tmp_path_factory: pytest.TempPathFactory, reque
         "KUBEBUILDER_ASSETS": str(cluster.assets.folder),
         "KUBECTL": str(kubectl),
         "PYTHON": sys.executable,
+        "MYPY_CACHE_DIR": str(mypy_cache),
         "NO_COLOR": "1",
     }
     return Shell(directory, kubectl, environment)

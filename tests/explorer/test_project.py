@@ -127,6 +127,7 @@ HISTORY = History(
     (Step(Verb.CREATE, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}, after_write=1),),
     Fault(FaultKind.REFUSE, 1, 500),
     1.5,
+    (Fault(FaultKind.CRASH_AFTER, 2, step=1, what="creates configmaps/a"),),
 )
 
 
@@ -149,6 +150,8 @@ def test_a_history_is_read_as_it_was_written():
         (("steps",), {"a": 1}),
         (("fault", "request"), []),
         (("fault", "kind"), "flood"),
+        (("further", 0, "what"), 3),
+        (("further",), 1),
         (("idle",), "long"),
     ],
 )

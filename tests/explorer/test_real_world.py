@@ -26,8 +26,8 @@ from pykb.api.meta.v1 import ObjectMeta
 from pykb.explore import Explorer, History, Report, Step, Subject, Verb
 from pykb.explore import _time as virtual
 from pykb.explore._gate import Place, Sent, place_in
+from pykb.explore._outcome import Outcome
 from pykb.explore._runner import Runner
-from pykb.explore._world import Outcome
 from pykb.runtime import AlreadyExists, ControllerBuilder, Manager, NotFound, Reconciler, Request
 from tests.explorer.zoo.kinds import CRDS, SAMPLE, Animal
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pykb.api.unstructured import Unstructured
-from pykb.explore._rules import Rules
+from pykb.explore._rules import Conditions, Rules
 from pykb.meta.gvk import GroupVersionKind
 from pykb.runtime import Client, Invalid
 from pykb.runtime.client.mapper import ResourceMapper
@@ -114,3 +114,15 @@ def thing(labels: dict[str, str]) -> Unstructured:
     return Unstructured(
         {"apiVersion": "example.com/v1", "kind": "Thing", "metadata": metadata, "spec": {"labels": labels}}
     )
+
+
+def test_a_condition_about_the_sender_is_met_and_noted():
+    """The explorer has no accounts."""
+    conditions = Conditions()
+    names = {"object": {"spec": {"size": 3}}, "oldObject": None, "request": {"userInfo": {"username": "me"}}}
+    assert conditions.check("object.spec.size > 2 && oldObject == null", names)
+    assert not conditions.unknown
+    sender = "request.userInfo.username != 'system:serviceaccount:zoo:manager'"
+    assert conditions.check(sender, names)
+    assert not conditions.check(f"object.spec.size > 3 && {sender}", names)
+    assert list(conditions.unknown) == [sender]

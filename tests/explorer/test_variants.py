@@ -5,9 +5,10 @@ from __future__ import annotations
 import copy
 
 from pykb.explore._context import Context
+from pykb.explore._outcome import Outcome
 from pykb.explore._plans import _foreign
 from pykb.explore._variants import leaves, patch_of, put, spell, variants
-from pykb.explore._world import Outcome, Subject
+from pykb.explore._world import Subject
 from tests.explorer.zoo import kinds
 
 SCHEMA = {

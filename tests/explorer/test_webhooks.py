@@ -97,8 +97,14 @@ def hooks(operations: Sequence[str] = ("CREATE", "UPDATE"), resource: str = "ani
     return [one("Mutating"), one("Validating")]
 
 
-def explored(validator: Validator[Animal], defaulter: Defaulter[Animal], *only: str) -> Report:
+def explored(
+    validator: Validator[Animal], defaulter: Defaulter[Animal], *only: str, conditions: Sequence[str] = ()
+) -> Report:
     """What the explorer says of webhooks."""
+    configurations = hooks()
+    for configuration in configurations if conditions else ():
+        [hook] = configuration["webhooks"]
+        hook["matchConditions"] = [{"name": f"c{number}", "expression": each} for number, each in enumerate(conditions)]
 
     def register(manager: Manager) -> None:
         Picky(manager.client).setup(manager)
@@ -106,7 +112,17 @@ def explored(validator: Validator[Animal], defaulter: Defaulter[Animal], *only: 
         builder.with_defaulter(defaulter, path="/mutating").complete()
 
     sample = {**SAMPLE, "spec": {**SAMPLE["spec"], "names": ["a"]}}
-    return Explorer(Subject(register, CRDS, [sample], None, ROOT, webhooks=hooks()), only=only).run()
+    return Explorer(Subject(register, CRDS, [sample], None, ROOT, webhooks=configurations), only=only).run()
+
+
+def test_a_condition_decides_whether_a_webhook_is_called():
+    """The validator is asked for large counts only, so the reconciler divides by zero. A condition about accounts holds."""
+    sender = "request.userInfo.username != 'admin'"
+    report = explored(Counts(), Feeds(), "explore-bug", conditions=["object.spec.count > 5", sender])
+    [finding] = report.findings
+    assert finding.message.startswith("ZeroDivisionError, though the schema accepts `spec.count = 0`")
+    [note] = report.notes()
+    assert (note.code.slug, note.message) == ("explore-unknown-condition", f"the explorer cannot evaluate `{sender}`")
 
 
 def test_what_a_webhook_refuses_is_not_tried():

@@ -286,7 +286,8 @@ class Cluster:
 
     async def state(self) -> Any:
         """All that matters, without what the server counts; with what there is outside."""
-        return [plain(obj) for obj in await self.objects()], copy.deepcopy(self.sample.outside)
+        outside = [sorted(map(repr, each.machines.values())) for each in self.sample.outside]
+        return [plain(obj) for obj in await self.objects()], outside
 
 
 def plain(value: Any) -> Any:

@@ -52,10 +52,11 @@ def test_a_regrouped_sample_is_formatted_clean_and_typed(regrouped: Path, mypy_c
 
 @pytest.mark.apiserver
 def test_a_regrouped_sample_passes_its_tests(regrouped: Path, control_plane: ControlPlane) -> None:
-    """Against the control plane that is already running."""
+    """Against the control plane that is already running. The explorer has tried this reconciler in the sample itself."""
     run(
         regrouped,
         *("pytest", "-q", "-p", "no:cacheprovider", "--ignore", "tests/e2e"),
+        PYKB_EXPLORE_SECONDS="1",
         USE_EXISTING_CLUSTER="true",
         KUBECONFIG=str(control_plane.kubeconfig),
     )

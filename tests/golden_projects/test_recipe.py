@@ -15,7 +15,7 @@ from pykb.commands.update import combine
 from pykb.diagnostics import Diagnostics
 from pykb.project.file import read
 from pykb.scaffold.release import render, running
-from pykb.tools.three_way import File
+from pykb.tools.git import File
 
 OTHER_ORDER = {"multigroup": ["fleet/__main__.py", "fleet/webhooks/ship/v1/frigate_webhook.py"]}
 """The files whose lines are in the order of the commands, which PROJECT does not have."""

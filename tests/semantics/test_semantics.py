@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import subprocess
 import sys
 from collections import Counter
@@ -10,19 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from hack import semantics
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def _load():
-    """hack/ is no package: it is not installed."""
-    spec = importlib.util.spec_from_file_location("semantics", ROOT / "hack" / "semantics.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-semantics = _load()
 TABLE = semantics.read_table()
 
 
@@ -54,12 +45,6 @@ def test_promises_are_made_once():
     doubled = [promise for promise, times in Counter(row.promise for row in TABLE.rows).items() if times > 1]
     assert not doubled
     assert all(len(set(row.tests)) == len(row.tests) for row in TABLE.rows)
-
-
-def test_the_page_is_current():
-    """`python hack/write_reference.py` writes it."""
-    page = ROOT / "docs" / "reference" / "semantics.md"
-    assert page.read_text(encoding="utf-8") == semantics.render(TABLE)
 
 
 def test_both_api_servers_are_held_to_the_same_cases():

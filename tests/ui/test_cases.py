@@ -11,19 +11,7 @@ from typing import Any
 import pytest
 
 from pykb.cli import app
-from pykb.diagnostics.codes import (
-    cli,
-    commands,
-    crd,
-    generate,
-    importer,
-    manifests,
-    names,
-    plugin,
-    project,
-    scaffold,
-    types,
-)
+from pykb.diagnostics.codes import cli, commands, crd, generate, project, scaffold, types
 from pykb.diagnostics.model import Code
 
 HERE = Path(__file__).parent
@@ -89,19 +77,7 @@ def test_a_case_prints_exactly_this(
     assert f"[{slug}]: " in shown
 
 
-AREAS = [
-    cli,
-    crd,
-    commands,
-    generate,
-    importer,
-    names,
-    plugin,
-    project,
-    manifests,
-    scaffold,
-    types,
-]
+AREAS = [cli, crd, commands, generate, project, scaffold, types]
 
 
 @pytest.mark.parametrize("area", AREAS, ids=lambda m: m.__name__.rpartition(".")[2])

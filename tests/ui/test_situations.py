@@ -18,7 +18,7 @@ from pykb.plugins.external import protocol
 from pykb.plugins.plugin import PluginKey
 from pykb.scaffold import distribution
 from pykb.scaffold.plan import PlanBuilder
-from pykb.tools import bounded
+from pykb.tools.process import Limits
 
 DISK = (
     "create",
@@ -301,7 +301,7 @@ def test_an_external_plugin_answers(
     """Each wrong answer is the fault of the plugin, by name; nothing is written then."""
     script, code = _ANSWERS[case]
     _install(tmp_path / "plugins", script, monkeypatch)
-    limits = bounded.Limits(seconds=0.5 if case.endswith("hang") else 60, size=1024**2)
+    limits = Limits(seconds=0.5 if case.endswith("hang") else 60, size=1024**2)
     for name in ("LIMITS", "QUICK"):
         monkeypatch.setattr(protocol, name, limits)
     (root / ".editorconfig").write_bytes(b"\0")

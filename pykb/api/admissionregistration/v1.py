@@ -7,8 +7,9 @@ Written by `python -m hack.builtin_types` from the API of Kubernetes v1.36.1; do
 
 from typing import Annotated
 
-from pykb.api._scalars import Int32, Int64
 from pykb.api.annotations import (
+    Int32,
+    Int64,
     KnownValues,
     ListAtomic,
     ListMap,
@@ -20,9 +21,8 @@ from pykb.api.annotations import (
 )
 from pykb.api.meta import v1 as meta_v1
 from pykb.api.object import Object
-from pykb.api.resource_info import ResourceInfo
 from pykb.api.struct import Struct
-from pykb.meta.gvk import GroupVersion
+from pykb.meta.gvk import GroupVersion, ResourceInfo
 
 GROUP_VERSION = GroupVersion("admissionregistration.k8s.io", "v1")
 

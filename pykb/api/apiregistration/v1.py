@@ -8,12 +8,10 @@ Written by `python -m hack.builtin_types` from the API of Kubernetes v1.36.1; do
 from datetime import datetime
 from typing import Annotated
 
-from pykb.api._scalars import Int32
-from pykb.api.annotations import ListAtomic, ListMap, PatchStrategy, Wire
+from pykb.api.annotations import Int32, ListAtomic, ListMap, PatchStrategy, Wire
 from pykb.api.object import Object
-from pykb.api.resource_info import ResourceInfo
 from pykb.api.struct import Struct
-from pykb.meta.gvk import GroupVersion
+from pykb.meta.gvk import GroupVersion, ResourceInfo
 
 GROUP_VERSION = GroupVersion("apiregistration.k8s.io", "v1")
 

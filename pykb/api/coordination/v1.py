@@ -5,12 +5,11 @@ Written by `python -m hack.builtin_types` from the API of Kubernetes v1.36.1; do
 
 # ruff: noqa: D101
 
-from pykb.api._scalars import Int32
+from pykb.api.annotations import Int32
 from pykb.api.object import Object
-from pykb.api.resource_info import ResourceInfo
 from pykb.api.struct import Struct
 from pykb.api.time import MicroTime
-from pykb.meta.gvk import GroupVersion
+from pykb.meta.gvk import GroupVersion, ResourceInfo
 
 GROUP_VERSION = GroupVersion("coordination.k8s.io", "v1")
 

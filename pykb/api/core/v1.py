@@ -10,8 +10,10 @@ from typing import Annotated
 
 from pydantic import Field
 
-from pykb.api._scalars import Int32, Int64, IntOrString
 from pykb.api.annotations import (
+    Int32,
+    Int64,
+    IntOrString,
     KnownValues,
     ListAtomic,
     ListMap,
@@ -28,10 +30,9 @@ from pykb.api.annotations import (
 from pykb.api.meta import v1 as meta_v1
 from pykb.api.object import Object
 from pykb.api.quantity import Quantity
-from pykb.api.resource_info import ResourceInfo
 from pykb.api.struct import Struct
 from pykb.api.time import MicroTime
-from pykb.meta.gvk import GroupVersion
+from pykb.meta.gvk import GroupVersion, ResourceInfo
 
 GROUP_VERSION = GroupVersion("", "v1")
 

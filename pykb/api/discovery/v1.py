@@ -7,13 +7,11 @@ Written by `python -m hack.builtin_types` from the API of Kubernetes v1.36.1; do
 
 from typing import Annotated
 
-from pykb.api._scalars import Int32
-from pykb.api.annotations import KnownValues, ListAtomic, ListSet, MapAtomic, NullIsEmpty, annotate
+from pykb.api.annotations import Int32, KnownValues, ListAtomic, ListSet, MapAtomic, NullIsEmpty, annotate
 from pykb.api.core import v1 as core_v1
 from pykb.api.object import Object
-from pykb.api.resource_info import ResourceInfo
 from pykb.api.struct import Struct
-from pykb.meta.gvk import GroupVersion
+from pykb.meta.gvk import GroupVersion, ResourceInfo
 
 GROUP_VERSION = GroupVersion("discovery.k8s.io", "v1")
 

@@ -8,14 +8,12 @@ Written by `python -m hack.builtin_types` from the API of Kubernetes v1.36.1; do
 from datetime import datetime
 from typing import Annotated
 
-from pykb.api._scalars import Int32
-from pykb.api.annotations import SchemaRequired
+from pykb.api.annotations import Int32, SchemaRequired
 from pykb.api.core import v1 as core_v1
 from pykb.api.object import Object
-from pykb.api.resource_info import ResourceInfo
 from pykb.api.struct import Struct
 from pykb.api.time import MicroTime
-from pykb.meta.gvk import GroupVersion
+from pykb.meta.gvk import GroupVersion, ResourceInfo
 
 GROUP_VERSION = GroupVersion("events.k8s.io", "v1")
 

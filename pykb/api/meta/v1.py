@@ -10,14 +10,16 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from pykb.api._scalars import Int32, Int64, RawExtension
 from pykb.api.annotations import (
+    Int32,
+    Int64,
     ListAtomic,
     ListMap,
     ListSet,
     MapAtomic,
     NullIsEmpty,
     PatchStrategy,
+    RawExtension,
     SchemaOnly,
     annotate,
 )

@@ -9,8 +9,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from pykb.api._scalars import Int32, IntOrString
 from pykb.api.annotations import (
+    Int32,
+    IntOrString,
     KnownValues,
     ListAtomic,
     ListMap,
@@ -24,9 +25,8 @@ from pykb.api.annotations import (
 from pykb.api.core import v1 as core_v1
 from pykb.api.meta import v1 as meta_v1
 from pykb.api.object import Object
-from pykb.api.resource_info import ResourceInfo
 from pykb.api.struct import Struct
-from pykb.meta.gvk import GroupVersion
+from pykb.meta.gvk import GroupVersion, ResourceInfo
 
 GROUP_VERSION = GroupVersion("networking.k8s.io", "v1")
 

@@ -11,9 +11,8 @@ from pykb.api.annotations import ListAtomic, MapAtomic
 from pykb.api.core import v1 as core_v1
 from pykb.api.object import Object
 from pykb.api.quantity import Quantity
-from pykb.api.resource_info import ResourceInfo
 from pykb.api.struct import Struct
-from pykb.meta.gvk import GroupVersion
+from pykb.meta.gvk import GroupVersion, ResourceInfo
 
 GROUP_VERSION = GroupVersion("node.k8s.io", "v1")
 

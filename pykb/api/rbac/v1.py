@@ -10,9 +10,8 @@ from typing import Annotated
 from pykb.api.annotations import ListAtomic, MapAtomic, NullIsEmpty, Wire, annotate
 from pykb.api.meta import v1 as meta_v1
 from pykb.api.object import Object
-from pykb.api.resource_info import ResourceInfo
 from pykb.api.struct import Struct
-from pykb.meta.gvk import GroupVersion
+from pykb.meta.gvk import GroupVersion, ResourceInfo
 
 GROUP_VERSION = GroupVersion("rbac.authorization.k8s.io", "v1")
 

@@ -7,11 +7,9 @@ Written by `python -m hack.builtin_types` from the API of Kubernetes v1.36.1; do
 
 from typing import Annotated
 
-from pykb.api._scalars import Int32
-from pykb.api.annotations import KnownValues
+from pykb.api.annotations import Int32, KnownValues
 from pykb.api.object import Object
-from pykb.api.resource_info import ResourceInfo
-from pykb.meta.gvk import GroupVersion
+from pykb.meta.gvk import GroupVersion, ResourceInfo
 
 GROUP_VERSION = GroupVersion("scheduling.k8s.io", "v1")
 

@@ -8,15 +8,23 @@ Written by `python -m hack.builtin_types` from the API of Kubernetes v1.36.1; do
 from datetime import datetime
 from typing import Annotated
 
-from pykb.api._scalars import Int32, Int64
-from pykb.api.annotations import KnownValues, ListAtomic, ListMap, ListSet, NullIsEmpty, PatchStrategy, Wire
+from pykb.api.annotations import (
+    Int32,
+    Int64,
+    KnownValues,
+    ListAtomic,
+    ListMap,
+    ListSet,
+    NullIsEmpty,
+    PatchStrategy,
+    Wire,
+)
 from pykb.api.core import v1 as core_v1
 from pykb.api.meta import v1 as meta_v1
 from pykb.api.object import Object
 from pykb.api.quantity import Quantity
-from pykb.api.resource_info import ResourceInfo
 from pykb.api.struct import Struct
-from pykb.meta.gvk import GroupVersion
+from pykb.meta.gvk import GroupVersion, ResourceInfo
 
 GROUP_VERSION = GroupVersion("storage.k8s.io", "v1")
 

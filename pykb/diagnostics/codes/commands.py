@@ -1,4 +1,4 @@
-"""Errors and notes of `pykb create webhook`, `pykb delete` and `pykb edit`."""
+"""Errors and notes of single commands: `create webhook`, `delete`, `edit`, `update` and `import crd`."""
 
 from __future__ import annotations
 
@@ -70,17 +70,17 @@ CONVERTER_MISSING = Code(
 EDITED_BY_HAND = Code(
     "edited-by-hand",
     "what would be deleted was edited by hand",
-    "`pykb delete` and `pykb edit --certificates` compare each file with what the scaffold would be today. They "
-    "remove files without edits: pykb can make them again. With `--force` they also remove edited files, and keep "
-    "them in `.pykb/backup`.",
+    "`pykb delete`, `pykb edit --certificates` and `pykb edit --shards` compare each file with what the scaffold would "
+    "be today. They remove files without edits: pykb can make them again. With `--force` they also remove edited "
+    "files, and keep them in `.pykb/backup`.",
 )
 
 STILL_USED = Code(
     "still-used",
     "code that stays uses what would be deleted",
-    "`pykb delete` and `pykb edit --certificates` remove the lines that pykb wrote. They do not change your own code "
-    "and kustomizations. Change the lines that are listed first. With `--force` the commands delete anyway, and the "
-    "lines fail until you change them.",
+    "`pykb delete`, `pykb edit --certificates` and `pykb edit --shards` remove the lines that pykb wrote. They do not "
+    "change your own code and kustomizations. Change the lines that are listed first. With `--force` the commands "
+    "delete anyway, and the lines fail until you change them.",
 )
 
 WEBHOOK_MISSING = Code(
@@ -143,4 +143,140 @@ CLUSTER_WIDE = Code(
     "markers without it make a ClusterRole. Keep those for cluster-scoped kinds such as nodes. Add `namespace=` to the "
     "others.",
     Severity.WARNING,
+)
+
+SHARDS_UNSET = Code(
+    "shards-unset",
+    "the manager's flag for shards was edited",
+    "`pykb edit --shards` changes one line in the arguments of the container `manager`: `--leader-elect` becomes "
+    "`--shards=N`, and back. If that line was edited, change it yourself. The command then does the rest.",
+)
+
+SHARDS_FEW = Code(
+    "shards-few",
+    "there are fewer ranges than replicas",
+    "A range of objects belongs to one replica at a time, so a replica without a range has no work. Four ranges for "
+    "each replica make the shares even.",
+)
+
+SHARDS_CHANGED = Code(
+    "shards-changed",
+    "the replicas do not agree on the number of ranges",
+    "All replicas divide the objects in the same way. A replica with another number does not start while others run, "
+    "so a rolling update would wait for ever. Scale to 0 before the update. Nothing is reconciled in between.",
+    Severity.NOTE,
+)
+
+
+UPDATE_CONFLICT = Code(
+    "update-conflict",
+    "an edit and a change of the scaffold meet in the same lines",
+    "`pykb update` merges what changed in the scaffold between two versions of pykb into your files, as `git merge` "
+    "does. It does not choose between your lines and those of the scaffold. `--diff` shows both. `--conflicts markers` "
+    "writes them into the file with git's markers. Keep what you want there and remove the markers.",
+)
+
+UPDATE_KEPT = Code(
+    "update-kept",
+    "a file stays that the scaffold no longer has",
+    "The scaffold of the new version has no such file, but yours has edits. Delete it if nothing uses it. The "
+    "changelog says what replaces it.",
+    Severity.WARNING,
+)
+
+UPDATE_DELETED = Code(
+    "update-deleted",
+    "the scaffold changed a file that you deleted",
+    "A file that you deleted stays deleted. The scaffold of the new version changed it. If you moved its content, make "
+    "the change there.",
+    Severity.NOTE,
+)
+
+UPDATE_UNCOMMITTED = Code(
+    "update-uncommitted",
+    "the project has changes that are not committed",
+    "`pykb update` changes many files at once. With everything committed, `git diff` shows what it did, and `git "
+    "restore .` takes it back. Files that git does not track do not stop the command, unless it would change them.",
+)
+
+UPDATE_NO_REPOSITORY = Code(
+    "update-no-repository",
+    "the project is not in a git repository",
+    "`pykb update` changes many files at once. In a git repository you can look at the changes, and take them back.",
+)
+
+RELEASE_UNKNOWN = Code(
+    "release-unknown",
+    "it is not known what that version of pykb scaffolds",
+    "`pykb update` scaffolds the project with the version of pykb that made it, and with the running one. `cliVersion` "
+    "in PROJECT names the former. pykb has an archive of the releases before it. For any other version give a wheel or "
+    "a checkout with `--from`.",
+)
+
+NOT_RENDERED = Code(
+    "not-rendered",
+    "a version of pykb cannot scaffold the project again",
+    "`pykb update` makes the project again from what PROJECT lists: `init`, `create api` and `create webhook` in an "
+    "empty folder. The message quotes the command that failed. PROJECT may list what that version does not allow.",
+)
+
+
+SOURCE_MISSING = Code(
+    "import-source-missing",
+    "A source of an import cannot be read",
+    "A source is a file, a folder with YAML or JSON files in it, `-` for standard input, or `cluster://NAME` for CRDs "
+    "in the cluster of the kubeconfig.",
+)
+SOURCE_BROKEN = Code(
+    "import-source-broken",
+    "A source of an import is not YAML",
+    "Manifests are YAML or JSON in UTF-8, with one or several documents in a file. They may be nested up to 100 "
+    "levels deep and have up to five million values with all aliases expanded.",
+)
+NO_CRD = Code(
+    "import-no-crd",
+    "A source has no CustomResourceDefinition to import",
+    "Types are generated from CRDs (`apiextensions.k8s.io/v1`), single ones or in a List. Give each CRD only once.",
+)
+CRD_OLD = Code(
+    "import-crd-old",
+    "A CRD has a version that API servers no longer read",
+    "Kubernetes 1.22 removed `apiextensions.k8s.io/v1beta1`. Its schemas need not be structural, so pykb cannot "
+    "import them unchanged.",
+)
+CRD_INCOMPLETE = Code(
+    "import-crd-incomplete",
+    "A CRD lacks a required part",
+    "A CRD has a group, names, and versions that each have a schema.",
+)
+CRD_FORM = Code(
+    "import-crd-form",
+    "A CRD has a value of the wrong form",
+    "An API server would reject this CRD, for example because it has a list instead of a string. Some such values "
+    "come from YAML: `name: 1` is a number, `- true` a boolean.",
+)
+CRD_NOT_KEPT = Code(
+    "import-not-kept",
+    "A detail of a CRD has no counterpart in Python",
+    "A CRD that is generated from the imported types differs from the original in this detail. Schemas never differ.",
+    Severity.WARNING,
+)
+OUTPUT_NAME = Code(
+    "import-output",
+    "The output folder cannot be a Python package",
+    "The folder becomes a Python package, so its name must work in `import`: letters, digits and `_`, no digit first, "
+    "not a Python keyword. At the top level of a project, it must not hide a Python module or a library that an "
+    "operator uses. Inside a package any valid name works.",
+)
+FOLDER_CLASH = Code(
+    "import-folder-clash",
+    "Two API groups would share one folder",
+    "A group's folder is the group's name with `_` in place of every other character. Different groups can therefore "
+    "have the same folder.",
+)
+KINDS_LOST = Code(
+    "import-kinds-lost",
+    "An import would remove kinds of an earlier import",
+    "All kinds of a group and version share one module, because they share types. pykb writes the whole module, so "
+    "import all CRDs of the group together.",
 )

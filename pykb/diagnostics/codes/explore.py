@@ -122,6 +122,16 @@ REAL_WORLD = Code(
     Severity.WARNING,
 )
 
+UNKNOWN_CONDITION = Code(
+    "explore-unknown-condition",
+    "the explorer cannot evaluate a condition of a webhook",
+    "The explorer evaluates the `matchConditions` of webhooks on the object, the old object and the request. It knows "
+    "neither the accounts of a cluster (`request.userInfo`, `authorizer`) nor times, quantities and Kubernetes' own "
+    "functions. A condition that needs one of them counts as met, so the webhook is called more often than in a "
+    "cluster.",
+    Severity.NOTE,
+)
+
 KOPF_HANDLERS = Code(
     "explore-kopf-handlers",
     "kopf's handlers are not explored",

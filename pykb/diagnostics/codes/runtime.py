@@ -56,6 +56,21 @@ INCOMPLETE_CONTROLLER = Code(
     "without `for_` needs a name and at least one `watches` or `watches_raw`.",
 )
 
+SHARDS_DIFFER = Code(
+    "shards-differ",
+    "replicas divide the objects in different ways",
+    "With `--shards`, replicas divide the objects into ranges by a hash. All of them must use the same number of "
+    "ranges and the same field (`--shard-by`): otherwise two replicas would work on one object. A replica that starts "
+    "while others run with different values ends with this error. Stop all replicas before you change a value, for "
+    "example with `strategy: Recreate` in the Deployment.",
+)
+NO_NAMESPACE = Code(
+    "no-namespace-to-shard-by",
+    "objects without a namespace cannot be distributed by namespace",
+    "With `--shard-by namespace`, the namespace of an object decides which replica works on it. Objects of a "
+    "cluster-scoped kind have none, so one replica would get all of them. Distribute by uid, or let the leader run "
+    "the controller: `with_options(sharded=False)`.",
+)
 
 WEBHOOK_PATH = Code(
     "webhook-path-taken",

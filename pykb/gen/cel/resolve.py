@@ -33,10 +33,10 @@ from pykb.gen.cel.types import (
     unsized,
 )
 from pykb.gen.ir import SchemaNode
-from pykb.meta.cel import ESCAPES, WORDS
+from pykb.meta.names import CEL_ESCAPES, CEL_WORDS
 
 # CEL escapes field names that are its keywords or that contain characters not allowed in identifiers.
-_UNESCAPED = {escape: plain for plain, escape in ESCAPES.items()}
+_UNESCAPED = {escape: plain for plain, escape in CEL_ESCAPES.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +87,13 @@ def in_scope(tree: Expression, scope: Scope) -> Findings:
     return walk.findings
 
 
-def unescape(name: str) -> str:
+def _unescape(name: str) -> str:
     """The field that an escaped name stands for.
 
-    >>> unescape("__namespace__"), unescape("a__dash__b"), unescape("plain")
+    >>> _unescape("__namespace__"), _unescape("a__dash__b"), _unescape("plain")
     ('namespace', 'a-b', 'plain')
     """
-    if name.startswith("__") and name.endswith("__") and name[2:-2] in WORDS:
+    if name.startswith("__") and name.endswith("__") and name[2:-2] in CEL_WORDS:
         return name[2:-2]
     for escaped, plain in _UNESCAPED.items():
         name = name.replace(escaped, plain)
@@ -145,7 +145,7 @@ class _Walk:
         return CelType("optional", (found,)) if tree.optional else found
 
     def _field(self, owner: CelType, tree: Select) -> CelType:
-        name = unescape(tree.field)
+        name = _unescape(tree.field)
         known: Mapping[str, CelType | None]
         match owner.kind:
             case "dyn":
@@ -158,7 +158,7 @@ class _Walk:
                 known = fields_of(owner)
             case _:
                 known = {}
-        if tree.field in WORDS and tree.field in known:
+        if tree.field in CEL_WORDS and tree.field in known:
             self.findings.reserved.append(Unknown("field", tree.field, tree.offset, f"__{tree.field}__"))
         found = known.get(name)
         if found is None:

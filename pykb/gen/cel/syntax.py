@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from pykb.meta.cel import RESERVED
+from pykb.meta.names import CEL_RESERVED
 
 
 class CelSyntaxError(ValueError):
@@ -262,7 +262,7 @@ class _Reader:
         if token.kind == "name":
             if token.text in _LITERALS:
                 return Literal(_LITERALS[token.text], token.offset, token.text)
-            if token.text in RESERVED or token.text == "in":
+            if token.text in CEL_RESERVED or token.text == "in":
                 raise CelSyntaxError(
                     f"`{token.text}` is reserved: a field of this name is `__{token.text}__`",
                     token.offset,

@@ -200,7 +200,7 @@ def scaled(size: int, factor: float) -> int:
     return ENDLESS if size >= ENDLESS else int(-(-size * round(factor * 100) // 100))
 
 
-def size_of(kind: CelType) -> int:
+def _size_of(kind: CelType) -> int:
     """The cost of comparing a value, in units of its size."""
     return 0 if kind.kind in _SCALARS | _EQUATABLE else kind.size
 
@@ -217,7 +217,7 @@ def _operator_cost(operator: str, types: Sequence[CelType]) -> int:
         case "_&&_" | "_||_":
             return 0
         case "_==_" | "_!=_" | "_<_" | "_<=_" | "_>_" | "_>=_":
-            return scaled(min(map(size_of, types)), _TEXT)
+            return scaled(min(map(_size_of, types)), _TEXT)
         case "_in_" if len(types) == 2 and types[1].kind == "list":
             return types[1].size
         case "_+_" if len(types) == 2 and types[0].kind in {"string", "bytes"}:

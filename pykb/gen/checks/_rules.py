@@ -62,7 +62,7 @@ class Place:
         self.diagnostics.add(code.at(self.span, message, notes=notes, help=help_, severity=severity))
 
 
-def check_expression(text: str, part: str, place: Place, *, optional_old_self: bool = False) -> Findings | None:
+def check_expression(text: str, part: str, place: Place, *, optional_old_self: bool) -> Findings | None:
     """Check a rule or its ``messageExpression``.
 
     Returns the findings, with the cost for a whole object.
@@ -168,8 +168,8 @@ def check_rules(
     occurrences: int | None,
     diagnostics: Diagnostics,
     *,
-    is_root: bool = False,
-    has_old: bool = True,
+    is_root: bool,
+    has_old: bool,
 ) -> int:
     """Check the rules of one schema.
 

@@ -39,9 +39,9 @@ class Leaf:
         """Find what is wrong with a value."""
         fits = isinstance(value, self.types) and (not isinstance(value, bool) or bool in self.types)
         if not fits or (isinstance(value, float) and not math.isfinite(value)):
-            yield Fault(path, f"expected {self.noun}, found {noun_of(value)}")
+            yield Fault(path, f"expected {self.noun}, found {_noun_of(value)}")
         elif isinstance(value, int | float) and abs(value) > self.most:
-            yield Fault(path, f"expected {self.noun} that fits into 64 bits, found {noun_of(value)}")
+            yield Fault(path, f"expected {self.noun} that fits into 64 bits, found {_noun_of(value)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Anything:
             for index, item in enumerate(value):
                 yield from self.faults(item, f"{path}[{index}]")
         elif (isinstance(value, float) and not math.isfinite(value)) or not isinstance(value, str | int | float | None):
-            yield Fault(path, f"expected a JSON value, found {noun_of(value)}")
+            yield Fault(path, f"expected a JSON value, found {_noun_of(value)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Many:
     def faults(self, value: object, path: str) -> Iterator[Fault]:
         """Find what is wrong with a value."""
         if not isinstance(value, self.kind):
-            yield Fault(path, f"expected {self.noun}, found {noun_of(value)}")
+            yield Fault(path, f"expected {self.noun}, found {_noun_of(value)}")
         elif isinstance(value, Mapping):
             for key, item in value.items():
                 yield from _present(self.item, item, f"{path}.{key}")
@@ -90,7 +90,7 @@ class Object:
     def faults(self, value: object, path: str) -> Iterator[Fault]:
         """Find what is wrong with a value."""
         if not isinstance(value, Mapping):
-            yield Fault(path, f"expected a mapping, found {noun_of(value)}")
+            yield Fault(path, f"expected a mapping, found {_noun_of(value)}")
             return
         for name in self.required:
             if value.get(name) is None:
@@ -123,7 +123,7 @@ def _present(form: Form, value: object, path: str) -> Iterator[Fault]:
         yield from form.faults(value, path)
 
 
-def noun_of(value: object) -> str:
+def _noun_of(value: object) -> str:
     """What a value is, in words."""
     if value is None:
         return "null"

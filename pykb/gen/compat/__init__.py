@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pykb.diagnostics import Diagnostic, Severity, Span
-from pykb.diagnostics.codes.generate import BREAKING_CHANGE
+from pykb.diagnostics.codes.generate import BREAKING_CHANGE, OPTION, REVISION
 from pykb.files.plan import Change
 from pykb.gen.compat._change import (
     GONE,
@@ -32,6 +32,8 @@ from pykb.gen.compat._change import (
 from pykb.gen.compat._schema import compare_schemas
 from pykb.gen.emit.crd import crd_object
 from pykb.gen.ir import Crd, CrdVersion, SchemaNode
+from pykb.gen.request import Request
+from pykb.gen.run import GenerateResult
 from pykb.tools.git import Commit, has_repository
 
 EXAMPLE = "An example field, to be replaced by what "
@@ -44,7 +46,37 @@ _KIND = "\nkind: CustomResourceDefinition"
 Documents = Mapping[str, Mapping[str, Any]]
 
 
-def replaced(root: Path, changes: Iterable[Change]) -> Documents:
+def with_replaced(root: Path, changes: Iterable[Change], result: GenerateResult) -> Iterable[Diagnostic]:
+    """Compare the new CRDs with the files that they replace. Breaking changes are warnings."""
+    old = _replaced(root, changes)
+    return _find_breaking_changes(old, {crd.name: crd for crd in result.crds}, severity=Severity.WARNING)
+
+
+def with_revision(root: Path, revision: str, request: Request, result: GenerateResult) -> Iterable[Diagnostic]:
+    """Compare the new CRDs with those of a commit. Breaking changes are errors."""
+    if "crd" not in result.artifacts:
+        return [OPTION.at(None, "`--check-compat` compares CRDs, and none are generated", help=("pykb generate crd",))]
+    commit = Commit.find(root, revision)
+    if commit is None:
+        return [
+            REVISION.at(
+                None,
+                f"git does not know the commit `{revision}` here",
+                help=("git log --oneline  # shows some", "git fetch origin main  # in CI, for `origin/main`"),
+            )
+        ]
+    if request.allow_breaking:
+        return []
+    from pykb.project.file import read
+
+    old = _of_commit(commit, request.rules.folders["crd"], result.groups | read(root)[0].groups)
+    new = {crd.name: crd for crd in result.crds}
+    if not request.is_whole_project:
+        old = {name: document for name, document in old.items() if name in new}
+    return _find_breaking_changes(old, new, severity=Severity.ERROR)
+
+
+def _replaced(root: Path, changes: Iterable[Change]) -> Documents:
     """The definitions that a run replaces. Removed definitions are reported elsewhere.
 
     In a Git repository they are those of the last commit: a kind that was never committed may change freely, and so may
@@ -64,7 +96,7 @@ def _text(change: Change) -> str:
     return (change.snapshot.content or b"").decode("utf-8", "replace")
 
 
-def of_commit(commit: Commit, folder: str, groups: frozenset[str]) -> Documents:
+def _of_commit(commit: Commit, folder: str, groups: frozenset[str]) -> Documents:
     """The definitions of some groups in a commit."""
     names = [name for name in commit.files(folder) if name.endswith(".yaml")]
     found = _definitions(commit.read(f"{folder}/{name}") or "" for name in names)
@@ -105,7 +137,7 @@ def _is_definition(document: Any) -> bool:
 Document = Mapping[str, Any]
 
 
-def find_breaking_changes(old: Documents, new: Mapping[str, Crd], *, severity: Severity) -> Iterator[Diagnostic]:
+def _find_breaking_changes(old: Documents, new: Mapping[str, Crd], *, severity: Severity) -> Iterator[Diagnostic]:
     """Find what the new definitions break, in the order found.
 
     Args:

@@ -37,13 +37,13 @@ _ESCAPED = re.compile(rf'["\\{_BREAKS}]|{_UNPRINTABLE.pattern}')
 _BYTE_ORDER_MARK = "\ufeff"
 
 
-def is_simple_key(text: str) -> bool:
+def _is_simple_key(text: str) -> bool:
     """Whether a key fits on one line before its colon, without a question mark."""
     return len(text.encode()) <= _LONGEST_SIMPLE_KEY and not _ANY_BREAK.search(text)
 
 
 @lru_cache(maxsize=4096)
-def one_line(text: str) -> str:
+def _one_line(text: str) -> str:
     """A text without line breaks, before it is folded. Simple keys are written in this form."""
     if not reads_as_string(text):
         return _double_quoted(text)
@@ -63,7 +63,7 @@ def scalar(text: str, column: int, indent: int) -> str:
         indent: Where its further lines will start.
     """
     if _BREAK.search(text) is None:
-        return _folded(one_line(text), column, indent) + "\n"
+        return _folded(_one_line(text), column, indent) + "\n"
     if not (_UNPRINTABLE.search(text) or _BLANK_BEFORE_BREAK.search(text)):
         if "\n" not in text and not _BLANK_AFTER_BREAK.search(text):
             return _separated(text, column, indent) + "\n"
@@ -240,7 +240,7 @@ def _simple_key(key: str) -> str | None:
     """A key with its colon; ``None`` when it needs a question mark."""
     if key == "<<":  # go-yaml writes it plain, and then reads it as a merge
         return '"<<":'
-    return one_line(key) + ":" if is_simple_key(key) else None
+    return _one_line(key) + ":" if _is_simple_key(key) else None
 
 
 @lru_cache(maxsize=4096)

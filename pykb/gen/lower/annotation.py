@@ -174,12 +174,12 @@ class Lowering:
         text = annotation if isinstance(annotation, str) else annotation.__forward_arg__
         namespace = vars(place.module) if place.module else {}
         try:
-            found = eval(text, {**vars(typing), **namespace})  # noqa: S307 - an annotation of imported user code
+            found = evaluated(text, {**vars(typing), **namespace})
         except Exception as error:  # noqa: BLE001 - whatever the user's expression raises
             self.diagnostics.add(
                 UNRESOLVED.at(
                     place.span,
-                    f"the annotation `{text}` of {place.what} cannot be evaluated: {error}",
+                    f"the annotation `{' '.join(text.split())}` of {place.what} cannot be evaluated: {error}",
                     help=("import the name in this module, not only under `if TYPE_CHECKING:`",),
                 ),
             )
@@ -218,6 +218,15 @@ class Lowering:
                 ),
             ),
         )
+
+
+def evaluated(text: str, names: dict[str, object]) -> object:
+    """The value of an annotation of imported user code. Its source can have several lines.
+
+    Raises:
+        Exception: Whatever the user's expression raises.
+    """
+    return eval(f"({text})" if "\n" in text else text, names)  # noqa: S307 - its module was imported before
 
 
 def is_type_alias(annotation: object) -> bool:

@@ -75,7 +75,7 @@ def constrain(draft: Draft, metadata: Iterable[object]) -> SchemaNode:
             found |= {name: Keyword(value, draft.place.span, how) for name, value, how in _keywords(item, draft)}
     for name, keyword in found.items():
         draft.put(name, keyword)
-    _add_rules([rule for rule in map(rule_parts, items) if rule], draft)
+    _add_rules([rule for rule in map(_rule_parts, items) if rule], draft)
     for patch in patches:
         draft.start(patched(draft.node, patch.schema, draft.place.span))
     return draft.node
@@ -110,7 +110,7 @@ def _is_no_schema(item: object, draft: Draft) -> bool:
     return True
 
 
-def rule_parts(item: object) -> dict[str, object]:
+def _rule_parts(item: object) -> dict[str, object]:
     """The CEL rule of a constraint, as plain data; empty for other constraints."""
     if isinstance(item, api.Immutable):
         return IMMUTABLE_RULE.parts

@@ -25,7 +25,7 @@ from pykb.diagnostics.codes.types import ALIAS, DESCRIPTION_CONFLICT, HIDDEN_MET
 from pykb.gen.declare import NamedType
 from pykb.gen.ir import Place, PropertyNode, SchemaNode, object_node
 from pykb.gen.lower._defaults import python_default
-from pykb.gen.lower.annotation import Lowering, applied, is_type_alias
+from pykb.gen.lower.annotation import Lowering, applied, evaluated, is_type_alias
 from pykb.gen.lower.constraints import flatten
 from pykb.gen.lower.scalars import kind_field, lower_builtin, lower_enum, split_optional
 from pykb.markers.model import FieldDeclaration
@@ -135,7 +135,6 @@ def _property(
         schema=node,
         required=required,
         span=span,
-        required_by="no default" if required else "a default",
     )
 
 
@@ -234,6 +233,9 @@ def _field_type(cls: type, name: str, info: FieldInfo, declarations: Declaration
     declaration, owner = declarations.field(cls, name)
     module = sys.modules.get(owner.__module__)
     metadata = tuple(info.metadata)
+    if declaration is not None and _is_open(info.annotation):
+        # Python 3.14 evaluates the rest around an unknown name. The whole gives one finding, and as it was written.
+        return FieldType(declarations.text(declaration.annotation_span), (), owner, declaration)
     if declaration is not None and module is not None:
         aliases = declarations.alias_names(module)
         if aliases:
@@ -244,11 +246,16 @@ def _field_type(cls: type, name: str, info: FieldInfo, declarations: Declaration
     return FieldType(info.annotation, metadata, owner, declaration)
 
 
+def _is_open(annotation: object) -> bool:
+    """Whether a name in an annotation could not be evaluated."""
+    return isinstance(annotation, typing.ForwardRef) or any(map(_is_open, typing.get_args(annotation)))
+
+
 def _with_aliases(
     text: str, aliases: Mapping[str, object], namespace: Mapping[str, object], found: FieldType, info: FieldInfo
 ) -> FieldType:
     try:
-        annotation = eval(text.strip("'\""), {**namespace, **aliases})  # noqa: S307 - of imported user code
+        annotation = evaluated(text.strip("'\""), {**namespace, **aliases})
     except Exception:  # noqa: BLE001 - Pydantic could evaluate it, so a stand-in is in the way: do without
         return FieldType(info.annotation, found.metadata, found.owner, found.declaration)
     own: tuple[object, ...] = ()

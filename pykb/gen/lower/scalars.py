@@ -262,7 +262,7 @@ def lower_literal(values: tuple[object, ...], place: Place, diagnostics: Diagnos
     plain = [value.value if isinstance(value, enum.Enum) else value for value in values]
     nullable = None in plain
     plain = [value for value in dict.fromkeys(plain) if value is not None]
-    node = lower_values(plain, place, diagnostics)
+    node = _lower_values(plain, place, diagnostics)
     return node.put("nullable", value=True, span=place.span) if nullable else node
 
 
@@ -277,10 +277,10 @@ def lower_enum(cls: type[enum.Enum], place: Place, diagnostics: Diagnostics) -> 
             ),
         )
         return ANYTHING
-    return lower_values([member.value for member in cls], place, diagnostics)
+    return _lower_values([member.value for member in cls], place, diagnostics)
 
 
-def lower_values(values: list[Any], place: Place, diagnostics: Diagnostics) -> SchemaNode:
+def _lower_values(values: list[Any], place: Place, diagnostics: Diagnostics) -> SchemaNode:
     """The schema of a choice of values."""
     kinds = {type(value) for value in values}
     enum_keyword = Keyword(values, place.span, "Literal")

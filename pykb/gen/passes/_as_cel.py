@@ -12,7 +12,7 @@ from pykb.diagnostics.suggest import closest
 from pykb.gen.ir import LIMITS, Rule, SchemaNode
 from pykb.markers.effect import Holds, Sets
 from pykb.markers.model import Marker
-from pykb.meta.cel import selector, text_literal
+from pykb.meta.names import cel_selector, cel_text
 
 _COMPARISONS = {
     keyword: f"{'{0}' if keyword in LIMITS['integer'] else 'size({0})'} {'>=' if keyword == least else '<='} {{1}}"
@@ -60,7 +60,7 @@ class _Value:
 
     def put(self, keyword: str, value: object) -> None:
         if keyword == "pattern":
-            self.parts.append(f"{self.it}.matches({text_literal(str(value))})")
+            self.parts.append(f"{self.it}.matches({cel_text(str(value))})")
         else:
             self.parts.append(_COMPARISONS[keyword].format(self.it, value))
 
@@ -116,9 +116,9 @@ def one_of_rule(
             )
     verb, comparison = _RELATIONS[relation]
     if comparison:
-        rule = "+".join(f"(has(self.{selector(m)})?1:0)" for m in members) + comparison
+        rule = "+".join(f"(has(self.{cel_selector(m)})?1:0)" for m in members) + comparison
     else:
-        rule = "||".join(f"has(self.{selector(m)})" for m in members)
+        rule = "||".join(f"has(self.{cel_selector(m)})" for m in members)
     return (
         [] if wrong else [Rule(rule, f"{relation} one of the fields in [{' '.join(members)}] {verb} be set", span=span)]
     )

@@ -17,7 +17,7 @@ from pykb.diagnostics.codes.types import UNION
 from pykb.gen.cel.types import type_of_schema
 from pykb.gen.ir import Keyword, Origin, Place, PropertyNode, Rule, SchemaNode, StructUnion
 from pykb.gen.lower.annotation import shape
-from pykb.meta.cel import selector
+from pykb.meta.names import cel_selector
 
 _FIELD_WINS = frozenset(
     [
@@ -204,13 +204,13 @@ def _rules(
 ) -> Iterator[Rule]:
     for node in nodes:
         shown = [json.dumps(value) for value in _values(node, tag)]
-        field = f"self.{selector(tag)}"
+        field = f"self.{cel_selector(tag)}"
         other = f"{field} != {shown[0]}" if len(shown) == 1 else f"!({field} in [{', '.join(shown)}])"
         words = " or ".join(str(value) for value in _values(node, tag))
         for name, prop in (node.properties or {}).items():
             if prop.required and not properties[name].required and _is_visible(prop.schema):
                 message = f"{name} is required when {tag} is {words}"
-                yield Rule(f"{other} || has(self.{selector(name)})", message, span=span)
+                yield Rule(f"{other} || has(self.{cel_selector(name)})", message, span=span)
 
 
 def _is_visible(node: SchemaNode) -> bool:

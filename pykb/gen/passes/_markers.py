@@ -13,7 +13,7 @@ from pykb.gen.ir import LIMITS, Keyword, SchemaNode, read_rules
 from pykb.gen.passes._as_cel import expression, one_of_rule
 from pykb.markers.effect import LISTS, NUMBERS, TEXTS, Does, Holds, Sets, Whole
 from pykb.markers.model import Marker, unwrap
-from pykb.meta.cel import selector
+from pykb.meta.names import cel_selector
 
 _OBJECTS = ("object",)
 _TYPES = {
@@ -225,7 +225,7 @@ class _Use:
         elif isinstance(inner, Marker) and inner.definition.required is not None:
             self.draft.adopt_field(prop, required=inner.definition.required)
         elif forbids:
-            self.rule(f"!has(self.{selector(name)})", f"field {name} is forbidden")
+            self.rule(f"!has(self.{cel_selector(name)})", f"field {name} is forbidden")
         else:
             part = self.draft.field(prop)
             self._inside(part)

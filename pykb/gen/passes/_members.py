@@ -12,7 +12,7 @@ from pykb.gen.ir import PropertyNode, Rule
 from pykb.gen.passes._as_cel import expression
 from pykb.gen.passes._markers import not_expressible
 from pykb.markers.model import Marker, unwrap
-from pykb.meta.cel import selector, text_literal
+from pykb.meta.names import cel_selector, cel_text
 
 
 @dataclass(slots=True)
@@ -47,7 +47,7 @@ class Members:
     def keep(self, prop: PropertyNode, span: Span | None) -> None:
         """Forbid removing an optional field."""
         if not prop.required:
-            at = selector(prop.name)
+            at = cel_selector(prop.name)
             rule = f"!has(oldSelf.{at}) || has(self.{at})"
             self.rules.append(Rule(rule, f"field {prop.name} is immutable once set", span=span))
 
@@ -60,15 +60,15 @@ class Members:
     def _of_union(self, union: _Union) -> list[Rule]:
         names = " ".join(union.members)
         if union.discriminator is None:
-            count = "+".join(f"(has(self.{selector(name)})?1:0)" for name in union.members)
+            count = "+".join(f"(has(self.{cel_selector(name)})?1:0)" for name in union.members)
             if union.may_be_none:
                 return [Rule(f"{count} <= 1", f"at most one of the fields in [{names}] may be set", span=union.span)]
             return [Rule(f"{count} == 1", f"exactly one of the fields in [{names}] must be set", span=union.span)]
-        by, of = union.discriminator, selector(union.discriminator)
+        by, of = union.discriminator, cel_selector(union.discriminator)
         is_set = "" if self.properties[by].required else f"has(self.{of}) && "
         return [
             Rule(
-                f"({is_set}self.{of} == {text_literal(value)}) == has(self.{selector(name)})",
+                f"({is_set}self.{of} == {cel_text(value)}) == has(self.{cel_selector(name)})",
                 f"field {name} must be set when {by} is {value}, and not otherwise",
                 span=union.span,
             )
@@ -90,11 +90,11 @@ class _Member:
 
     @property
     def at(self) -> str:
-        return f"self.{selector(self.name)}"
+        return f"self.{cel_selector(self.name)}"
 
     @property
     def before(self) -> str:
-        return f"oldSelf.{selector(self.name)}"
+        return f"oldSelf.{cel_selector(self.name)}"
 
     @property
     def inner(self) -> str:
@@ -108,7 +108,7 @@ class _Member:
 
     def beside(self, name: str) -> str | None:
         if name in self.members.properties:
-            return f"self.{selector(name)}"
+            return f"self.{cel_selector(name)}"
         near = closest(name, self.members.properties)
         self._report(
             self.marker.span_of("field"),
@@ -168,8 +168,8 @@ class _Condition:
             return []
         if not isinstance(inner, Marker):
             return []
-        of = selector(by)
-        other = f"self.{of} != {text_literal(self.value)}"
+        of = cel_selector(by)
+        other = f"self.{of} != {cel_text(self.value)}"
         if not members.properties[by].required:
             other = f"!has(self.{of}) || {other}"
         asked = self._asked(inner)

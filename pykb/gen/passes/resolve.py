@@ -281,8 +281,8 @@ def _presence(prop: PropertyNode, markers: Iterable[Marker], package: Iterable[M
     for marker in markers:  # contradictions were reported when the markers were read
         required = marker.definition.required
         if required is not None:
-            return replace(prop, required=required, required_by=f"+{marker.name}")
+            return replace(prop, required=required)
     for marker in package:
         if marker.definition.required is False:
-            return replace(prop, required=False, required_by=f"the package's +{marker.name}")
+            return replace(prop, required=False)
     return prop

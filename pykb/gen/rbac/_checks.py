@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pykb.api.builtin import kinds
 from pykb.diagnostics import Diagnostics, Label, Severity
-from pykb.diagnostics.codes.manifests import (
+from pykb.diagnostics.codes.generate import (
     RBAC_GROUP,
     RBAC_INCOMPLETE,
     RBAC_NAMES,
@@ -17,9 +18,9 @@ from pykb.diagnostics.codes.manifests import (
     RBAC_URL,
     RBAC_VERB,
 )
-from pykb.diagnostics.suggest import closest
+from pykb.diagnostics.suggest import closest, only_meaning
 from pykb.markers.model import Marker
-from pykb.meta.names import is_label, is_subdomain
+from pykb.meta.names import is_label, is_subdomain, is_version
 from pykb.meta.plural import pluralize
 
 _VERBS = (
@@ -89,6 +90,7 @@ def _check_verbs(marker: Marker, diagnostics: Diagnostics) -> None:
         if verb in known or verb == "*":
             continue
         nearest = verb.lower() if verb.lower() in known else closest(verb, known)
+        meant = only_meaning(verb, known)
         if nearest:
             diagnostics.add(
                 RBAC_VERB.at(
@@ -97,6 +99,7 @@ def _check_verbs(marker: Marker, diagnostics: Diagnostics) -> None:
                     label="would never match" if verb.lower() == nearest else "no such verb",
                     notes=("verbs are lower case",) if verb.lower() == nearest else (),
                     help=(f"write `{nearest}`",),
+                    fix=marker.fix_of_element("verbs", verb, meant) if meant else (),
                 )
             )
         else:
@@ -116,7 +119,8 @@ def _check_groups(marker: Marker, diagnostics: Diagnostics) -> None:
         if group in {"", "*", "core"} or is_subdomain(group):
             continue
         base, slash, version = group.partition("/")
-        help_ = (f"write `{base}`: rules apply to all versions of a group",) if slash and is_subdomain(base) else ()
+        versioned = bool(slash) and is_subdomain(base)
+        help_ = (f"write `{base}`: rules apply to all versions of a group",) if versioned else ()
         if base == "v1" and not version:
             help_ = ('for the core group, write `groups=""`',)
         diagnostics.add(
@@ -125,6 +129,7 @@ def _check_groups(marker: Marker, diagnostics: Diagnostics) -> None:
                 f"expected an API group such as `apps`, found `{group}`",
                 label="not a group name",
                 help=help_,
+                fix=marker.fix_of_element("groups", group, base) if versioned and is_version(version) else (),
             )
         )
 
@@ -133,12 +138,14 @@ def _check_resources(marker: Marker, diagnostics: Diagnostics) -> None:
     for resource in _values(marker, "resources"):
         if resource != resource.lower():
             kind, slash, subresource = resource.partition("/")
+            wanted = f"{pluralize(kind)}{slash}{subresource.lower()}"
             diagnostics.add(
                 RBAC_RESOURCE.at(
                     marker.span_of_element("resources", resource),
                     f"expected the plural name of a resource in lower case, found `{resource}`",
                     label="would never match",
-                    help=(f"write `{pluralize(kind)}{slash}{subresource.lower()}`",),
+                    help=(f"write `{wanted}`",),
+                    fix=marker.fix_of_element("resources", resource, wanted) if _is_builtin(wanted, marker) else (),
                 )
             )
         elif not resource or any(c.isspace() for c in resource) or resource.startswith("/"):
@@ -150,6 +157,12 @@ def _check_resources(marker: Marker, diagnostics: Diagnostics) -> None:
                     help=(f"for a path, write `urls={resource}`",) if resource.startswith("/") else (),
                 )
             )
+
+
+def _is_builtin(resource: str, marker: Marker) -> bool:
+    """Whether Kubernetes has this resource in a group of the marker. The plural of another's kind can be any word."""
+    groups = {"" if group == "core" else group.partition("/")[0] for group in _values(marker, "groups")}
+    return any(each.group in groups and pluralize(each.kind) == resource for each in kinds())
 
 
 def _check_names(marker: Marker, diagnostics: Diagnostics) -> None:
@@ -191,6 +204,7 @@ def _check_urls(marker: Marker, diagnostics: Diagnostics) -> None:
                     f"expected a path such as `/metrics`, found `{url}`",
                     label="not a path",
                     help=(f"write `/{url}`",),
+                    fix=marker.fix_of_element("urls", url, f"/{url}"),
                 )
             )
         elif "*" in url[:-1]:

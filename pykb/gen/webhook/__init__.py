@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from pykb.diagnostics import Diagnostics, Label, Severity
-from pykb.diagnostics.codes.manifests import WEBHOOK_CONFIGURATION, WEBHOOK_DUPLICATE, WEBHOOK_PATCH, WEBHOOK_PATH
+from pykb.diagnostics.codes.generate import WEBHOOK_CONFIGURATION, WEBHOOK_DUPLICATE, WEBHOOK_PATCH, WEBHOOK_PATH
 from pykb.diagnostics.suggest import closest
 from pykb.gen.output import Artifact
 from pykb.gen.webhook._checks import check_marker
@@ -61,7 +61,7 @@ class _WrongPatchError(Exception):
         self.help = help_
 
 
-def apply_patch(webhook: dict[str, object], marker: Marker, diagnostics: Diagnostics) -> dict[str, object]:
+def _apply_patch(webhook: dict[str, object], marker: Marker, diagnostics: Diagnostics) -> dict[str, object]:
     """Apply the marker's patch. Returns the webhook unchanged when there is no patch or it is invalid."""
     text = str(marker.arguments.get("patch", ""))
     if not text:
@@ -178,7 +178,6 @@ _SPELLINGS = {
 def generate_webhook(
     sources: Sequence[SourceFile],
     *,
-    file_name: str = FILE_NAME,
     header: str = "",
     diagnostics: Diagnostics,
 ) -> list[Artifact]:
@@ -186,7 +185,6 @@ def generate_webhook(
 
     Args:
         sources: The files to read markers from.
-        file_name: The manifest's name, relative to the output directory.
         header: Text before the first document.
         diagnostics: Takes what is wrong with the markers.
 
@@ -208,7 +206,7 @@ def generate_webhook(
     for mutating in (True, False):
         markers = sorted(found[mutating], key=lambda m: str(m.arguments["name"]))
         if markers:
-            webhooks = [apply_patch(_webhook(m), m, diagnostics) for m in markers]
+            webhooks = [_apply_patch(_webhook(m), m, diagnostics) for m in markers]
             documents.append(
                 {
                     "apiVersion": _API_VERSION,
@@ -217,7 +215,7 @@ def generate_webhook(
                     "webhooks": webhooks,
                 }
             )
-    return [Artifact(file_name, tuple(documents), header)] if documents else []
+    return [Artifact(FILE_NAME, tuple(documents), header)] if documents else []
 
 
 def _webhook(marker: Marker) -> dict[str, object]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pykb.diagnostics import Code, Diagnostics, Label, Severity
-from pykb.diagnostics.codes.manifests import (
+from pykb.diagnostics.codes.generate import (
     WEBHOOK_CLIENT,
     WEBHOOK_NAME,
     WEBHOOK_PATH,
@@ -18,8 +18,8 @@ from pykb.diagnostics.codes.manifests import (
 )
 from pykb.gen.webhook._rules import is_path, resource_problem, url_flaw, version_problems
 from pykb.markers.model import Marker
+from pykb.meta.gvk import MUTATE, VALIDATE
 from pykb.meta.names import is_label, is_rfc_1035_label, is_subdomain
-from pykb.meta.webhook_paths import MUTATE, VALIDATE
 
 
 class _Check:

@@ -25,7 +25,7 @@ from pykb.markers.definition import (
     MarkerTarget,
 )
 from pykb.markers.effect import IMMUTABLE, LISTS, NUMBERS, TEXTS, Does, Effect, Holder, Holds, Subject, Value, Whole
-from pykb.meta.cel import selector, text_literal
+from pykb.meta.names import cel_selector, cel_text
 from pykb.reading import read_json
 
 FIELD = frozenset({MarkerTarget.FIELD})
@@ -118,8 +118,8 @@ def _literal(raw: object) -> str:
     try:
         value = read_json(text)
     except ValueError:
-        return text_literal(text.strip("`"))
-    return text_literal(value) if isinstance(value, str) else text
+        return cel_text(text.strip("`"))
+    return cel_text(value) if isinstance(value, str) else text
 
 
 def _max_bytes(value: Value) -> None:
@@ -138,7 +138,7 @@ def _unique(schema: Subject) -> None:
     if not keys:
         schema.refuse("needs the keys of the elements", "+k8s:listMapKey=name")
         return
-    same = " && ".join(f"x.{selector(key)} == y.{selector(key)}" for key in keys)
+    same = " && ".join(f"x.{cel_selector(key)} == y.{cel_selector(key)}" for key in keys)
     schema.rule(f"self.all(x, self.exists_one(y, {same}))", f"elements must be unique by {', '.join(keys)}")
 
 
@@ -172,7 +172,7 @@ def _item(schema: Subject) -> None:
     if schema.type != "array" or not keys:
         schema.refuse("applies to lists with keys, but {}")
         return
-    match = " && ".join(f"item.{selector(name)} == {text_literal(str(value))}" for name, value in keys.items())
+    match = " && ".join(f"item.{cel_selector(name)} == {cel_text(str(value))}" for name, value in keys.items())
     which = "the element with " + ", ".join(f"{name}={value}" for name, value in keys.items())
     match schema.inner:
         case "k8s:immutable":

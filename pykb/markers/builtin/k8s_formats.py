@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pykb.markers.effect import Value
-from pykb.meta.cel import text_literal
+from pykb.meta.names import cel_text
 
 _DNS = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
 _QUALIFIED = r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
@@ -52,7 +52,7 @@ def say_format(value: Value) -> None:
     if form.pattern and value.get("pattern", here=True) is None:
         value.put("pattern", form.pattern)
     elif form.pattern:
-        value.rule(f"{value.it}.matches({text_literal(form.pattern)})", message)
+        value.rule(f"{value.it}.matches({cel_text(form.pattern)})", message)
     if form.longest:
         value.fill("maxLength", form.longest)
     if form.rule:

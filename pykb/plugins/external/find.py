@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from pykb.diagnostics import Diagnostics
-from pykb.diagnostics.codes.plugin import PLUGIN_BROKEN
-from pykb.plugins.key import PluginKey
+from pykb.diagnostics.codes.project import PLUGIN_BROKEN
+from pykb.plugins import PluginKey
 
 VARIABLE = "EXTERNAL_PLUGINS_PATH"
 

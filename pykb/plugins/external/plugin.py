@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pykb.diagnostics.codes.plugin import PLUGIN_NOTE
-from pykb.plugins.external.protocol import Question, ask
-from pykb.plugins.key import PluginKey
+from pykb.diagnostics.codes.project import PLUGIN_NOTE
+from pykb.plugins import PluginKey
 from pykb.plugins.request import ApiRequest, CommandLine, DeleteRequest, EditRequest, InitRequest, WebhookRequest
 from pykb.project import FILE_NAME
 from pykb.reading import yaml_text
@@ -91,6 +90,9 @@ class ExternalPlugin:
         self._run(request.command, request.command_line, plan)
 
     def _run(self, command: str, line: CommandLine, plan: PlanBuilder) -> None:
+        # It imports Pydantic, which no other part of these commands needs.
+        from pykb.plugins.external.protocol import Question, ask
+
         sent = universe(plan)
         project = plan.current(FILE_NAME)
         config: dict[str, Any] | None = yaml_text.load(project) if project else None

@@ -11,10 +11,9 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from pykb.diagnostics import Diagnostic, Diagnostics
-from pykb.diagnostics.codes.plugin import PLUGIN_ERROR, PLUGIN_FAULT, PLUGIN_NOTE
-from pykb.plugins.key import PluginKey
-from pykb.tools import bounded
-from pykb.tools.process import describe_exit, quote
+from pykb.diagnostics.codes.project import PLUGIN_ERROR, PLUGIN_FAULT, PLUGIN_NOTE
+from pykb.plugins import PluginKey
+from pykb.tools.process import LimitError, Limits, describe_exit, quote, run_bounded
 
 API_VERSION = "v1alpha1"
 
@@ -67,8 +66,8 @@ class Answer(_Message):
         return texts
 
 
-LIMITS = bounded.Limits(seconds=60, size=64 * 1024**2)
-QUICK = bounded.Limits(seconds=10, size=1024**2)
+LIMITS = Limits(seconds=60, size=64 * 1024**2)
+QUICK = Limits(seconds=10, size=1024**2)
 """For questions about options and help."""
 _NOTHING = ("nothing was written",)
 
@@ -82,7 +81,7 @@ class Question:
     universe: Mapping[str, str] = field(default_factory=dict)
     chain: Sequence[str] = ()
     config: Mapping[str, Any] | None = None
-    limits: bounded.Limits | None = None
+    limits: Limits | None = None
 
     def encode(self) -> bytes:
         """The request in JSON. Like kubebuilder, leaves out an empty chain and a PROJECT that does not exist."""
@@ -102,8 +101,8 @@ class Question:
 def ask(key: PluginKey, program: Path, question: Question, root: Path, found: Diagnostics) -> Answer | None:
     """Run a plugin in the folder of the project. ``None`` when it failed or refused, which is reported."""
     try:
-        output = bounded.run([program], cwd=root, stdin=question.encode(), limits=question.limits or LIMITS)
-    except bounded.LimitError as error:
+        output = run_bounded([program], cwd=root, stdin=question.encode(), limits=question.limits or LIMITS)
+    except LimitError as error:
         found.add(fault(key, str(error)))
         return None
     except OSError as error:

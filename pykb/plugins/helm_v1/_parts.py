@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pykb.deployment.manifests import CRD, WEBHOOK_KINDS, Object, is_converted
+from pykb.plugins.rendered import AUTOSCALER
 
 _RBAC = frozenset({"Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"})
 _PROMETHEUS = frozenset({"ServiceMonitor", "PrometheusRule"})
+_BUDGET = "PodDisruptionBudget"
 _METRICS = re.compile(r"(^|-)metrics(-|$)")
 _WEBHOOK = re.compile(r"(^|-)webhooks?(-|$)")
 _HELPER = re.compile(r"-(admin|editor|viewer)-role$")
@@ -34,6 +36,8 @@ class Parts:
     metrics: bool
     prometheus: bool
     policies: bool
+    budget: bool
+    autoscaler: bool
 
     @classmethod
     def of(cls, objects: Sequence[Object], prefix: str) -> Parts:
@@ -47,6 +51,8 @@ class Parts:
             metrics=any(each["kind"] == "Service" and _METRICS.search(_rest(each, prefix)) for each in objects),
             prometheus=bool(kinds & _PROMETHEUS),
             policies="NetworkPolicy" in kinds,
+            budget=_BUDGET in kinds,
+            autoscaler=AUTOSCALER in kinds,
         )
 
 
@@ -77,6 +83,10 @@ def place(obj: Object, parts: Parts, prefix: str) -> Place:
         return Place("webhook", (".Values.webhook.enabled",))
     if kind == "Service" and _METRICS.search(name):
         return Place("metrics", about)
+    if kind == AUTOSCALER:
+        return Place("extra", (".Values.autoscaling.enabled",))
+    if kind == _BUDGET:
+        return Place("extra", (".Values.podDisruptionBudget.enabled",))
     return Place("manager" if kind == "Deployment" else "extra")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 
@@ -54,6 +54,7 @@ class Bundle:
     def of(cls, rendered: Rendered) -> Bundle:
         """Sort the objects of a project. OLM brings the certificate, so what makes or mounts one is left behind."""
         manager = deepcopy(rendered.manager)
+        manager["spec"]["replicas"] = rendered.replicas
         account = pod_of(manager).get("serviceAccountName") or "default"
         webhooks = [each for each in rendered.objects if each["kind"] in WEBHOOKS]
         crds = [each for each in rendered.objects if each["kind"] == CRD]
@@ -62,16 +63,11 @@ class Bundle:
             container_of(manager)["args"].append(f"--webhook-cert-path={CERTIFICATES}")
         others = [each for each in rendered.objects if not _belongs_elsewhere(each, account)]
         used = [each for each in others if each["kind"] in _BINDINGS and _binds(each, account)]
-        roles = {_role(each) for each in used}
-        others = [each for each in others if each not in used and (each["kind"], each["metadata"]["name"]) not in roles]
-        return cls(
-            manager,
-            {field: list(_rules(rendered.objects, used, kind)) for kind, field in _BINDINGS.items()},
-            webhooks,
-            crds,
-            {_file(each): _portable(each) for each in others if each["kind"] in _KINDS},
-            [each for each in others if each["kind"] not in _KINDS],
-        )
+        permissions = {field: list(_rules(rendered.objects, used, kind)) for kind, field in _BINDINGS.items()}
+        others = _without_bindings(others, used)
+        manifests = {_file(each): _portable(each) for each in others if each["kind"] in _KINDS}
+        left_out = [each for each in others if each["kind"] not in _KINDS]
+        return cls(manager, permissions, webhooks, crds, manifests, left_out)
 
     @property
     def account(self) -> str:
@@ -118,6 +114,12 @@ def _rules(objects: Sequence[Object], bindings: Sequence[Object], kind: str) -> 
             yield from (known.get(_role(binding)) or {}).get("rules") or ()
 
 
+def _without_bindings(objects: Sequence[Object], bindings: Sequence[Object]) -> list[Object]:
+    """The objects without bindings and their roles."""
+    roles = {_role(each) for each in bindings}
+    return [each for each in objects if each not in bindings and (each["kind"], each["metadata"]["name"]) not in roles]
+
+
 def _without_certificates(manager: Object, objects: Sequence[Object]) -> None:
     """Take out of the manager what makes or mounts certificates of config/."""
     container, pod = container_of(manager), pod_of(manager)
@@ -128,14 +130,17 @@ def _without_certificates(manager: Object, objects: Sequence[Object]) -> None:
     paths = {each["mountPath"] for each in mounts if each["name"] in gone}
     pod["volumes"] = [each for each in volumes if each["name"] not in gone]
     container["volumeMounts"] = [each for each in mounts if each["name"] not in gone]
-    args: list[str] = []
+    container["args"] = [*_without_options(container.get("args") or (), paths)]
+
+
+def _without_options(args: Iterable[str], paths: set[str]) -> Iterator[str]:
+    """The arguments without the options of certificates, and without those that name one of the paths."""
     is_value = False
-    for word in container.get("args") or ():
+    for word in args:
         name, _, value = word.partition("=")
         is_value = name in _MANAGED or (is_value and not word.startswith("-"))
         if not is_value and value not in paths:
-            args.append(word)
-    container["args"] = args
+            yield word
 
 
 def _portable(obj: Object) -> Object:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pykb.plugins import version_source
+from pykb.plugins import Style
 from pykb.plugins.python_v1 import storage_version
-from pykb.plugins.rendering import Files, path_of, types_file
+from pykb.plugins.rendering import Files, copied_types, path_of, types_file
 from pykb.plugins.request import ApiRequest, Controller
-from pykb.plugins.style import Style
 from pykb.python_source.source import Source
 from pykb.scaffold.insert import Fragment, FragmentKind
 from pykb.scaffold.plan import OnExists, PlanBuilder
@@ -32,7 +31,7 @@ def _types(request: ApiRequest, plan: PlanBuilder) -> None:
     was_stored = storage_version.is_marked((plan.current(types) or b"").decode("utf-8", "replace"), resource.kind)
     if request.source is None:
         files.own(types, f"api/version/{'operand_' if resource.operand else ''}types.py.j2")
-    elif (copied := version_source.types(request, plan, request.source, files.style)) is not None:
+    elif (copied := copied_types(request, plan, request.source, files.style)) is not None:
         files.create(types, copied)
     if was_stored:  # a new file must keep the marker
         storage_version.move(plan, types, [], resource.kind)

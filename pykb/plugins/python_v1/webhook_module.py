@@ -95,14 +95,18 @@ def reduce(
             if not any(is_same_code(code, each.code.strip()) for each in (addition, variant)):
                 original = before.find_class(addition.name)
                 edited.append(original.lineno if original else 1)
-            first = _first(source, found)
-            last = (found.end_lineno or found.lineno) - 1
-            source = source.without_lines(first, last + 1 + _blanks(source, last + 1))
+            source = _without_class(source, found)
         used = {node.id for node in ast.walk(source.tree) if isinstance(node, ast.Name)}
         for each in addition.imports:
             unused = tuple(name for name in each.names if name.rpartition(" as ")[2] not in used)
             source = source.without_import(replace(each, names=unused), style)
     return source.text, edited
+
+
+def _without_class(source: Source, found: ast.ClassDef) -> Source:
+    """The module without a class, its comments, and the blank lines below it."""
+    below = found.end_lineno or found.lineno
+    return source.without_lines(_first(source, found), below + _blanks(source, below))
 
 
 def _imported(source: Source, addition: Addition) -> set[str]:

@@ -49,12 +49,12 @@ class HandlerOperator:
         source: CredentialSource,
         list_watch: ListWatch,
         *,
-        registry: kopf.OperatorRegistry | None = None,
-        part: Part = Part.ALL,
-        namespaces: Sequence[str] = (),
-        webhooks: Callable[[], WebhookServer] | None = None,
-        started: Callable[[], None] = lambda: None,
-        observer: RequestObserver | None = None,
+        registry: kopf.OperatorRegistry | None,
+        part: Part,
+        namespaces: Sequence[str],
+        webhooks: Callable[[], WebhookServer] | None,
+        started: Callable[[], None],
+        observer: RequestObserver | None,
     ) -> None:
         """Make an operator.
 
@@ -166,7 +166,7 @@ def operators(
         observer: Called for each of their requests.
     """
     # The API server may call any replica for admission, but only one replica may react to objects.
-    parts = (Part.ADMISSION, Part.REACTION) if options.leader_elect else (Part.ALL,)
+    parts = (Part.ADMISSION, Part.REACTION) if options.elects else (Part.ALL,)
     if not options.webhooks:
         parts = (Part.REACTION,)
     made = (

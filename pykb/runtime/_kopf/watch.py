@@ -19,11 +19,13 @@ from typing import Any
 import aiohttp
 import kopf
 
+from pykb.api.unreadable import UnreadableObject
 from pykb.meta.gvk import GroupVersionKind, GroupVersionResource
 from pykb.runtime._kopf.internals import APIForbiddenError, continuous_watch, references, watching
 from pykb.runtime.cache.reflector import Listed, ListWatch, RawEvent, WatchFailed, WatchTarget
 from pykb.runtime.client._pool import SocketSet
 from pykb.runtime.client.connection import Call
+from pykb.runtime.client.json_text import CUT, writable
 from pykb.runtime.client.server import environment_proxy, host_of, request_headers, tls_context
 from pykb.runtime.client.transport import RequestObserver, RequestRecord
 from pykb.runtime.election.fence import check_fence
@@ -97,9 +99,8 @@ class HandlerWatches:
                             yield {"type": "DELETED", "object": known.pop(uid)}
                         listed = None
                         yield watching.Bookmark.LISTED
-                    else:
-                        _note(item, known, listed)
-                        yield item
+                    elif (event := _noted(target, item, known, listed)) is not None:
+                        yield event
         except WatchFailed as error:
             if error.status == 403 and target.resource.resource in ("namespaces", "customresourcedefinitions"):
                 raise APIForbiddenError(str(error), status=403, headers={}) from error
@@ -107,14 +108,28 @@ class HandlerWatches:
             await asyncio.sleep(PAUSE.total_seconds())
 
 
-def _note(event: RawEvent, known: dict[str, dict[str, Any]], listed: set[str] | None) -> None:
-    uid = event["object"].get("metadata", {}).get("uid", "")
+def _noted(
+    target: WatchTarget, event: RawEvent, known: dict[str, dict[str, Any]], listed: set[str] | None
+) -> RawEvent | None:
+    """Note an event, and return it as handlers get it. They get none of an object that cannot be read."""
+    obj = writable(event["object"])
+    uid = obj.get("metadata", {}).get("uid", "")
+    is_readable = CUT not in obj
+    if not is_readable:
+        error = UnreadableObject.too_deep(target.gvk, obj, obj[CUT])
+        shown = {"resource": str(target), "object": str(error.key), "error": str(error), "help": error.remedy}
+        logger.warning("handlers get no events of an object", extra=shown)
     if event["type"] == "DELETED":
-        known.pop(uid, None)
-    elif uid and event["type"] != "BOOKMARK":
-        known[uid] = event["object"]
+        last = known.pop(uid, None)
+        if is_readable:
+            return event
+        return None if last is None else {"type": "DELETED", "object": last}
+    if uid and event["type"] != "BOOKMARK":
+        if is_readable:
+            known[uid] = event["object"]
         if listed is not None:
             listed.add(uid)
+    return event if is_readable else None
 
 
 def _report(target: WatchTarget, error: WatchFailed) -> None:

@@ -67,9 +67,11 @@ class InformerOptions:
             means never.
         indexers: Indexes by name.
         page_size: How many objects a list requests at most at a time; 0 for all at once. Larger
-            pages need fewer requests. While it is parsed, a page takes ten times its size in
-            memory. Therefore, the first page has at most 100 objects, and the size of these decides
-            how many fit into a later page of 1 MiB.
+            pages need fewer requests. The text of a page is in memory until its last object was
+            handled. Therefore, the first page has at most 100 objects, and the size of these
+            decides how many fit into a later page of 1 MiB.
+        sharded: Whether a manager with ``shards`` mirrors only its share of the objects that its
+            controllers reconcile or own. Set it to false for a kind of which they list all objects.
     """
 
     namespaces: tuple[str, ...] | Mapping[str, NamespaceSelection] = ()
@@ -79,6 +81,7 @@ class InformerOptions:
     resync: timedelta | None = RESYNC_PERIOD
     indexers: Mapping[str, Indexer] = field(default_factory=dict)
     page_size: int = PAGE_SIZE
+    sharded: bool = True
 
     @property
     def selects(self) -> bool:

@@ -6,14 +6,15 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from pykb.diagnostics import PykbError
 from pykb.meta.gvk import GroupVersionKind, NamespacedName
 from pykb.runtime.cache._options import InformerOptions
-from pykb.runtime.cache.reflector import SILENT, TURN, ListWatch, Reflector, WatchTarget
-from pykb.runtime.cache.store import OWNER_INDEX, Store
+from pykb.runtime.cache.reflector import SILENT, TURN, ListWatch, Reflector, Sink, WatchTarget
+from pykb.runtime.cache.store import OWNER_INDEX, Store, Stored
 from pykb.runtime.client.codec import alone, readable
+from pykb.runtime.client.json_text import storable
 from pykb.runtime.client.selectors import Labels, as_selector
 from pykb.runtime.clock import Clock, SystemClock
 from pykb.runtime.controller.event import Event, EventType
@@ -75,6 +76,22 @@ class CacheSyncTimeout(PykbError):  # noqa: N818 - says what happened, as `Timeo
     """The first list of a kind did not arrive in time."""
 
 
+class Part(Protocol):
+    """Decides which objects of a kind are mirrored. This may change while the mirror runs."""
+
+    def knows(self, key: NamespacedName) -> bool:
+        """Whether an object that is not mirrored does not exist."""
+        ...
+
+    async def run(self, source: ListWatch, targets: Sequence[WatchTarget]) -> None:
+        """Run the reflectors, made by :meth:`Informer.reflect`, until cancelled."""
+        ...
+
+    def may_see(self, key: NamespacedName) -> bool:
+        """Whether the mirror will see the next version of an object."""
+        ...
+
+
 class Registration:
     """The registration of a handler with an informer."""
 
@@ -88,7 +105,15 @@ class Registration:
 
 
 class Informer(Generic[T]):
-    """Mirrors a kind and calls handlers for every change, with the object before and after."""
+    """Mirrors a kind and calls handlers for every change, with the object before and after.
+
+    ::
+
+        pods = manager.cache.informer(Pod)
+        await pods.wait_for_sync()
+        pods.add_handler(lambda event: print(event.type, event.name))
+        pods.lister.list(namespace="default", labels="app=web")
+    """
 
     def __init__(
         self,
@@ -105,6 +130,8 @@ class Informer(Generic[T]):
         self.problem: str | None = None
         self.failures = 0
         """How many lists or watches have ended with an error."""
+        self.part: Part | None = None
+        """What is mirrored, if that is not always everything. Set it before :meth:`run`."""
         self._parse = parse
         self._clock: Clock = clock or SystemClock()
         self._unsynced: set[WatchTarget] | None = None
@@ -164,10 +191,12 @@ class Informer(Generic[T]):
             async with asyncio.timeout(timeout.total_seconds()):
                 await self._synced.wait()
         except TimeoutError:
-            problem = f": {self.problem}" if self.problem else ""
-            raise CacheSyncTimeout(
-                f"no list of {self.gvk} arrived within {timeout.total_seconds():g} s{problem}"
-            ) from None
+            raise self.not_listed(timeout) from None
+
+    def not_listed(self, timeout: timedelta) -> CacheSyncTimeout:
+        """The error of a list that did not arrive in time."""
+        problem = f": {self.problem}" if self.problem else ""
+        return CacheSyncTimeout(f"no list of {self.gvk} arrived within {timeout.total_seconds():g} s{problem}")
 
     def when_seen(self, key: NamespacedName, version: str) -> asyncio.Future[None] | None:
         """Return a future that is done when the mirror has an object at this version, a later one, or its deletion.
@@ -178,6 +207,7 @@ class Informer(Generic[T]):
         if (
             self._selects
             or not version.isdecimal()
+            or (self.part is not None and not self.part.may_see(key))
             or (stored and _version_of(stored.resource_version) >= int(version))
         ):
             return None
@@ -190,14 +220,49 @@ class Informer(Generic[T]):
 
     async def run(self, source: ListWatch, targets: Sequence[WatchTarget]) -> None:
         """Mirror until cancelled."""
-        self._unsynced = set(targets)
-        self._reflectors = [Reflector(target, source, self, clock=self._clock) for target in targets]
+        self._unsynced, self._reflectors = set(), []
         async with asyncio.TaskGroup() as tasks:
-            for reflector in self._reflectors:
-                tasks.create_task(reflector.run())
+            if self.part is not None:
+                self._synced.set()  # each part has a list of its own
+                tasks.create_task(self.part.run(source, targets))
+            else:
+                for target in targets:
+                    tasks.create_task(self.reflect(target, source, self).run())
             tasks.create_task(self._notice_silence())
             if self.options.resync is not None:
                 tasks.create_task(self._resync(self.options.resync))
+
+    # -- for its part
+
+    def reflect(self, target: WatchTarget, source: ListWatch, sink: Sink) -> Reflector:
+        """Make a reflector, to be run by the caller."""
+        assert self._unsynced is not None  # noqa: S101 - it runs
+        self._unsynced.add(target)
+        reflector = Reflector(target, source, sink, clock=self._clock)
+        self._reflectors.append(reflector)
+        return reflector
+
+    def stop_reflecting(self, target: WatchTarget, reflector: Reflector) -> None:
+        """Forget a reflector that ends before the informer does."""
+        self._reflectors.remove(reflector)
+        if self._unsynced is not None:
+            self._unsynced.discard(target)
+
+    def drop(self, key: NamespacedName) -> None:
+        """Remove an object that another replica mirrors from now on. No handler is called."""
+        self.store.remove(key)
+        if self._awaited:
+            self._saw(key, None)
+
+    def introduce(self, key: NamespacedName) -> None:
+        """Call all handlers for a known object, as if it were new."""
+        for registration in tuple(self.registrations):
+            self._introduce(key, registration)
+
+    def saw(self, key: NamespacedName, obj: dict[str, Any]) -> None:
+        """Note that the server has sent an object that is not mirrored."""
+        if self._awaited:
+            self._saw(key, obj)
 
     # -- for its reflectors
 
@@ -209,11 +274,17 @@ class Informer(Generic[T]):
         managed = obj["metadata"].get("managedFields") or ()
         if self.options.transform is not None:
             obj = self.options.transform(obj)
-        old = self.store.put(key, obj)
+        try:
+            old = self.store.put(key, obj)
+        except TypeError:  # it has no JSON form: it is nested too deeply, or has large numbers
+            obj = storable(obj)
+            old = self.store.put(key, obj)
         if not self.registrations:
             return
+        if old is not None and listed and old.resource_version != obj["metadata"].get("resourceVersion", ""):
+            old = self._same(old, obj)
         if old is None:
-            initial = listed and not self._synced.is_set()
+            initial = listed and self._unsynced != set()
             event = Event(EventType.CREATE, obj, parse=self._parse, initial=initial, managed_fields=managed)
         else:
             event = Event(
@@ -225,6 +296,14 @@ class Informer(Generic[T]):
                 managed_fields=managed,
             )
         self._tell(self.registrations, event)
+
+    def _same(self, old: Stored, obj: dict[str, Any]) -> Stored | None:
+        """The object before, unless a list shows another one of its name: then its deletion was missed."""
+        before = old.load()
+        if before["metadata"].get("uid") == obj["metadata"].get("uid"):
+            return old
+        self._tell(self.registrations, Event(EventType.DELETE, before, parse=self._parse))
+        return None
 
     def remove(self, key: NamespacedName, obj: dict[str, Any] | None) -> None:
         """Remove an object that was deleted."""

@@ -12,14 +12,14 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
 from pykb.api.object import Object
-from pykb.api.resource_info import ResourceInfo
 from pykb.api.unstructured import Unstructured
 from pykb.diagnostics import PykbError
-from pykb.meta.gvk import GroupVersionKind, NamespacedName
+from pykb.meta.gvk import GroupVersionKind, NamespacedName, ResourceInfo
 from pykb.runtime.cache._options import ALL_NAMESPACES, InformerOptions, NamespaceSelection, guarded, guarded_indexer
 from pykb.runtime.cache.informer import SYNC_TIMEOUT, Informer, Lister
 from pykb.runtime.cache.reflector import LONGEST_PAUSE, ListWatch, WatchTarget
 from pykb.runtime.client.codec import Kind, UnreadableObjects, gvk_of, resource_of
+from pykb.runtime.client.connection import NotMirrored
 from pykb.runtime.client.mapper import ResourceMapper, ResourceMapping
 from pykb.runtime.client.selectors import LabelSelector
 from pykb.runtime.clock import Clock, SystemClock
@@ -252,7 +252,12 @@ class InformerCache:
 
     async def get(self, gvk: GroupVersionKind, namespace: str, name: str) -> dict[str, Any] | None:
         """One object, or ``None``."""
-        return (await self._synced(gvk)).store.get(NamespacedName(namespace, name))
+        informer = await self._synced(gvk)
+        key = NamespacedName(namespace, name)
+        found = informer.store.get(key)
+        if found is None and informer.part is not None and not informer.part.knows(key):
+            raise NotMirrored
+        return found
 
     def when_seen(self, gvk: GroupVersionKind, key: NamespacedName, version: str) -> asyncio.Future[None] | None:
         """Await a version of an object, as :meth:`pykb.runtime.cache.informer.Informer.when_seen`."""

@@ -77,6 +77,7 @@ class WatchTarget:
         page_size: How many objects to ask for at most at a time; 0 for all at once.
         excluded: Namespaces that other targets of the same mirror cover (``fields`` leaves them
             out).
+        shard: A shard selector, for servers with ``ShardedListAndWatch``. Others ignore it.
     """
 
     gvk: GroupVersionKind
@@ -88,6 +89,7 @@ class WatchTarget:
     metadata_only: bool = False
     page_size: int = PAGE_SIZE
     excluded: tuple[str, ...] = ()
+    shard: str = ""
 
     def __str__(self) -> str:
         where = f" in namespace {self.namespace}" if self.namespace else ""

@@ -63,6 +63,32 @@ def _compact(value: dict[str, Any]) -> bytes:
     return bytes(memoryview(orjson.dumps(value)))
 
 
+class _Index:
+    """The keys of the objects that have a value."""
+
+    def __init__(self) -> None:
+        # Most owners have one child of a kind. A dict for it would take 230 bytes more.
+        self._keys: dict[str, NamespacedName | dict[NamespacedName, None]] = {}
+
+    def of(self, value: str) -> Mapping[NamespacedName, None]:
+        found = self._keys.get(value, {})
+        return found if isinstance(found, dict) else {found: None}
+
+    def add(self, value: str, key: NamespacedName) -> None:
+        found = self._keys.setdefault(value, key)
+        if isinstance(found, dict):
+            found[key] = None
+        elif found != key:
+            self._keys[value] = {found: None, key: None}
+
+    def remove(self, value: str, key: NamespacedName) -> None:
+        found = self._keys.get(value)
+        if isinstance(found, dict):
+            found.pop(key, None)
+        if not found or found == key:
+            self._keys.pop(value, None)
+
+
 class Store:
     """Objects of one kind by key, and by the values of each index."""
 
@@ -70,7 +96,7 @@ class Store:
         self._indexers: dict[str, Indexer] = {OWNER_INDEX: owner_uids, **(indexers or {})}
         self._objects: dict[NamespacedName, Stored] = {}
         self._by_namespace: dict[str, dict[NamespacedName, None]] = {}
-        self._by_value: dict[str, dict[str, dict[NamespacedName, None]]] = {name: {} for name in self._indexers}
+        self._by_value = {name: _Index() for name in self._indexers}
         self._nothing: tuple[tuple[str, ...], ...] = ((),) * len(self._indexers)  # one for all that no index finds
 
     def add_index(self, name: str, indexer: Indexer) -> None:
@@ -82,26 +108,31 @@ class Store:
         if name in self._indexers:
             raise ValueError(f"there is an index `{name}` already")
         self._indexers[name] = indexer
-        self._by_value[name] = {}
+        self._by_value[name] = _Index()
         self._nothing = ((),) * len(self._indexers)
         for key, stored in list(self._objects.items()):
             self.put(key, stored.load())
 
     def put(self, key: NamespacedName, obj: dict[str, Any]) -> Stored | None:
-        """Store an object and return the previous one. The dict still belongs to the caller."""
+        """Store an object and return the previous one. The dict still belongs to the caller.
+
+        Raises:
+            TypeError: It has no JSON form. Nothing is changed.
+        """
         old = self._objects.get(key)
         values = tuple(tuple(indexer(obj)) for indexer in self._indexers.values())
         if not any(values):
             values = self._nothing
+        stored = Stored(obj, values)
         if old is None:
             self._by_namespace.setdefault(key.namespace, {})[key] = None
         elif old.values != values:
             self._unindex(key, old)
         if old is None or old.values != values:
-            for table, found in zip(self._by_value.values(), values, strict=True):
+            for index, found in zip(self._by_value.values(), values, strict=True):
                 for value in found:
-                    table.setdefault(value, {})[key] = None
-        self._objects[key] = Stored(obj, values)
+                    index.add(value, key)
+        self._objects[key] = stored
         return old
 
     def remove(self, key: NamespacedName) -> Stored | None:
@@ -163,7 +194,7 @@ class Store:
             elif field == "metadata.name":
                 name = value
             elif field in self._by_value:
-                tables.append(self._by_value[field].get(value, {}))
+                tables.append(self._by_value[field].of(value))
             else:
                 known = ", ".join(sorted(("metadata.name", "metadata.namespace", *self._by_value)))
                 raise KeyError(f"no index `{field}`; there are: {known}")
@@ -177,10 +208,6 @@ class Store:
 
     def _unindex(self, key: NamespacedName, stored: Stored) -> None:
         # Older entries have no values for an index that was added later, so zip must stop early.
-        for table, values in zip(self._by_value.values(), stored.values, strict=False):
+        for index, values in zip(self._by_value.values(), stored.values, strict=False):
             for value in values:
-                keys = table.get(value)
-                if keys is not None:
-                    keys.pop(key, None)
-                    if not keys:
-                        del table[value]
+                index.remove(value, key)

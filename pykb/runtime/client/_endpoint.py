@@ -13,8 +13,10 @@ import orjson
 from pykb.meta.gvk import GroupVersionKind, NamespacedName
 from pykb.runtime._logging import current_reconcile
 from pykb.runtime._own_writes import note_deletion, note_write
+from pykb.runtime.client._page import Page
 from pykb.runtime.client.codec import AnyObject, Kind, UnreadableObjects, gvk_of, resource_of
 from pykb.runtime.client.connection import Call, Connection, Method, parse_path
+from pykb.runtime.client.json_text import encode, read_object, writable
 from pykb.runtime.client.mapper import ResourceMapper, ResourceMapping
 from pykb.runtime.client.options import ClientOptions
 from pykb.runtime.errors import NotFound
@@ -132,7 +134,7 @@ class Exchange:
 
     async def _send(self, call: Call, endpoint: Endpoint) -> dict[str, Any]:
         try:
-            answer: dict[str, Any] = orjson.loads(await self.connection.request(call))
+            answer = _read(await self.connection.request(call), call)
         except NotFound as error:
             if not error.details.name:
                 # The resource is missing, not the object: its CRD was deleted and may come back
@@ -167,43 +169,14 @@ def _segment(name: str) -> str:
     return name if _PLAIN.fullmatch(name) else quote(name, safe="")
 
 
-def encode(body: Mapping[str, Any]) -> bytes:
-    """Encode an object as JSON.
-
-    Raises:
-        ValueError: A value has no JSON form, such as a set or a string that is not valid Unicode.
-            The message names its field.
-    """
+def _read(content: bytes, call: Call) -> dict[str, Any]:
+    """Read an answer. Objects in it that are nested too deeply are marked."""
     try:
-        return orjson.dumps(body)
-    except TypeError as error:
-        path, value = _culprit(body, "")
-        found = f"a `{type(value).__name__}`" if not isinstance(value, str) else "a string that is not valid Unicode"
-        raise ValueError(f"`{path.removeprefix('.')}` cannot be sent: it has {found}, which is not JSON") from error
-
-
-def _culprit(value: object, path: str) -> tuple[str, object]:
-    """The innermost value that has no JSON form, and its path."""
-    if isinstance(value, dict):
-        for key in value:
-            if not isinstance(key, str) or not _has_json(key):
-                return path, key
-    parts = (
-        ((f"{path}.{key}", part) for key, part in value.items())
-        if isinstance(value, Mapping)
-        else ((f"{path}[{index}]", part) for index, part in enumerate(value))
-        if isinstance(value, (list, tuple))
-        else ()
-    )
-    for inner, part in parts:
-        if not _has_json(part):
-            return _culprit(part, inner)
-    return path, value
-
-
-def _has_json(value: object) -> bool:
-    try:
-        orjson.dumps(value)
-    except TypeError:
-        return False
-    return True
+        answer: dict[str, Any] = orjson.loads(content)
+    except orjson.JSONDecodeError:
+        route = parse_path(call.path)
+        if route is None or route.name or call.method not in ("GET", "DELETE"):
+            return read_object(content)
+        page = Page(content)
+        return {"items": list(map(writable, page.items())), "metadata": page.metadata}
+    return answer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
@@ -11,6 +12,7 @@ from pykb.meta.gvk import GroupVersionKind
 from pykb.runtime.client._endpoint import Exchange
 from pykb.runtime.client._watch import Watch
 from pykb.runtime.client.codec import Key, Kind, alone, complete, gvk_of, key_of, readable
+from pykb.runtime.client.connection import NotMirrored
 from pykb.runtime.client.selectors import Fields, FieldSelector, Labels, field_query, label_query, query_pairs
 from pykb.runtime.errors import NotFound, StatusDetails
 
@@ -59,10 +61,11 @@ class Reader:
         namespace = where.namespace or namespace or ""
         if (mirror := await self._mirror(kind, namespace)) is not None:
             cache, namespace = mirror
-            found = await cache.get(gvk, namespace, where.name)
-            if found is None:
-                raise _absent((await self._exchange.mapping(kind)).plural, gvk, where.name)
-            return found
+            with contextlib.suppress(NotMirrored):
+                found = await cache.get(gvk, namespace, where.name)
+                if found is None:
+                    raise _absent((await self._exchange.mapping(kind)).plural, gvk, where.name)
+                return found
         endpoint = await self._exchange.endpoint(kind, namespace=namespace, name=where.name)
         return await self._exchange.send("GET", endpoint, repeatable=True)
 

@@ -11,6 +11,7 @@ from pykb.meta.gvk import GroupVersionKind
 from pykb.runtime._own_writes import Recording
 from pykb.runtime.client._endpoint import is_dry_run
 from pykb.runtime.client.connection import Call, Route, parse_path
+from pykb.runtime.client.json_text import writable
 from pykb.runtime.controller.causes import FieldChange, ObjectId, SentRequest, changes_between
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ async def _changes(
     recording: Recording, call: Call, cache: CacheReader | None, gvk: GroupVersionKind, answer: dict[str, Any]
 ) -> tuple[FieldChange, ...]:
     """What a write changed in the object that the reconcile knew: from an answer, or from the cache."""
+    answer = writable(answer)  # not nested too deeply to be compared
     namespace, name = answer["metadata"].get("namespace", ""), answer["metadata"].get("name", "")
     before = recording.known.get((gvk.kind, namespace, name))
     if not is_dry_run(call):

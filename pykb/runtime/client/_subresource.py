@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from pykb.api.unstructured import Unstructured
 from pykb.runtime.client._endpoint import Exchange
-from pykb.runtime.client.codec import AnyObject, AnyObjectT, Key, Kind, key_of, replace_content, to_wire
+from pykb.runtime.client.codec import (
+    AnyObject,
+    AnyObjectT,
+    Key,
+    Kind,
+    from_wire,
+    gvk_of,
+    key_of,
+    replace_content,
+    to_wire,
+)
 from pykb.runtime.client.connection import Method
 from pykb.runtime.client.patches import MergePatch, Patch
 from pykb.runtime.client.writer import apply_at, object_endpoint, patch_at, update_at
@@ -75,7 +85,7 @@ class SubresourceClient:
         endpoint = await self._exchange.endpoint(
             kind, namespace=where.namespace or namespace or "", name=where.name, subresource=self._name
         )
-        return Unstructured(await self._exchange.send("GET", endpoint, repeatable=True))
+        return _untyped(await self._exchange.send("GET", endpoint, repeatable=True))
 
     async def create(
         self, parent: AnyObject, body: AnyObjectT, *, field_manager: str | None = None, dry_run: bool = False
@@ -116,9 +126,7 @@ class SubresourceClient:
         endpoint = await object_endpoint(self._exchange, parent, self._name)
         query = self._exchange.write_query(field_manager=field_manager, dry_run=dry_run)
         content_type = patch.content_type
-        return Unstructured(
-            await self._exchange.send("PATCH", endpoint, query=query, body=body, content_type=content_type)
-        )
+        return _untyped(await self._exchange.send("PATCH", endpoint, query=query, body=body, content_type=content_type))
 
     async def _send(
         self, method: Method, parent: AnyObject, body: AnyObjectT, *, field_manager: str | None, dry_run: bool
@@ -168,6 +176,10 @@ class ScaleClient:
         """
         patch = MergePatch({"spec": {"replicas": replicas}})
         return _scale(await self._subresource.patch(parent, patch, field_manager=field_manager, dry_run=dry_run))
+
+
+def _untyped(answer: dict[str, Any]) -> Unstructured:
+    return cast("Unstructured", from_wire(gvk_of(answer), answer))
 
 
 def _scale(answer: Unstructured) -> Scale:

@@ -15,8 +15,6 @@ from enum import StrEnum
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar, cast
 
-import orjson
-
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.api.object import Object
 from pykb.api.unreadable import UnreadableObject
@@ -25,6 +23,7 @@ from pykb.meta.gvk import GroupVersionKind
 from pykb.runtime.client._endpoint import Exchange, Query
 from pykb.runtime.client.codec import Kind, complete, gvk_of
 from pykb.runtime.client.connection import Call, Connection
+from pykb.runtime.client.json_text import read_around
 from pykb.runtime.clock import Clock, SystemClock
 from pykb.runtime.errors import ApiError, ServerUnreachable, error_from_status
 
@@ -128,7 +127,7 @@ class RawWatch:
         return replace(self._call, query=(*self._call.query, *watching))
 
     def _event(self, line: bytes) -> dict[str, Any]:
-        event: dict[str, Any] = orjson.loads(line)
+        event: dict[str, Any] = read_around(line, ("object",))
         if event["type"] == "ERROR":
             raise error_from_status(int(event["object"].get("code") or 500), event["object"])
         self.resource_version = event["object"]["metadata"]["resourceVersion"]

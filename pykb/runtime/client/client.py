@@ -39,7 +39,7 @@ class Client(Reader, Writer):
 
         async with Client.from_environment() as client:
             machine = await client.get(VirtulMachine, "default/vm-1")
-            machine.spec.cpu = "4"
+            machine.spec.cpu = 4
             await client.update(machine)
 
     One client serves any number of tasks of one event loop. Variants (:meth:`namespaced`, :meth:`with_options`,

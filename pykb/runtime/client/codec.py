@@ -15,11 +15,11 @@ from pydantic import ValidationError
 
 from pykb.api.object import Object, object_key
 from pykb.api.partial import fitting
-from pykb.api.resource_info import ResourceInfo
-from pykb.api.unreadable import UnreadableObject
+from pykb.api.unreadable import DEEPEST, UnreadableObject
 from pykb.api.unstructured import Unstructured
 from pykb.api.wire import clone, encode_struct
-from pykb.meta.gvk import GroupVersion, GroupVersionKind, NamespacedName
+from pykb.meta.gvk import GroupVersionKind, NamespacedName, ResourceInfo, gvk_named
+from pykb.runtime.client.json_text import CUT
 
 logger = logging.getLogger(__name__)
 
@@ -69,7 +69,7 @@ def gvk_of(what: Kind | AnyObject) -> GroupVersionKind:
         api_version, kind = str(what.get("apiVersion") or ""), str(what.get("kind") or "")
         if not api_version or not kind:
             raise ValueError(f"an untyped object needs `apiVersion` and `kind`, found {sorted(map(str, what))}")
-        return GroupVersion.parse(api_version).with_kind(kind)
+        return gvk_named(api_version, kind)
     cls = what if isinstance(what, type) else type(what)
     gvk: GroupVersionKind | None = getattr(cls, "gvk", None)
     if gvk is None:
@@ -138,9 +138,13 @@ def _text_of(obj: AnyObject, attribute: str, wire_name: str) -> str:
 
 
 def to_wire(obj: AnyObject) -> dict[str, Any]:
-    """Return the object as JSON-ready values. The caller may change the top level and ``metadata`` of the result."""
+    """Return the object as JSON-ready values. The caller may change the top level and ``metadata`` of the result.
+
+    Raises:
+        ValueError: It is nested too deeply.
+    """
     if isinstance(obj, Object):
-        return obj.to_wire()
+        return _encoded(obj)
     wire = dict(obj.data) if isinstance(obj, Unstructured) else dict(obj)
     if isinstance(wire.get("metadata"), Mapping):
         wire["metadata"] = dict(wire["metadata"])
@@ -148,8 +152,30 @@ def to_wire(obj: AnyObject) -> dict[str, Any]:
 
 
 def snapshot(obj: AnyObject) -> dict[str, Any]:
-    """Return an independent copy of the object as JSON-ready values."""
-    return obj.to_wire() if isinstance(obj, Object) else clone(to_wire(obj))
+    """Return an independent copy of the object as JSON-ready values.
+
+    Raises:
+        ValueError: It is nested too deeply.
+    """
+    if isinstance(obj, Object):
+        return _encoded(obj)
+    try:
+        copied: dict[str, Any] = clone(to_wire(obj))
+    except RecursionError:
+        raise _not_encoded(obj) from None
+    return copied
+
+
+def _encoded(obj: Object) -> dict[str, Any]:
+    try:
+        return obj.to_wire()
+    except RecursionError:
+        raise _not_encoded(obj) from None
+
+
+def _not_encoded(obj: AnyObject) -> ValueError:
+    why = f"it is nested deeper than {DEEPEST} levels, or contains itself"
+    return ValueError(f"`{gvk_of(obj).kind}` {name_of(obj)} cannot be sent: {why}")
 
 
 def member_to_wire(obj: AnyObject, name: str) -> Any:
@@ -170,8 +196,10 @@ def from_wire(kind: Kind, wire: dict[str, Any]) -> Object | Unstructured:
 
     Raises:
         UnreadableObject: The answer does not fit the type: a value does not have the type of its
-            field.
+            field, or it is nested too deeply.
     """
+    if CUT in wire:
+        raise _too_deep(kind, wire)
     if isinstance(kind, GroupVersionKind):
         return Unstructured(wire)
     return _stored(kind, wire)
@@ -184,6 +212,14 @@ def _stored(kind: type[Object], wire: dict[str, Any]) -> Object:
         rest = _what_fits(kind, wire) if is_deleted(wire) else None
         # Without the cause: its text contains the values, which may be secrets.
         raise UnreadableObject.of(kind.gvk, wire, error, rest) from None
+
+
+def _too_deep(kind: Kind, wire: dict[str, Any]) -> UnreadableObject:
+    rest = {name: value for name, value in wire.items() if name != CUT}
+    partial: Object | Unstructured | None = None
+    if is_deleted(wire):
+        partial = Unstructured(rest) if isinstance(kind, GroupVersionKind) else _what_fits(kind, rest)
+    return UnreadableObject.too_deep(gvk_of(kind), wire, str(wire[CUT]), partial)
 
 
 def _what_fits(kind: type[Object], wire: dict[str, Any]) -> Object | None:
@@ -228,12 +264,15 @@ def replace_content(obj: AnyObject, wire: dict[str, Any]) -> None:
             unchanged.
     """
     if isinstance(obj, Object):
-        fresh = alone(partial(_stored, type(obj)), wire)
+        fresh = cast("Object", alone(partial(from_wire, type(obj)), wire))
         # Not field by field: that would validate each field and keep those that the server removed.
         object.__setattr__(obj, "__dict__", fresh.__dict__)
         object.__setattr__(obj, "__pydantic_fields_set__", fresh.__pydantic_fields_set__)
         object.__setattr__(obj, "__pydantic_extra__", fresh.__pydantic_extra__)
-    elif isinstance(obj, Unstructured):
+        return
+    if CUT in wire:
+        wire = cast("Unstructured", alone(partial(from_wire, gvk_of(wire)), wire)).data
+    if isinstance(obj, Unstructured):
         obj.data = wire
     else:
         obj.clear()

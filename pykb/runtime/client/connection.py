@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import lru_cache
 from typing import Any, Literal, Protocol
 from urllib.parse import unquote
 
@@ -61,6 +62,7 @@ class Route:
     subresource: str = ""
 
 
+@lru_cache(maxsize=1024)
 def parse_path(path: str) -> Route | None:
     """Parse a path. ``None`` if it is not the path of a resource."""
     parts = [unquote(part) for part in path.strip("/").split("/")]
@@ -110,6 +112,10 @@ class Connection(Protocol):
         ...
 
 
+class NotMirrored(LookupError):  # noqa: N818 - no error: the caller asks the server
+    """The cache has a part of the objects of a kind, and not this one."""
+
+
 class CacheReader(Protocol):
     """Reads objects of watched kinds without a request."""
 
@@ -122,6 +128,7 @@ class CacheReader(Protocol):
 
         Raises:
             CacheSyncTimeout: The first list did not arrive in time.
+            NotMirrored: Only the server knows whether the object exists.
         """
         ...
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
-
-import orjson
+from typing import TYPE_CHECKING, cast
 
 from pykb.diagnostics import EnvironmentProblem
 from pykb.runtime.cache.reflector import LISTED, Listed, RawEvent, WatchFailed, WatchTarget
+from pykb.runtime.client._page import Page
 from pykb.runtime.client._watch import Interrupted, RawWatch
 from pykb.runtime.client.codec import complete
 from pykb.runtime.client.connection import Call
@@ -26,7 +25,7 @@ FIRST_PAGE = 100
 """The maximum number of objects in the first page of a list. It shows how large they are."""
 
 PAGE_BYTES = 1024 * 1024
-"""The desired maximum size of later pages. A page is parsed as a whole, which briefly takes ten times its size."""
+"""The desired maximum size of later pages. The text of a page is in memory until its last object was handled."""
 
 _METADATA_ONLY = "application/json;as={kind};g=meta.k8s.io;v=v1"
 
@@ -60,9 +59,9 @@ class ClientListWatch:
         try:
             version = ""
             async for page in self._pages(target):
-                version = str(page["metadata"]["resourceVersion"])
-                for item in page.get("items") or ():
+                for item in page.items():
                     yield {"type": None, "object": complete(item, target.gvk)}
+                version = str(page.metadata["resourceVersion"])
             yield LISTED
             watch = RawWatch(self._exchange.connection, self._call(target, watch=True), version, clock=self._clock)
             async with aclosing(watch.events()) as events:
@@ -78,7 +77,7 @@ class ClientListWatch:
         except EnvironmentProblem as problem:
             raise WatchFailed(problem.diagnostic.message) from problem
 
-    async def _pages(self, target: WatchTarget) -> AsyncGenerator[dict[str, Any]]:
+    async def _pages(self, target: WatchTarget) -> AsyncGenerator[Page]:
         size = min(target.page_size, FIRST_PAGE)
         token = None
         while True:
@@ -86,12 +85,12 @@ class ClientListWatch:
             if token:  # it names a position and a version only: the API server accepts another limit with it
                 call = replace(call, query=(*call.query, ("continue", token)))
             content = await self._exchange.connection.request(call)
-            page: dict[str, Any] = orjson.loads(content)
-            if items := page.get("items"):
-                size = min(target.page_size, max(1, PAGE_BYTES * len(items) // len(content)))
+            page, length = Page(content), len(content)
             del content  # or it would be kept as long as the page
             yield page
-            token = page["metadata"].get("continue")
+            if page.count:
+                size = min(target.page_size, max(1, PAGE_BYTES * page.count // length))
+            token = page.metadata.get("continue")
             if not token:
                 return
 
@@ -100,7 +99,7 @@ class ClientListWatch:
         return Call(
             "GET",
             f"{target.resource.group_version.path}{where}/{target.resource.resource}",
-            query=query_pairs(target.labels, target.fields, limit=limit),
+            query=query_pairs(target.labels, target.fields, limit=limit, shardSelector=target.shard),
             accept=accepted(metadata_only=target.metadata_only, watch=watch),
             repeatable=not watch,  # a watch has its own pauses
             impersonate=self._exchange.options.impersonate,

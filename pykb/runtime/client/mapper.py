@@ -12,8 +12,7 @@ from typing import Any
 
 import orjson
 
-from pykb.api.resource_info import ResourceInfo
-from pykb.meta.gvk import GroupVersion, GroupVersionKind, GroupVersionResource
+from pykb.meta.gvk import GroupVersion, GroupVersionKind, GroupVersionResource, ResourceInfo
 from pykb.runtime.client.connection import Call, Connection
 from pykb.runtime.errors import NoKindMatch, NotFound
 

@@ -9,9 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-import orjson
-
 from pykb.runtime.client.codec import AnyObject, AnyObjectT, snapshot, to_wire
+from pykb.runtime.client.json_text import encode
 
 
 class Patch(Protocol):
@@ -36,7 +35,7 @@ class MergePatch:
 
     def body_for(self, obj: AnyObject) -> bytes | None:  # noqa: ARG002 - the change stands by itself
         """The change."""
-        return orjson.dumps(self.change)
+        return encode(self.change)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +47,7 @@ class StrategicMergePatch:
 
     def body_for(self, obj: AnyObject) -> bytes | None:  # noqa: ARG002
         """The change."""
-        return orjson.dumps(self.change)
+        return encode(self.change)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +59,7 @@ class JsonPatch:
 
     def body_for(self, obj: AnyObject) -> bytes | None:  # noqa: ARG002
         """The operations."""
-        return orjson.dumps(list(self.operations))
+        return encode(list(self.operations))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +82,7 @@ class MergeFrom:
             if not version:
                 raise ValueError("an optimistic lock needs the `resourceVersion` that the object was read with")
             change["metadata"] = {**change.get("metadata", {}), "resourceVersion": version}
-        return orjson.dumps(change)
+        return encode(change)
 
 
 def merge_from(original: AnyObjectT, modified: AnyObjectT | None = None, *, optimistic_lock: bool = False) -> MergeFrom:

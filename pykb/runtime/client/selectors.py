@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any
 
 from pykb.api.struct import Struct
@@ -65,7 +66,7 @@ class LabelSelector:
         Raises:
             ValueError: The text is not a label selector.
         """
-        return cls(tuple(_requirement(part) for part in _split(text)))
+        return _label_selector(text)
 
     @classmethod
     def from_labels(cls, labels: Mapping[str, str]) -> LabelSelector:
@@ -89,6 +90,11 @@ class LabelSelector:
 
     def __str__(self) -> str:
         return ",".join(_text(requirement) for requirement in self.requirements)
+
+
+@lru_cache(maxsize=256)
+def _label_selector(text: str) -> LabelSelector:
+    return LabelSelector(tuple(_requirement(part) for part in _split(text)))
 
 
 def _split(text: str) -> list[str]:
@@ -155,8 +161,7 @@ class FieldSelector:
         Raises:
             ValueError: The text is not a field selector.
         """
-        parts = [part for part in re.findall(r"(?:\\.|[^,\\])+", text) if part.strip()]
-        return cls(tuple(_field_requirement(part) for part in parts))
+        return _field_selector(text)
 
     def matches(self, obj: Mapping[str, Any]) -> bool:
         """Whether an object in wire form is selected. A missing field counts as the empty string."""
@@ -167,6 +172,12 @@ class FieldSelector:
         """The requirements as a mapping, or ``None`` if one is negated or repeated."""
         found = {r.path: r.value for r in self.requirements if not r.negated}
         return found if len(found) == len(self.requirements) else None
+
+
+@lru_cache(maxsize=256)
+def _field_selector(text: str) -> FieldSelector:
+    parts = [part for part in re.findall(r"(?:\\.|[^,\\])+", text) if part.strip()]
+    return FieldSelector(tuple(_field_requirement(part) for part in parts))
 
 
 def field_text(obj: Mapping[str, Any], path: str) -> str:

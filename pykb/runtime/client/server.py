@@ -18,7 +18,7 @@ from multidict import CIMultiDict
 
 from pykb import __version__
 from pykb.diagnostics import EnvironmentProblem
-from pykb.diagnostics.codes.cluster import KUBECONFIG
+from pykb.diagnostics.codes.environment import KUBECONFIG
 from pykb.runtime.client._pool import Peer, Proxy
 from pykb.runtime.client.connection import Call
 from pykb.runtime.login.credentials import Credentials, Impersonation

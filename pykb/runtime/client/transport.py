@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import orjson
 
-from pykb.diagnostics.codes.cluster import CLUSTER_UNREACHABLE
+from pykb.diagnostics.codes.environment import CLUSTER_UNREACHABLE
 from pykb.runtime._tracing import spans
 from pykb.runtime.client._http1 import Answer, Http1Stream
 from pykb.runtime.client._pool import ConnectFailed, Pool
@@ -277,12 +277,12 @@ class Transport:
         timeout = call.timeout or self._options.timeout
         if self._spans is None:
             async with asyncio.timeout(timeout.total_seconds()):
-                return await self._pool.exchange(server.peer, server.request(call))
+                return _of_an_api_server(await self._pool.exchange(server.peer, server.request(call)))
         with self._spans.request(call, server) as (span, headers):
             async with asyncio.timeout(timeout.total_seconds()):
                 answer = await self._pool.exchange(server.peer, server.request(call, headers=headers))
             span.answered(answer.status)
-            return answer
+            return _of_an_api_server(answer)
 
     async def _begin(self, server: Server, call: Call) -> _Begun:
         patience = self._options.idle_timeout.total_seconds()
@@ -336,6 +336,13 @@ def _may_repeat(call: Call, error: ApiError | ServerUnreachable) -> bool:
         # header.
         return not any(cause.reason == "DisruptionBudget" for cause in error.causes)
     return call.repeatable and error.status in (500, 502, 503, 504)
+
+
+def _of_an_api_server(answer: Answer) -> Answer:
+    """Return the answer, unless it is the page of a proxy that wants a login, or of another web server."""
+    if answer.body[:1] == b"<" and answer.status < 400 and "html" in "".join(answer.values("content-type")):
+        raise ConnectionError("a web page came instead of JSON; is a proxy in between, or is it another server?")
+    return answer
 
 
 def _refusal(answer: Answer) -> ApiError:

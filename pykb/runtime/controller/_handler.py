@@ -100,6 +100,16 @@ class EnqueueRequestsFromMap(Generic[T, RequestT]):
     Only the first part of a large result is added at once. The rest follows in parts, and other
     tasks run in between. The function is not called for another object meanwhile: the results for a
     whole list could take its size squared.
+
+    ::
+
+        async def machines_of(secret: Secret) -> list[Request]:
+            secret_key = object_key(secret)
+            machines = await manager.client.list(VirtulMachine, namespace=secret_key.namespace)
+            users = [object_key(machine) for machine in machines if machine.spec.secret == secret_key.name]
+            return [Request(user.namespace, user.name) for user in users]
+
+        ControllerBuilder(manager).for_(VirtulMachine).watches(Secret, machines_of).complete(reconciler)
     """
 
     def __init__(self, function: MapFunction[T, RequestT]) -> None:

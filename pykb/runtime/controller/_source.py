@@ -49,6 +49,26 @@ class Source(Protocol[RequestT]):
         ...
 
 
+async def all_synced(sources: list[Source[Any]], running: list[asyncio.Task[None]]) -> None:
+    """Wait for the first lists of sources that run. Raises the error of one that failed."""
+
+    async def sync() -> None:
+        await asyncio.gather(*(source.wait_for_sync() for source in sources))
+
+    syncing = asyncio.create_task(sync())
+    pending = set(running)
+    try:
+        while not syncing.done():
+            done, _ = await asyncio.wait({syncing, *pending}, return_when=asyncio.FIRST_COMPLETED)
+            for task in pending & done:
+                task.result()  # a source that failed never gets there
+            pending -= done
+        syncing.result()
+    finally:
+        syncing.cancel()
+        await asyncio.gather(syncing, return_exceptions=True)
+
+
 class Dispatcher:
     """Passes events to a handler. A handler that waits or must be retried gets its own task."""
 
@@ -207,7 +227,8 @@ class KindSource(Generic[RequestT]):
     ) -> None:
         # The informer is made now, so that its cache is warm before the controller starts (long
         # before, on a standby).
-        self._informer: Informer[Any] = cache.informer(kind, metadata_only=metadata_only)
+        self.informer: Informer[Any] = cache.informer(kind, metadata_only=metadata_only)
+        """The mirror."""
         self._cache = cache
         self._handler: EventHandler[Any, Any] = handler
         self._predicates = checked_predicates(predicates)
@@ -223,7 +244,7 @@ class KindSource(Generic[RequestT]):
         try:
             async with asyncio.TaskGroup() as tasks:
                 dispatch = Dispatcher(self._handler, self._predicates, queue, tasks, clock=self._clock)
-                registration = await self._informer.listen(dispatch)
+                registration = await self.informer.listen(dispatch)
                 self._listening.set()
                 await asyncio.get_running_loop().create_future()
         finally:
@@ -233,12 +254,20 @@ class KindSource(Generic[RequestT]):
     async def wait_for_sync(self) -> None:
         """Wait for the first list."""
         limit = self._cache.options.sync_timeout
-        await self._informer.wait_for_sync(limit)
+        await self.informer.wait_for_sync(limit)
         await self._listening.wait()
 
 
 class Channel:
-    """Events from outside the cluster. The program sends them, and the controllers that watch the channel get them."""
+    """Events from outside the cluster. The program sends them, and the controllers that watch the channel get them.
+
+    ::
+
+        alarms = Channel()
+        source = ChannelSource(alarms, EnqueueRequestForObject())
+        ControllerBuilder(manager).for_(VirtulMachine).watches_raw(source).complete(reconciler)
+        alarms.send({"metadata": {"namespace": "default", "name": "vm"}})
+    """
 
     def __init__(self) -> None:
         self._listeners: list[Callable[[Event[Wire]], None]] = []

@@ -10,6 +10,7 @@ from pykb.api.unstructured import Unstructured
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.runtime import INCOMPLETE_CONTROLLER
 from pykb.meta.gvk import GroupVersionKind
+from pykb.runtime.cache.informer import Informer
 from pykb.runtime.client.codec import Kind, gvk_of
 from pykb.runtime.controller._handler import (
     EnqueueRequestForObject,
@@ -247,8 +248,16 @@ class ControllerBuilder(Generic[RequestT]):
             )
         for source in self._sources():
             controller.watch(source)
+        if manager.sharding is not None:
+            raw = [source.informer for source in self._raw if isinstance(source, KindSource)]
+            root = self._mirror(self._for) if self._for else None
+            owned = [self._mirror(each) for each in self._owned]
+            manager.sharding.add(controller, root, owned, [*raw, *(self._mirror(each) for each in self._watched)])
         manager.add_controller(controller)
         return controller
+
+    def _mirror(self, used: _Watched | _Owned) -> Informer[Any]:
+        return self._manager.cache.informer(used.kind, metadata_only=used.metadata_only)
 
     def _controller_name(self) -> str:
         if self._name:

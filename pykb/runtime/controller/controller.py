@@ -8,10 +8,11 @@ import logging
 import threading
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from typing import Any, Generic, Protocol, TypedDict
+from typing import Any, Generic, Protocol, TypeAlias, TypedDict
 
 from pykb.api.unreadable import UnreadableObject
 from pykb.runtime._awaiting import NotAwaited, watch_for_not_awaited
@@ -20,7 +21,7 @@ from pykb.runtime._logging import ReconcileContext, current_reconcile
 from pykb.runtime._metrics import ControllerMetrics, Metrics
 from pykb.runtime._own_writes import when_all_seen
 from pykb.runtime.clock import Clock, SystemClock
-from pykb.runtime.controller._source import Source
+from pykb.runtime.controller._source import Source, all_synced
 from pykb.runtime.controller.given import check_durations, check_function
 from pykb.runtime.controller.queue import QueueShutDown, Work, WorkQueue
 from pykb.runtime.controller.ratelimit import RateLimiter
@@ -44,6 +45,9 @@ BUGS = (
     *(NotImplementedError, GeneratorExit, SystemExit, NotAwaited),
 )
 """Exceptions that indicate a bug. They are counted like panics in Go and retried like any error."""
+
+
+Admission: TypeAlias = Callable[[Any], AbstractAsyncContextManager[bool]]
 
 
 class Reconciles(Protocol[RequestT_contra]):
@@ -71,6 +75,8 @@ class ControllerOptions(Generic[RequestT]):
             changes or is resynced (every 10 hours, unless ``InformerOptions.resync`` differs).
             ``None`` means without limit.
         needs_leader_election: Whether only the leader runs it.
+        sharded: Whether all replicas run it, each for its share of objects, if the manager has
+            ``shards``. Otherwise the leader runs it, as do controllers without ``for_``.
         log_fields: Returns additional fields for each log record of a reconcile
             (controller-runtime's ``LogConstructor``). Called when a record is written.
     """
@@ -80,6 +86,7 @@ class ControllerOptions(Generic[RequestT]):
     timeout: timedelta | None = None
     max_retries: int | None = None
     needs_leader_election: bool = True
+    sharded: bool = True
     log_fields: Callable[[RequestT], Mapping[str, object]] | None = None
 
     def __post_init__(self) -> None:
@@ -100,6 +107,7 @@ class ControllerChanges(TypedDict, Generic[RequestT], total=False):
     timeout: timedelta | None
     max_retries: int | None
     needs_leader_election: bool
+    sharded: bool
     log_fields: Callable[[RequestT], Mapping[str, object]] | None
 
 
@@ -139,6 +147,8 @@ class Controller(Generic[RequestT]):
         self.name = name
         self.options: ControllerOptions[RequestT] = options or ControllerOptions()
         self.needs_leader_election = self.options.needs_leader_election
+        self.sharded = False
+        """Whether all replicas run it, each for its share of objects. The manager's sharding sets it."""
         self._reconciler = reconciler
         self._clock: Clock = clock or SystemClock()
         workers = self.options.max_concurrent_reconciles
@@ -152,6 +162,8 @@ class Controller(Generic[RequestT]):
         self._pool: ThreadPoolExecutor | None = None
         self.recorder = Recorder(self.queue, self._clock, self._metrics.loops.inc)
         """Records reconciles for listeners, and finds hot loops."""
+        self.admit: Admission | None = None
+        """Says whether this replica reconciles a request, and is entered while it does."""
 
     def watch(self, source: Source[RequestT]) -> None:
         """Add a source of requests. Call it before :meth:`run`."""
@@ -171,7 +183,7 @@ class Controller(Generic[RequestT]):
         watch_for_not_awaited()
         tasks = [asyncio.create_task(source.run(self.queue), name=f"{self.name} source") for source in self._sources]
         try:
-            await self._wait_for_sources(tasks)
+            await all_synced(self._sources, tasks)
             logger.info(
                 "controller started",
                 extra={"controller": self.name, "workers": self.options.max_concurrent_reconciles},
@@ -194,20 +206,6 @@ class Controller(Generic[RequestT]):
                     self._pool.shutdown(wait=False, cancel_futures=True)
                 logger.info("controller stopped", extra={"controller": self.name})
 
-    async def _wait_for_sources(self, running: list[asyncio.Task[None]]) -> None:
-        syncing = asyncio.ensure_future(_all_synced(self._sources))
-        pending = set(running)
-        try:
-            while not syncing.done():
-                done, _ = await asyncio.wait({syncing, *pending}, return_when=asyncio.FIRST_COMPLETED)
-                for task in pending & done:
-                    task.result()  # a source that failed never gets there
-                pending -= done
-            syncing.result()
-        finally:
-            syncing.cancel()
-            await asyncio.gather(syncing, return_exceptions=True)
-
     async def _work(self) -> None:
         yielded = self._clock.now()
         while True:
@@ -218,7 +216,7 @@ class Controller(Generic[RequestT]):
             unseen: list[asyncio.Future[None]] = []
             try:
                 check_fence()  # a leader that has lost its lease starts no more reconciles
-                unseen = await self._handle(work)
+                unseen = await (self._handle(work) if self.admit is None else self._handle_admitted(work, self.admit))
             finally:
                 self.queue.done(work.key, hold=bool(unseen))
             if unseen:
@@ -226,6 +224,13 @@ class Controller(Generic[RequestT]):
             if self._clock.now() - yielded > SLICE:
                 await asyncio.sleep(0)
                 yielded = self._clock.now()
+
+    async def _handle_admitted(self, work: Work[RequestT], admit: Admission) -> list[asyncio.Future[None]]:
+        async with admit(work.key) as is_ours:
+            if is_ours:
+                return await self._handle(work)
+        self.recorder.dropped(work.key)
+        return []
 
     async def _handle(self, work: Work[RequestT]) -> list[asyncio.Future[None]]:
         """Reconcile, and return what the caches lack of its writes."""
@@ -383,10 +388,6 @@ def _checked(answer: object) -> Result:
     if not isinstance(answer, Result):
         raise TypeError(f"a reconciler must return a Result or None, got {type(answer).__name__}")
     return answer
-
-
-async def _all_synced(sources: list[Source[Any]]) -> None:
-    await asyncio.gather(*(source.wait_for_sync() for source in sources))
 
 
 async def _until_one_fails(tasks: list[asyncio.Task[None]]) -> None:

@@ -111,6 +111,15 @@ class Predicate(Generic[T_contra]):
 
     For type checkers, a ``Predicate[Pod]`` takes only events of pods and a ``Predicate`` takes
     events of any kind.
+
+    ::
+
+        class BecameReady(Predicate[VirtulMachine]):
+            def update(self, event: Event[VirtulMachine]) -> bool:
+                return event.old.status.phase != event.object.status.phase == "Ready"
+
+        predicate = GenerationChanged() | BecameReady()
+        ControllerBuilder(manager).for_(VirtulMachine, predicates=[predicate]).complete(reconciler)
     """
 
     def create(self, event: Event[T_contra]) -> bool:  # noqa: ARG002

@@ -7,12 +7,18 @@ would fail at the first event or the first retry, or become a filter that passes
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
 
+from typing_extensions import Format
+
 from pykb.api.object import Object
 from pykb.meta.gvk import GroupVersionKind
+
+# Otherwise, Python 3.14 evaluates annotations. Names under `if TYPE_CHECKING:` do not exist then.
+_AS_WRITTEN: dict[str, Any] = {"annotation_format": Format.STRING} if sys.version_info >= (3, 14) else {}
 
 
 def check_kind(method: str, kind: object) -> None:
@@ -52,7 +58,7 @@ def check_function(what: str, function: object, *takes: str, plain: bool = False
     if plain and inspect.iscoroutinefunction(function):
         raise TypeError(f"{what} is a plain function, but `{_name(function)}` is async: nothing awaits it")
     try:
-        inspect.signature(function).bind(*takes)
+        inspect.signature(function, **_AS_WRITTEN).bind(*takes)
     except TypeError as error:
         given = ", ".join(takes) or "nothing"
         raise TypeError(f"{what} gets {given}, but `{_name(function)}` does not accept that: {error}") from None

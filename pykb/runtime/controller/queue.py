@@ -228,6 +228,10 @@ class WorkQueue(Generic[K]):
         """How many keys wait, ready or not. Keys with a worker do not count."""
         return len(self._entries)
 
+    def __contains__(self, key: K) -> bool:
+        """Whether a key waits, or a worker has it."""
+        return key in self._entries or self._is_taken(key)
+
     def ready_by_priority(self) -> dict[int, int]:
         """How many keys could be handed out now, by priority (for the depth metric)."""
         now = self._clock.now()

@@ -84,6 +84,19 @@ class Reconciler(ABC, Generic[RequestT]):
 
     By default, a request names an object. A ``Reconciler[Tenant]`` reconciles tenants, which may be
     of any hashable type.
+
+    ::
+
+        class VirtulMachineReconciler(Reconciler):
+            async def reconcile(self, request: Request) -> Result:
+                machine = await self.client.find(VirtulMachine, request)
+                if machine is None:
+                    return Result()  # it was deleted
+                await ensure_applied(self.client, deployment_of(machine), owner=machine)
+                return Result(requeue_after=timedelta(minutes=10))
+
+            def setup(self, manager: Manager) -> None:
+                ControllerBuilder(manager).for_(VirtulMachine).owns(Deployment).complete(self)
     """
 
     request_type: ClassVar[type[Any]] = Request

@@ -73,23 +73,30 @@ class Recorder:
         self._clock = clock
         self._loops = HotLoops(clock, self._watch, counted)
         self._listeners: list[ReconcileListener] = []
+        self._needs_details = False
         self._waiting: dict[Hashable, _Waiting] = {}
+        self._running: dict[Hashable, ReconcileRecord] = {}
         self.ledger = Ledger()
         """The writes of this process. Controllers of one manager share it."""
 
     def listen(self, listener: ReconcileListener) -> None:
         """Tell a listener of each reconcile from now on."""
         self._listeners.append(listener)
+        self._needs_details = self._needs_details or listener.needs_details
         self._queue.tracker = self.added
 
     def added(self, request: Hashable, after: timedelta, /, *, limited: bool) -> None:
         """A request was added to the queue."""
-        if not self._listeners and request not in self._loops.suspects:
+        if not self._needs_details and request not in self._loops.suspects:
             return
         delay = max(0.0, after.total_seconds())
         kind = "retry" if limited else "requeue_after" if delay else "program"
         found = _Waking(kind, self._clock.now() + delay, waking.get())
         self._waiting.setdefault(request, _Waiting()).add(found)
+
+    def dropped(self, request: Hashable) -> None:
+        """A request is another replica's."""
+        self._waiting.pop(request, None)
 
     def begin(self, context: ReconcileContext) -> None:
         """A reconcile starts."""
@@ -99,11 +106,14 @@ class Recorder:
         is_suspect = context.request in self._loops.suspects
         if is_suspect and due:
             self._judge(context, due, complete=not waiting.left_out)
+        record: ReconcileRecord | None = None
         if self._listeners:
-            context.recording = Recording(self.ledger, self._record(context, due, waiting.left_out), {})
-            self._tell("started", context.recording.record)
-        elif is_suspect:
-            context.recording = Recording(self.ledger, None, {})
+            record = self._running[context.request] = self._record(
+                context, due if self._needs_details else [], waiting.left_out
+            )
+            self._tell("started", record)
+        if self._needs_details or is_suspect:
+            context.recording = Recording(self.ledger, record if self._needs_details else None, {})
 
     def end(
         self, context: ReconcileContext, result: Result | None, error: BaseException | None, seconds: float
@@ -115,8 +125,7 @@ class Recorder:
             self._loops.settled(context.request)
         if error is not None:
             self._loops.failed(context.request)
-        record = context.recording.record if context.recording is not None else None
-        if record is not None:
+        if (record := self._running.pop(context.request, None)) is not None:
             record.result, record.error, record.seconds = result, error, seconds
             self._tell("ended", record)
 

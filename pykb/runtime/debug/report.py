@@ -167,7 +167,7 @@ def _stack(running: Running[Any], frame: FrameType | None) -> tuple[str, ...]:
     return tuple(frame_places(frame)) or (task_stack(running.task) if running.task is not None else ())
 
 
-def queue_line(controller: Controller[Any]) -> str:
+def _queue_line(controller: Controller[Any]) -> str:
     """One line about the queue of a controller."""
     queue = controller.queue
     ready, workers = sum(queue.ready_by_priority().values()), controller.options.max_concurrent_reconciles
@@ -179,7 +179,7 @@ def controllers_text(controllers: Iterable[Controller[Any]]) -> str:
     """Queues and running reconciles of all controllers."""
     lines = []
     for controller in controllers:
-        lines.append(f"controller {controller.name}: {queue_line(controller)}")
+        lines.append(f"controller {controller.name}: {_queue_line(controller)}")
         for title, stack in reconciles(controller):
             lines += [f"  {title}", *(f"      {place}" for place in stack), ""]
     return bounded("\n".join(lines) or "no controllers") + "\n"
@@ -238,7 +238,7 @@ def dump_to_log(loop: asyncio.AbstractEventLoop, controllers: Callable[[], Itera
     try:
         found = list(controllers())
         for controller in found:
-            _log("controller", controller=controller.name, work=queue_line(controller))
+            _log("controller", controller=controller.name, work=_queue_line(controller))
             for title, stack in reconciles(controller):
                 _log("reconcile", controller=controller.name, running=title, at=_line(stack))
         for kind, groups in (("tasks", task_groups(loop, found)), ("threads", thread_groups())):

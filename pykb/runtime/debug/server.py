@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
 from pykb.runtime._logging import log_levels, set_log_level
-from pykb.runtime.clock import Clock, SystemClock
+from pykb.runtime.clock import Clock
 from pykb.runtime.debug.report import (
     controllers_text,
     frame_places,
@@ -93,10 +93,10 @@ class Profile:
     and the microseconds. Flame graph programs and speedscope can read it.
     """
 
-    def __init__(self, *, wall: bool = False, clock: Clock | None = None) -> None:
+    def __init__(self, *, wall: bool, clock: Clock) -> None:
         """Count CPU time, or with ``wall`` all time, including waiting threads."""
         self._wall = wall
-        self._clock: Clock = clock or SystemClock()
+        self._clock = clock
         self._counts: Counter[str] = Counter()
         self._used: dict[int, int] = {}
         self._looked = self._clock.now()
@@ -183,7 +183,7 @@ def heap_growth(ended: threading.Event) -> str:
 class DebugEndpoints:
     """Answers requests about one manager."""
 
-    def __init__(self, controllers: Callable[[], Iterable[Controller[Any]]], *, clock: Clock | None = None) -> None:
+    def __init__(self, controllers: Callable[[], Iterable[Controller[Any]]], *, clock: Clock) -> None:
         """Make the endpoints.
 
         Args:
@@ -191,7 +191,7 @@ class DebugEndpoints:
             clock: The clock of measurements.
         """
         self._controllers = controllers
-        self._clock: Clock = clock or SystemClock()
+        self._clock = clock
         self._measuring = threading.Lock()
 
     def app(self, middlewares: Sequence[Middleware] = ()) -> Handler:

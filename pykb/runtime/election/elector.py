@@ -25,7 +25,7 @@ import logging
 import random
 import socket
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -34,10 +34,11 @@ from pykb.api.coordination.v1 import Lease, LeaseSpec
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.diagnostics import PykbError
 from pykb.meta.gvk import NamespacedName
+from pykb.meta.names import is_subdomain
 from pykb.runtime.client.client import Client
 from pykb.runtime.clock import Clock, SystemClock
 from pykb.runtime.election.fence import fenced
-from pykb.runtime.errors import ApiError, Conflict, ServerUnreachable
+from pykb.runtime.errors import ApiError, Conflict, NotFound, ServerUnreachable
 from pykb.runtime.events import EventRecorder
 
 logger = logging.getLogger(__name__)
@@ -67,6 +68,9 @@ class LeaderElectionOptions:
         retry_period: The pause between tries.
         release_on_stop: Whether the lease is released at a normal end, so that the next leader need
             not wait.
+        labels: The labels of the lease, if it is created.
+        own: The lease is for this process alone: it is deleted instead of released, and never made
+            again. Who deletes it ends the work.
 
     Raises:
         ValueError: The durations are not in the order lease_duration > renew_deadline > 1.2 x retry_period.
@@ -79,6 +83,8 @@ class LeaderElectionOptions:
     renew_deadline: timedelta = timedelta(seconds=10)
     retry_period: timedelta = timedelta(seconds=2)
     release_on_stop: bool = True
+    labels: Mapping[str, str] = field(default_factory=dict)
+    own: bool = False
 
     def __post_init__(self) -> None:
         if not self.lease_duration > self.renew_deadline > _JITTER * self.retry_period > timedelta():
@@ -86,8 +92,11 @@ class LeaderElectionOptions:
                 "leader election needs lease_duration > renew_deadline > 1.2 x retry_period, found "
                 f"{self.lease_duration}, {self.renew_deadline}, {self.retry_period}"
             )
-        if not self.name or not self.namespace or not self.identity:
-            raise ValueError("leader election needs the name and the namespace of a lease, and an identity")
+        if not is_subdomain(self.name) or not self.namespace or not self.identity:
+            raise ValueError(
+                "leader election needs the name and the namespace of a Lease, and an identity, found "
+                f"`{self.name}`, `{self.namespace}`, `{self.identity}`"
+            )
 
 
 class LeaderElector:
@@ -195,8 +204,17 @@ class LeaderElector:
         self._end_within(None)
         if not self._options.release_on_stop or self._seen is None or self.leader != self.identity:
             return
+        try:
+            async with asyncio.timeout(self._options.renew_deadline.total_seconds()):
+                await self._let_go(self._seen)
+        except (ApiError, ServerUnreachable, TimeoutError) as error:
+            logger.warning("the lease could not be released", extra={"lease": str(self._key), "error": str(error)})
+
+    async def _let_go(self, lease: Lease) -> None:
+        if self._options.own:
+            await self._client.delete(lease, resource_version=lease.metadata.resource_version)
+            return
         now = datetime.now(UTC)
-        lease = self._seen
         lease.spec = LeaseSpec(
             holder_identity="",
             lease_duration_seconds=1,
@@ -204,11 +222,7 @@ class LeaderElector:
             renew_time=now,
             lease_transitions=lease.spec.lease_transitions if lease.spec else 0,
         )
-        try:
-            async with asyncio.timeout(self._options.renew_deadline.total_seconds()):
-                await self._client.update(lease)
-        except (ApiError, ServerUnreachable, TimeoutError) as error:
-            logger.warning("the lease could not be released", extra={"lease": str(self._key), "error": str(error)})
+        await self._client.update(lease)
 
     async def _renew_until_lost(self) -> None:
         deadline = self._options.renew_deadline
@@ -219,7 +233,8 @@ class LeaderElector:
             renewed = left > timedelta() and await self._attempt(left)
             if renewed:
                 continue
-            if self._age(self._renewed_at) >= deadline or self.leader not in ("", self.identity):
+            gone = self._options.own and self._seen is None
+            if gone or self._age(self._renewed_at) >= deadline or self.leader not in ("", self.identity):
                 logger.error("lost the lease", extra={"lease": str(self._key), "leader": self.leader})
                 self._leads = False
                 self._end_within(self._options.lease_duration - deadline)
@@ -236,6 +251,8 @@ class LeaderElector:
             return attempt.done() and attempt.result()
         except (ApiError, ServerUnreachable) as error:
             self._stale = True  # written by another client, deleted, or unknown: it is read again next time
+            if isinstance(error, NotFound):
+                self._seen = None
             if isinstance(error, Conflict):
                 return False
             logger.warning("the lease could not be written", extra={"lease": str(self._key), "error": str(error)})
@@ -245,11 +262,15 @@ class LeaderElector:
             await _stop(attempt)
 
     async def _acquire_or_renew(self) -> bool:
-        started = self._clock.now()
         if not self._leads or self._stale:
             await self._look()
+        started = self._clock.now()
         if self._seen is None:
-            lease = Lease(metadata=ObjectMeta(name=self._options.name, namespace=self._options.namespace))
+            if self._leads and self._options.own:
+                return False
+            labels = dict(self._options.labels) or None
+            metadata = ObjectMeta(name=self._options.name, namespace=self._options.namespace, labels=labels)
+            lease = Lease(metadata=metadata)
             lease.spec = self._spec(None)
             self._note(await self._client.create(lease))
         else:
@@ -258,14 +279,15 @@ class LeaderElector:
             lease = copy.deepcopy(self._seen)
             lease.spec = self._spec(self._seen.spec)
             self._note(await self._client.update(lease))
-        # Measured from before the request: the server may count from then on.
+        # Measured from before the write: others may count from then on.
         self._renewed_at = started
         self._end_within(self._options.lease_duration - self._age(started))
         return True
 
     async def _look(self) -> None:
         found = await self._client.find(Lease, self._key)
-        if found is None:
+        made_again = self._leads and self._seen is not None and found and found.metadata.uid != self._seen.metadata.uid
+        if found is None or (self._options.own and made_again):
             self._seen = None
         elif self._seen is None or found.metadata.resource_version != self._seen.metadata.resource_version:
             self._note(found)

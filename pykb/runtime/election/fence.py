@@ -8,8 +8,9 @@ be recalled; the ``resourceVersion`` protects against it.
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 _check: contextvars.ContextVar[Callable[[], None] | None] = contextvars.ContextVar("fence", default=None)
 
@@ -23,6 +24,16 @@ def fenced(check: Callable[[], None]) -> contextvars.Context:
     context = contextvars.copy_context()
     context.run(_check.set, check)
     return context
+
+
+@contextlib.contextmanager
+def fence(check: Callable[[], None]) -> Iterator[None]:
+    """Call ``check`` before each write of a part of a task, in place of the task's own check."""
+    token = _check.set(check)
+    try:
+        yield
+    finally:
+        _check.reset(token)
 
 
 def check_fence() -> None:

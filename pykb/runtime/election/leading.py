@@ -9,12 +9,10 @@ from datetime import timedelta
 from pykb.runtime._metrics import Metrics
 from pykb.runtime.client.client import Client
 from pykb.runtime.clock import Clock
-from pykb.runtime.election.elector import LeaderElectionOptions, LeaderElector
+from pykb.runtime.election.elector import LeaderElectionOptions, LeaderElector, default_identity
 from pykb.runtime.events import EventRecorder
 from pykb.runtime.manager.options import ManagerOptions
 from pykb.runtime.manager.watchdog import Ending
-
-_LEASE = "the lease has expired, and another replica may work"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,18 +23,21 @@ class Work:
         lead: Does the work.
         idle: Whether all of the work has ended after it was stopped.
         ending: Ends a process that hangs when the lease has expired.
+        lease: Which lease it is.
     """
 
     lead: Callable[[], Awaitable[None]]
     idle: Callable[[], bool]
     ending: Ending
+    lease: str = "the lease"
 
     def end_within(self, limit: timedelta | None) -> None:
         """Ensure that the process ends within this time, unless called again before."""
+        why = f"{self.lease} has expired, and another replica may work"
         if limit is None:
-            self.ending.lift(_LEASE)
+            self.ending.lift(why)
         else:
-            self.ending.within(limit, _LEASE)
+            self.ending.within(limit, why)
 
 
 async def elect(
@@ -47,6 +48,7 @@ async def elect(
     *,
     clock: Clock,
     metrics: Metrics,
+    identity: str | None = None,
 ) -> None:
     """Wait for the lease, and do the work while it is held.
 
@@ -58,6 +60,7 @@ async def elect(
         work: The work of the leader.
         clock: Measures the lease's age.
         metrics: Report whether this process leads.
+        identity: The identity of this process. Defaults to a new one.
 
     Raises:
         LeadershipLost: The lease was lost.
@@ -65,6 +68,7 @@ async def elect(
     election = LeaderElectionOptions(
         options.leader_election_id,
         options.leader_election_namespace or own_namespace or "default",
+        identity or default_identity(),
         lease_duration=options.lease_duration,
         renew_deadline=options.renew_deadline,
         retry_period=options.retry_period,

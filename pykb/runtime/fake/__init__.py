@@ -5,7 +5,7 @@
     async def test_the_deployment_follows() -> None:
         client = fake_client(Foo(metadata=ObjectMeta(name="x", namespace="default"), spec=...))
         await FooReconciler(client).reconcile(Request("default", "x"))
-        assert await client.get(Deployment, "default/x-deployment")
+        await client.get(Deployment, "default/x-deployment")  # NotFound, if it is missing
 
 Like the real one, it supports versions and conflicts, finalizers, generations, subresources,
 selectors, pages, server-side apply with owners, watches and dry runs. It calls webhooks and converters

@@ -9,8 +9,7 @@ from typing import Any
 
 from pykb.api.builtin import find_class, kinds
 from pykb.api.object import Object
-from pykb.api.resource_info import ResourceInfo
-from pykb.meta.gvk import GroupVersion, GroupVersionKind
+from pykb.meta.gvk import GroupVersion, GroupVersionKind, ResourceInfo
 from pykb.meta.plural import pluralize
 from pykb.runtime.objects.structure import UNKNOWN, Structure, of_custom_resource, structure_of_class
 

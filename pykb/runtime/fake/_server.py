@@ -10,7 +10,7 @@ https://kubernetes.io/docs/reference/using-api/api-concepts/#receiving-resources
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,22 +23,18 @@ from pykb.runtime.client.client import Client
 from pykb.runtime.client.codec import AnyObject, gvk_of, namespace_of, to_wire
 from pykb.runtime.client.connection import Call, Route, parse_path
 from pykb.runtime.client.mapper import ResourceMapper
-from pykb.runtime.errors import ApiError
 from pykb.runtime.fake._http import (
-    CHANGED,
     Parameters,
-    cause,
-    conflict,
-    invalid,
     no_resource,
     not_found,
     refuse,
 )
-from pykb.runtime.fake._merge import json_patch, merge_patch
+from pykb.runtime.fake._known import Known
 from pykb.runtime.fake._resources import CRD, Resource, Resources
 from pykb.runtime.fake._storage import Listing, Storage
+from pykb.runtime.fake._subresources import evict, read_scale, write_scale
 from pykb.runtime.fake._versions import Versions
-from pykb.runtime.fake._webhooks import Webhooks
+from pykb.runtime.fake._webhooks import ConditionCheck, Webhooks
 from pykb.runtime.fake._writing import RuleCheck, Writing
 
 if TYPE_CHECKING:
@@ -53,9 +49,24 @@ _REMEDY = "give the fake an object of it, its class in `kinds`, or its CRD in `c
 
 
 class FakeApiServer:
-    """An API server in memory: a :class:`~pykb.runtime.client.connection.Connection` for any number of clients."""
+    """An API server in memory: a :class:`~pykb.runtime.client.connection.Connection` for any number of clients.
 
-    def __init__(self, *, kinds: Iterable[type[Object]] = (), crds: Iterable[Mapping[str, Any]] = ()) -> None:
+    ::
+
+        client = fake_client(kinds=[VirtulMachine])
+        server = client.connection
+        assert isinstance(server, FakeApiServer)
+        await VirtulMachineReconciler(client).reconcile(Request("default", "gone"))
+        assert [call.method for call in server.calls] == ["GET"]
+    """
+
+    def __init__(
+        self,
+        *,
+        kinds: Iterable[type[Object]] = (),
+        crds: Iterable[Mapping[str, Any]] = (),
+        filters_by_shard: bool = False,
+    ) -> None:
         """Make an empty server, with the built-in kinds and the namespaces that every cluster has.
 
         Args:
@@ -63,7 +74,10 @@ class FakeApiServer:
                 only their own validation.
             crds: CustomResourceDefinitions to serve, as manifests. They can also be created through
                 a client.
+            filters_by_shard: Honour a ``shardSelector``, as a server with the feature gate
+                ``ShardedListAndWatch``. Others ignore it.
         """
+        self._filters_by_shard = filters_by_shard
         self._hold(Resources(), Storage())
         self.calls: list[Call] = []
         """Every request so far."""
@@ -84,7 +98,7 @@ class FakeApiServer:
         self.versions = Versions()
         """Converts objects of kinds with several versions."""
         self._webhooks = Webhooks(resources, storage, self.versions)
-        self._listing = Listing(resources, storage, self.versions)
+        self._listing = Listing(resources, storage, self.versions, filters_by_shard=self._filters_by_shard)
         self._writing = Writing(resources, storage, self.versions, self._webhooks)
 
     async def copy(self) -> FakeApiServer:
@@ -93,9 +107,10 @@ class FakeApiServer:
         It calls no webhooks.
         """
         await self._sow()
-        other = FakeApiServer()
+        other = FakeApiServer(filters_by_shard=self._filters_by_shard)
         other._hold(self.resources.copy(), self.storage.copy())
         other._writing.rules = self._writing.rules
+        other._writing.known = self._writing.known = self._writing.known or Known()
         other._seeds.clear()
         return other
 
@@ -120,8 +135,15 @@ class FakeApiServer:
                 rule that the object breaks, the path and what is wrong there: ``"object": it cannot be changed``.
         """
         self._writing.rules = rules
+        self._writing.known = None
 
-    def use_webhooks(self, server: WebhookServer, configurations: Iterable[Mapping[str, Any]] = ()) -> None:
+    def use_webhooks(
+        self,
+        server: WebhookServer,
+        configurations: Iterable[Mapping[str, Any]] = (),
+        *,
+        check: ConditionCheck | None = None,
+    ) -> None:
         """Call a manager's webhooks and converters, without a network. Those of another manager are no longer called.
 
         ::
@@ -134,8 +156,10 @@ class FakeApiServer:
         Args:
             server: The webhook server. It need not run.
             configurations: The webhook configurations: the manifests in ``config/webhook/manifests.yaml``.
+            check: Evaluates their ``matchConditions``. It gets an expression and its variables, and raises
+                ``ValueError`` if the evaluation fails. Without it, all conditions are met.
         """
-        self._webhooks.use(configurations, server.ask)
+        self._webhooks.use(configurations, server.ask, check)
         self.versions.convert = server.conversions.convert if server.converted else None
 
     @property
@@ -200,15 +224,15 @@ class FakeApiServer:
 
     async def _answer_subresource(self, call: Call, resource: Resource, route: Route, parameters: Parameters) -> Any:
         if route.subresource == "eviction" and resource.gvk.kind == "Pod" and call.method == "POST":
-            return await _evict(self._writing, resource, route)
+            return await evict(self._writing, resource, route)
         if route.subresource not in resource.subresources:
             raise no_resource()
         if route.subresource == "scale":
             parent = self._get(resource, route)
             if call.method == "GET":
-                return _read_scale(resource, parent)
+                return read_scale(resource, parent)
             patch = None if call.method == "PUT" else call.content_type
-            return await _write_scale(self._writing, resource, parent, parameters, _body(call), patch)
+            return await write_scale(self._writing, resource, parent, parameters, _body(call), patch)
         match call.method:
             case "GET":
                 return self._get(resource, route)
@@ -291,81 +315,6 @@ async def _metadata_lines(lines: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         if event["type"] != "ERROR":
             event["object"] = _metadata_of(event["object"])
         yield orjson.dumps(event)
-
-
-def _read_scale(resource: Resource, parent: Mapping[str, Any]) -> dict[str, Any]:
-    """The scale of an object."""
-    metadata = parent["metadata"]
-    shown = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
-    status: dict[str, Any] = {"replicas": _at(parent, resource.scale.status_replicas) or 0}
-    selector = _at(parent, resource.scale.selector) if resource.scale.selector else None
-    if isinstance(selector, Mapping):
-        labels = selector.get("matchLabels", selector) or {}
-        selector = ",".join(f"{name}={value}" for name, value in sorted(labels.items()))
-    if selector:
-        status["selector"] = selector
-    replicas = _at(parent, resource.scale.replicas)
-    return {
-        "kind": "Scale",
-        "apiVersion": "autoscaling/v1",
-        "metadata": {name: metadata[name] for name in shown if name in metadata},
-        "spec": {"replicas": replicas} if replicas else {},
-        "status": status,
-    }
-
-
-async def _write_scale(
-    writing: Writing,
-    resource: Resource,
-    parent: dict[str, Any],
-    parameters: Parameters,
-    body: Any,
-    content_type: str | None,
-) -> dict[str, Any]:
-    """Replace the scale (without a content type) or patch it."""
-    scale = _read_scale(resource, parent)
-    if content_type is None:
-        scale = body
-    elif isinstance(body, list):
-        scale = json_patch(scale, body)
-    else:
-        scale = merge_patch(scale, body)
-    metadata = parent["metadata"]
-    version = scale["metadata"].get("resourceVersion")
-    if version and version != metadata["resourceVersion"]:
-        raise conflict(resource.plural, resource.gvk.group, metadata["name"], CHANGED)
-    change: Any = (scale.get("spec") or {}).get("replicas", 0)
-    if change < 0:
-        raise _negative(resource, metadata["name"], change)
-    for step in reversed(resource.scale.replicas):
-        change = {step: change}
-    route = Route(resource.gvk.group_version, resource.plural, metadata.get("namespace", ""), metadata["name"])
-    merge = "application/merge-patch+json"
-    written = await writing.patch(resource, route, parameters, change, merge, via="scale")
-    return _read_scale(resource, written)
-
-
-async def _evict(writing: Writing, resource: Resource, route: Route) -> dict[str, Any]:
-    """Delete a pod. Disruption budgets are not supported."""
-    where = Route(route.group_version, route.plural, route.namespace, route.name)
-    await writing.delete(resource, where, {})
-    return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
-
-
-def _negative(resource: Resource, name: str, replicas: int) -> ApiError:
-    if resource.custom:
-        path = "." + ".".join(resource.scale.replicas)
-        causes = [cause(path, "FieldValueInvalid", f"Invalid value: {replicas}: should be a non-negative integer")]
-        return invalid(resource.gvk.kind, resource.gvk.group, name, causes)
-    message = f"Invalid value: {replicas}: must be greater than or equal to 0"
-    return invalid("Scale", "autoscaling", name, [cause("spec.replicas", "FieldValueInvalid", message)])
-
-
-def _at(obj: Mapping[str, Any], path: Sequence[str]) -> Any:
-    value: Any = obj
-    for step in path:
-        value = value.get(step) if isinstance(value, Mapping) else None
-    return value
 
 
 def fake_client(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import re
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import aclosing
@@ -17,6 +18,7 @@ from pykb.runtime.errors import ApiError
 from pykb.runtime.fake._http import Parameters, bad_request, cause, invalid, refuse, status_body
 from pykb.runtime.fake._resources import Resource, Resources
 from pykb.runtime.fake._versions import Versions
+from pykb.runtime.sharding.ranges import hash_of
 
 StorageKey = tuple[str, str]
 """Group and plural."""
@@ -26,6 +28,7 @@ ObjectKey = tuple[str, str]
 _REMEMBERED = 10_000
 Matches = Callable[[Mapping[str, Any]], bool]
 
+_SHARD = re.compile(r"shardRange\(object\.metadata\.(uid|namespace), '(0x[0-9a-f]{16,17})', '(0x[0-9a-f]{16,17})'\)")
 _TOO_OLD = "too old resource version"
 
 
@@ -35,6 +38,8 @@ class Change:
 
     version: int
     storage: StorageKey
+    namespace: str
+    api_version: str
     before: bytes | None
     after: bytes | None
 
@@ -103,7 +108,7 @@ class Storage:
         objects = self._objects.setdefault(storage, {})
         before, after = objects.get(key), orjson.dumps(obj)
         objects[key] = after
-        await self._tell(Change(self.version, storage, before, after))
+        await self._tell(Change(self.version, storage, key[0], obj["apiVersion"], before, after))
         return obj
 
     async def remove(self, storage: StorageKey, obj: dict[str, Any]) -> dict[str, Any]:
@@ -112,7 +117,7 @@ class Storage:
         self.version += 1
         del self._objects[storage][key]
         obj["metadata"]["resourceVersion"] = str(self.version)
-        await self._tell(Change(self.version, storage, orjson.dumps(obj), None))
+        await self._tell(Change(self.version, storage, key[0], obj["apiVersion"], orjson.dumps(obj), None))
         return obj
 
     def compact(self) -> None:
@@ -165,20 +170,23 @@ class Storage:
 class Listing:
     """Reads collections."""
 
-    def __init__(self, resources: Resources, storage: Storage, versions: Versions) -> None:
+    def __init__(
+        self, resources: Resources, storage: Storage, versions: Versions, *, filters_by_shard: bool = False
+    ) -> None:
         self._resources = resources
         self._storage = storage
         self._versions = versions
+        self._filters_by_shard = filters_by_shard
 
     def select(
         self, resource: Resource, namespace: str, parameters: Parameters, *, version: int | None = None
     ) -> Iterator[dict[str, Any]]:
         """Return the objects that match the selectors, now or at an earlier version."""
-        matches = _matcher(resource, parameters)
+        matches = self._matcher(resource, parameters)
         storage, key = self._storage, resource.storage_key
         for found in storage.all(key, namespace) if version is None else storage.all_at(key, namespace, version):
             obj = self._versions.read(resource, found)
-            if matches(obj):
+            if matches is None or matches(obj):
                 yield obj
 
     def list(self, resource: Resource, namespace: str, parameters: Parameters) -> dict[str, Any]:
@@ -211,7 +219,7 @@ class Listing:
 
     async def watch(self, resource: Resource, namespace: str, parameters: Parameters) -> AsyncGenerator[bytes]:
         """Yield the lines of a watch."""
-        matches = _matcher(resource, parameters)
+        matches = self._matcher(resource, parameters)
         since = str(_version(parameters))
         if since == "0":
             since = str(self._storage.version)
@@ -242,24 +250,33 @@ class Listing:
             raise refuse(410, "Expired", f"The resourceVersion for the provided list is too old: {version}")
         return version
 
-    def _event(self, change: Change, resource: Resource, namespace: str, matches: Matches) -> bytes | None:
+    def _event(self, change: Change, resource: Resource, namespace: str, matches: Matches | None) -> bytes | None:
         """The line for a change. An object that starts or stops matching is reported as added or deleted."""
+        if namespace and change.namespace != namespace:
+            return None
+        if matches is None and change.api_version == resource.gvk.api_version:
+            return _same_line(change)
         before = orjson.loads(change.before) if change.before else None
         after = orjson.loads(change.after) if change.after else None
-        either = after or before or {}
-        if namespace and either["metadata"].get("namespace", "") != namespace:
-            return None
         try:
             before, after = (each and self._versions.read(resource, each) for each in (before, after))
         except ApiError as error:
             return _line("ERROR", status_body(error.status, error.reason, error.message))
-        was, is_now = before is not None and matches(before), after is not None and matches(after)
+        was, is_now = (each is not None and (matches is None or matches(each)) for each in (before, after))
         if is_now and after is not None:
             return _line("MODIFIED" if was else "ADDED", after)
         if was and before is not None:
             before["metadata"]["resourceVersion"] = str(change.version)
             return _line("DELETED", before)
         return None
+
+    def _matcher(self, resource: Resource, parameters: Parameters) -> Matches | None:
+        matches = _matcher(resource, parameters)
+        selector = parameters.get("shardSelector")
+        if not selector or not self._filters_by_shard:
+            return matches
+        is_in = _shard(selector)
+        return is_in if matches is None else lambda obj: matches(obj) and is_in(obj)
 
     def _read_token(self, token: str) -> tuple[str, tuple[str, str]]:
         try:
@@ -276,7 +293,10 @@ def _place(obj: Mapping[str, Any]) -> tuple[str, str]:
     return (obj["metadata"].get("namespace", ""), obj["metadata"]["name"])
 
 
-def _matcher(resource: Resource, parameters: Parameters) -> Matches:
+def _matcher(resource: Resource, parameters: Parameters) -> Matches | None:
+    """The selectors of a request; ``None`` without any."""
+    if not parameters.get("labelSelector") and not parameters.get("fieldSelector"):
+        return None
     try:
         labels = LabelSelector.parse(parameters.get("labelSelector"))
         fields = FieldSelector.parse(parameters.get("fieldSelector"))
@@ -293,6 +313,14 @@ def _matcher(resource: Resource, parameters: Parameters) -> Matches:
     return matches
 
 
+def _shard(selector: str) -> Matches:
+    found = _SHARD.fullmatch(selector)
+    if not found:
+        raise bad_request(f"invalid shard selector: {selector}")
+    field, start, end = found[1], int(found[2], 16), int(found[3], 16)
+    return lambda obj: start <= hash_of(obj["metadata"].get(field, "")) < end
+
+
 def _version(parameters: Parameters) -> int:
     text = parameters.get("resourceVersion") or "0"
     if not text.isdecimal():
@@ -305,6 +333,12 @@ def _unknown_field(resource: Resource, path: str) -> str:
     if resource.selectable:
         return f"field label not supported: {path}"
     return f'"{path}" is not a known field selector: only "metadata.name", "metadata.namespace"'
+
+
+def _same_line(change: Change) -> bytes:
+    """The line for a change of an object that is read as it is stored."""
+    kind = b"DELETED" if change.after is None else b"ADDED" if change.before is None else b"MODIFIED"
+    return b'{"type":"%b","object":%b}' % (kind, change.after or change.before or b"")
 
 
 def _line(kind: str, obj: Mapping[str, Any]) -> bytes:

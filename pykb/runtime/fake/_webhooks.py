@@ -1,7 +1,7 @@
 """Calls admission webhooks as the API server does, without a network.
 
-Source: https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/. A webhook with
-``matchConditions`` is called as if they were met, and no webhook is called again because of a later one.
+Source: https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/. No webhook is
+called again because of a later one. Unless somebody evaluates them, ``matchConditions`` count as met.
 """
 
 from __future__ import annotations
@@ -25,6 +25,9 @@ from pykb.runtime.fake._versions import Versions
 
 Call = Callable[[str, bytes], Awaitable[bytes]]
 """Posts a review to a path of the webhook server. An error means that the call has failed."""
+
+ConditionCheck = Callable[[str, Mapping[str, Any]], bool]
+"""Evaluates a condition with its variables. A ``ValueError`` has the message of an evaluation that fails."""
 
 _MUTATING, _VALIDATING = "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"
 _USER = {"username": "kubernetes-admin", "groups": ["system:masters", "system:authenticated"]}
@@ -64,10 +67,11 @@ class Webhooks:
         self._versions = versions
         self._hooks: dict[str, list[Mapping[str, Any]]] = {}
         self._call: Call | None = None
+        self._check: ConditionCheck | None = None
 
-    def use(self, configurations: Iterable[Mapping[str, Any]], call: Call) -> None:
+    def use(self, configurations: Iterable[Mapping[str, Any]], call: Call, check: ConditionCheck | None = None) -> None:
         """Call the webhooks of these configurations in place of all before."""
-        self._call = call
+        self._call, self._check = call, check
         self._hooks = {_MUTATING: [], _VALIDATING: []}
         for configuration in sorted(configurations, key=lambda each: str(each["metadata"]["name"])):
             self._hooks[configuration["kind"]] += configuration.get("webhooks") or ()
@@ -124,7 +128,7 @@ class Webhooks:
         return LabelSelector.from_wire(hook.get("namespaceSelector") or {}).matches(labels)
 
     async def _ask(self, hook: Mapping[str, Any], resource: Resource, asked: Asked) -> Mapping[str, Any]:
-        if self._call is None:
+        if self._call is None or not self._is_met(hook, resource, asked):
             return {}
         path = hook["clientConfig"]["service"].get("path") or "/"
         try:
@@ -141,6 +145,31 @@ class Webhooks:
         if not response.get("allowed"):
             raise _denied(hook["name"], response.get("status") or {})
         return response
+
+    def _is_met(self, hook: Mapping[str, Any], resource: Resource, asked: Asked) -> bool:
+        """Whether the conditions of a webhook are met. One that is not decides, even if others fail.
+
+        Raises:
+            ApiError: One fails, and the webhook must not.
+        """
+        conditions = hook.get("matchConditions") or ()
+        if self._check is None or not conditions:
+            return True
+        request = self._review(resource, asked)["request"]
+        names = {"object": request.pop("object"), "oldObject": request.pop("oldObject")}
+        names["request"] = {name: value for name, value in request.items() if value != ""}
+        errors = []
+        for condition in conditions:
+            try:
+                if not self._check(condition["expression"], names):
+                    return False
+            except ValueError as error:
+                errors.append(str(error))
+        if errors and hook.get("failurePolicy") != "Ignore":
+            what = f"{asked.resource.plural}.{asked.resource.gvk.group}".rstrip(".")
+            message = f'{what} "{request["name"]}" is forbidden: {", ".join(errors)}'
+            raise refuse(403, "Forbidden", message)
+        return not errors
 
     def _review(self, resource: Resource, asked: Asked) -> dict[str, Any]:
         def shown(obj: dict[str, Any] | None) -> dict[str, Any] | None:

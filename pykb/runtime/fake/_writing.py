@@ -24,7 +24,9 @@ from pykb.runtime.fake._admission import (
     refuse_new_finalizers,
     start_life,
 )
+from pykb.runtime.fake._deletion import finalizers_left, is_released, marked, policy_of
 from pykb.runtime.fake._http import Parameters
+from pykb.runtime.fake._known import Known
 from pykb.runtime.fake._merge import PatchRefused, json_patch, merge_patch, strategic_merge
 from pykb.runtime.fake._resources import CRD, Resource, Resources
 from pykb.runtime.fake._schema import check_applied, without_nulls
@@ -38,8 +40,6 @@ _STRATEGIC = "application/strategic-merge-patch+json"
 _NAMESPACE = ("", "namespaces")
 RuleCheck = Callable[[GroupVersionKind, Mapping[str, Any], Mapping[str, Any] | None], Iterable[tuple[str, str]]]
 """Returns the path and the mistake of each rule that an object breaks. The last argument is what it was before."""
-# The finalizer that each policy of a deletion adds.
-_POLICIES = {"Foreground": "foregroundDeletion", "Background": None, "Orphan": "orphan"}
 
 
 class Writing:
@@ -55,6 +55,8 @@ class Writing:
         self._versions = versions
         self._webhooks = webhooks
         self.rules: RuleCheck | None = None
+        self.known: Known | None = None
+        """What came of earlier writes, if :attr:`rules` depend on nothing but their arguments."""
 
     async def seed(self, wire: dict[str, Any]) -> None:
         """Store an object as given, including its status. Missing metadata is added."""
@@ -82,12 +84,8 @@ class Writing:
         obj = read_body(resource, body, namespace=route.namespace)
         self._check_namespace(resource, route.namespace)
         obj["metadata"].pop("managedFields", None)
-        obj = await self._begun(resource, obj, route, parameters)
+        obj = await self._begun(resource, obj, route, parameters, _owner(resource, parameters, "Update"))
         self._check_free(resource, obj)
-        if resource.gvk.kind == "Namespace":
-            obj["status"] = {"phase": "Active"}
-            obj["spec"] = {"finalizers": ["kubernetes"]}
-        ownership.record_update(None, obj, _owner(resource, parameters, "Update"), resource.structure, now())
         return await self._store(resource, obj, parameters, old=None)
 
     async def update(self, resource: Resource, route: Route, parameters: Parameters, body: Any) -> dict[str, Any]:
@@ -165,13 +163,18 @@ class Writing:
         if old is not None:
             return await self._change(resource, old, result.obj, route, parameters, None)
         self._check_namespace(resource, route.namespace)
-        obj = await self._begun(resource, result.obj, route, parameters)
+        obj = await self._begun(resource, result.obj, route, parameters, None)
         if self._storage.get(resource.storage_key, (route.namespace, route.name)) is not None:
             raise _Moved
         return await self._store(resource, obj, parameters, old=None)
 
     async def _begun(
-        self, resource: Resource, obj: dict[str, Any], route: Route, parameters: Parameters
+        self,
+        resource: Resource,
+        obj: dict[str, Any],
+        route: Route,
+        parameters: Parameters,
+        owner: ownership.Owner | None,
     ) -> dict[str, Any]:
         """A new object, accepted by everybody."""
         strict = parameters.get("fieldValidation") == "Strict"
@@ -181,8 +184,7 @@ class Writing:
             prepare(resource, obj, strict=strict)
             obj = await self._webhooks.mutate(asked) or obj
         start_life(resource, obj)
-        admit(resource, obj, strict=strict and not called)
-        self._check_rules(resource, obj, None)
+        obj = self._accepted(resource, None, obj, owner, strict=strict and not called)
         if called:
             await self._webhooks.validate(replace(asked, new=copy.deepcopy(obj)))
         return obj
@@ -214,15 +216,7 @@ class Writing:
             prepare(resource, new, strict=strict)
             changed = await self._webhooks.mutate(asked) or new
             new = carry_over(resource, old, changed, route.subresource)
-        admit(resource, new, strict=strict and not called)
-        self._check_rules(resource, new, old)
-        if error := refuse_new_finalizers(resource, old, new):
-            raise error
-        if causes := builtin.forbidden_changes(resource, old, new):
-            raise refusal.invalid(resource.gvk.kind, group, name, causes)
-        count_generation(resource, old, new)
-        if owner is not None:
-            ownership.record_update(old, new, owner, resource.structure, now())
+        new = self._accepted(resource, old, new, owner, strict=strict and not called)
         new["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
         if called:
             await self._webhooks.validate(replace(asked, new=copy.deepcopy(new)))
@@ -230,6 +224,34 @@ class Writing:
         if _same(old, new, resource):
             return old
         return await self._store(resource, new, parameters, old=old)
+
+    def _accepted(
+        self,
+        resource: Resource,
+        old: dict[str, Any] | None,
+        new: dict[str, Any],
+        owner: ownership.Owner | None,
+        *,
+        strict: bool,
+    ) -> dict[str, Any]:
+        """An object as it is stored, if it may be so. Needs no webhook."""
+        time = now()
+
+        def work() -> dict[str, Any]:
+            admit(resource, new, strict=strict)
+            self._check_rules(resource, new, old)
+            if old is not None:
+                _check_change(resource, old, new)
+                count_generation(resource, old, new)
+            elif resource.gvk.kind == "Namespace":
+                new.update(status={"phase": "Active"}, spec={"finalizers": ["kubernetes"]})
+            if owner is not None:
+                ownership.record_update(old, new, owner, resource.structure, time)
+            return new
+
+        if self.known is None:
+            return work()
+        return self.known.made(resource, old, new, (owner, strict, time), work)
 
     def _check_rules(self, resource: Resource, new: dict[str, Any], old: dict[str, Any] | None) -> None:
         if self.rules is None or not resource.custom:
@@ -250,14 +272,14 @@ class Writing:
             old = self._existing(resource, route)
         if "dryRun" in options:
             return old
-        finalizers = _finalizers(old, _policy(options))
+        finalizers = finalizers_left(old, policy_of(options))
         if not finalizers and resource.gvk.kind != "Namespace":
             removed = await self._storage.remove(resource.storage_key, self._versions.write(resource, old))
             return self._versions.read(resource, removed)
         if old["metadata"].get("deletionTimestamp") and finalizers == old["metadata"].get("finalizers"):
             return old
-        marked = self._versions.write(resource, _marked(resource, old, finalizers))
-        return self._versions.read(resource, await self._storage.put(resource.storage_key, marked))
+        found = self._versions.write(resource, marked(resource, old, finalizers))
+        return self._versions.read(resource, await self._storage.put(resource.storage_key, found))
 
     async def _store(
         self, resource: Resource, obj: dict[str, Any], parameters: Parameters, *, old: dict[str, Any] | None
@@ -265,7 +287,7 @@ class Writing:
         stored = self._versions.write(resource, obj)
         if parameters.dry_run:
             return self._versions.read(resource, stored)
-        if old is not None and _is_released(resource, obj):
+        if old is not None and is_released(resource, obj):
             await self._storage.remove(resource.storage_key, stored)
             return self._versions.read(resource, stored)
         if resource.gvk == CRD:
@@ -324,51 +346,18 @@ async def _repeated(attempt: Callable[[], Awaitable[dict[str, Any]]]) -> dict[st
             return await attempt()
 
 
+def _check_change(resource: Resource, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
+    if error := refuse_new_finalizers(resource, old, new):
+        raise error
+    if causes := builtin.forbidden_changes(resource, old, new):
+        raise refusal.invalid(resource.gvk.kind, resource.gvk.group, new["metadata"]["name"], causes)
+
+
 def _check_uid(resource: Resource, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
     uid = new["metadata"].get("uid")
     if uid and uid != old["metadata"]["uid"]:
         causes = [refusal.cause("metadata.uid", "FieldValueInvalid", f'Invalid value: "{uid}": field is immutable')]
         raise refusal.invalid(resource.gvk.kind, resource.gvk.group, old["metadata"]["name"], causes)
-
-
-def _policy(options: Mapping[str, Any]) -> str | None:
-    policy: str | None = options.get("propagationPolicy")
-    if policy not in (None, *_POLICIES):
-        known = ", ".join(f'"{name}"' for name in (*_POLICIES, "nil"))
-        message = f'Unsupported value: "{policy}": supported values: {known}'
-        causes = [refusal.cause("propagationPolicy", "FieldValueNotSupported", message)]
-        raise refusal.invalid("DeleteOptions", "meta.k8s.io", "", causes)
-    return policy
-
-
-def _finalizers(old: Mapping[str, Any], policy: str | None) -> list[str]:
-    """The finalizers of an object after its deletion with a policy."""
-    present = list(old["metadata"].get("finalizers") or ())
-    if policy is None:
-        return present
-    own = _POLICIES[policy]
-    return [*(name for name in present if name not in _POLICIES.values()), *([own] if own else [])]
-
-
-def _marked(resource: Resource, old: Mapping[str, Any], finalizers: list[str]) -> dict[str, Any]:
-    """The object, marked as deleted."""
-    metadata = dict(old["metadata"])
-    marked = {**old, "metadata": metadata}
-    if finalizers:
-        metadata["finalizers"] = finalizers
-    metadata.setdefault("deletionTimestamp", now())
-    metadata.setdefault("deletionGracePeriodSeconds", 0)
-    if resource.counted:
-        metadata["generation"] = metadata.get("generation", 0) + 1
-    if resource.gvk.kind == "Namespace":
-        marked["status"] = {**(marked.get("status") or {}), "phase": "Terminating"}
-    return marked
-
-
-def _is_released(resource: Resource, obj: Mapping[str, Any]) -> bool:
-    metadata = obj["metadata"]
-    held = metadata.get("finalizers") or resource.gvk.kind == "Namespace"
-    return bool(metadata.get("deletionTimestamp")) and not held
 
 
 def _owner(resource: Resource, parameters: Parameters, operation: str, subresource: str = "") -> ownership.Owner:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pykb.diagnostics import Diagnostic, EnvironmentProblem
-from pykb.diagnostics.codes.cluster import KUBECONFIG
+from pykb.diagnostics.codes.environment import KUBECONFIG
 from pykb.diagnostics.suggest import closest
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from pykb.diagnostics import Diagnostic, EnvironmentProblem
-from pykb.diagnostics.codes.cluster import IN_CLUSTER, NO_CLUSTER
+from pykb.diagnostics.codes.environment import IN_CLUSTER, NO_CLUSTER
 from pykb.runtime.login._kubeconfig import TOKEN_FILE_PERIOD, KubeconfigSource
 from pykb.runtime.login.credentials import Credentials, CredentialSource, StaticCredentials
 
@@ -130,9 +130,7 @@ def discover_credentials(
 class DiscoveredCredentials:
     """Finds the cluster on first use, so that a program can be built without a cluster."""
 
-    def __init__(
-        self, *, kubeconfig: Path | None = None, context: str | None = None, master: str | None = None
-    ) -> None:
+    def __init__(self, *, kubeconfig: Path | None, context: str | None, master: str | None) -> None:
         """Take the arguments of :func:`discover_credentials`."""
         self._kubeconfig = kubeconfig
         self._context = context

@@ -20,7 +20,7 @@ from typing import Any
 import orjson
 
 from pykb.diagnostics import EnvironmentProblem
-from pykb.diagnostics.codes.cluster import EXEC_PLUGIN
+from pykb.diagnostics.codes.environment import EXEC_PLUGIN
 from pykb.runtime.login._config import Entry
 
 _GROUP = "client.authentication.k8s.io"

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pykb.diagnostics import EnvironmentProblem
-from pykb.diagnostics.codes.cluster import KUBECONFIG
+from pykb.diagnostics.codes.environment import KUBECONFIG
 from pykb.runtime.login._config import Entry, Kubeconfig, ResolvedContext, read_kubeconfig, resolve_context
 from pykb.runtime.login._execplugin import ExecPlugin, read_plugin
 from pykb.runtime.login.credentials import Credentials, Impersonation, expired_part

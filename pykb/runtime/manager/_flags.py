@@ -12,6 +12,7 @@ from typing import Any
 from pykb.runtime._logging import LOG_LEVELS, LogFormat
 from pykb.runtime.client.options import main_module
 from pykb.runtime.serving import BindAddress
+from pykb.runtime.sharding.ranges import MOST, ShardBy
 
 FALSE = ("0", "f", "F", "false", "FALSE", "False")
 # zap counts verbosity upwards from 0 = info. Other names are the same as ours.
@@ -67,6 +68,11 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     add("--leader-elect", **flag, help="let only one replica work at a time (default false)")
     add("--leader-election-namespace", metavar="NS", help="namespace of the lease (default: that of the pod)")
 
+    add = parser.add_argument_group("sharding").add_argument
+    add("--shards", type=_shards, metavar="N", help=_SHARDS)
+    add("--processes", type=_positive, metavar="P", help=_PROCESSES)
+    add("--shard-by", type=ShardBy, choices=list(ShardBy), help="field whose hash decides (default uid)")
+
     group = parser.add_argument_group("servers")
     add = group.add_argument
     add("--health-probe-bind-address", type=_address, metavar="ADDR", help="/healthz and /readyz (default :8081)")
@@ -112,6 +118,8 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     add("--zap-time-encoding", metavar="NAME", help="accepted, no effect: times are RFC 3339 in UTC")
 
 
+_SHARDS = "let all replicas work, each on its share of N ranges of objects; 0 for the leader only (default 0)"
+_PROCESSES = "processes that share the work on this machine, so that it uses P cores; needs --shards (default 1)"
 _PPROF = "stacks, profiles, log level, e.g. 127.0.0.1:8082; keep it private; 0 for none (default 0)"
 _MANAGED = "Secret in which the manager keeps a certificate that it makes and renews itself (default: none)"
 _CIPHERS = "cipher suites of TLS 1.2, by IANA name (default: Python's); those of TLS 1.3 cannot be chosen"
@@ -181,6 +189,12 @@ def names_of(text: str) -> tuple[str, ...]:
 def _positive(text: str) -> int:
     if not text.isascii() or not text.isdigit() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"`{text}` is not a whole number above 0")
+    return int(text)
+
+
+def _shards(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or int(text) > MOST:
+        raise argparse.ArgumentTypeError(f"`{text}` is not a whole number from 0 to {MOST}")
     return int(text)
 
 

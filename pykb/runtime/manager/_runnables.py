@@ -1,4 +1,4 @@
-"""Runnables, which run as long as the manager, in groups that start and stop in order."""
+"""Runnables, which run as long as the manager, in groups that start and stop in order, or while a lease is held."""
 
 from __future__ import annotations
 
@@ -7,10 +7,21 @@ import contextvars
 import inspect
 import logging
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 from pykb.runtime._bridge import Bridge
+from pykb.runtime._metrics import Metrics
+from pykb.runtime.client.client import Client
+from pykb.runtime.clock import Clock
+from pykb.runtime.manager.options import ManagerOptions
+from pykb.runtime.manager.watchdog import Ending
+
+if TYPE_CHECKING:
+    from pykb.runtime.election.leading import Work
+    from pykb.runtime.sharding.sharding import Sharding
+
 
 logger = logging.getLogger(__name__)
 
@@ -29,6 +40,21 @@ class Runnable(Protocol):
 
 
 RunFunction: TypeAlias = Callable[[], Awaitable[object]]
+
+
+def function_of(runnable: Runnable | RunFunction) -> RunFunction:
+    """The coroutine function of what a user adds.
+
+    Raises:
+        TypeError: It has none.
+    """
+    given: object = runnable
+    if inspect.iscoroutine(given):
+        given.close()
+        raise TypeError("`add` needs the function, not its call: `manager.add(main)`, not `manager.add(main())`")
+    if not callable(given) and not isinstance(given, Runnable):
+        raise TypeError(f"`{type(given).__name__}` cannot run: it has no `async def run(self)`")
+    return runnable.run if isinstance(runnable, Runnable) else runnable
 
 
 class RunnableGroup:
@@ -103,6 +129,20 @@ class RunnableGroup:
             self._failed(error)
 
 
+async def unless(stopping: asyncio.Event, awaitable: Awaitable[object]) -> None:
+    """Wait for something, but no longer than until the event is set. Then it is cancelled."""
+    task = asyncio.ensure_future(awaitable)
+    stop = asyncio.ensure_future(stopping.wait())
+    try:
+        await asyncio.wait({task, stop}, return_when=asyncio.FIRST_COMPLETED)
+        if task.done():
+            task.result()
+    finally:
+        task.cancel()
+        stop.cancel()
+        await asyncio.gather(task, stop, return_exceptions=True)
+
+
 LAST_MOMENT = timedelta(seconds=1)
 
 
@@ -111,3 +151,89 @@ async def _awaited(function: RunFunction, name: str) -> None:
     if not inspect.isawaitable(running):
         raise TypeError(f"runnable `{name}` must be a coroutine function: write `async def`")
     await running
+
+
+class Leases:
+    """The leases of one manager. A manager without any imports neither the election nor the sharding."""
+
+    def __init__(
+        self,
+        options: ManagerOptions,
+        *,
+        clock: Clock,
+        metrics: Metrics,
+        ending: Ending,
+        client: Callable[[], AbstractAsyncContextManager[Client]],
+        own_namespace: Callable[[], Awaitable[str]],
+    ) -> None:
+        """Prepare. It sends nothing.
+
+        Args:
+            options: The options of the manager.
+            clock: Measures the age of leases.
+            metrics: Report whether this process leads.
+            ending: Ends a process that hangs when its lease has expired.
+            client: Makes a client for one lease.
+            own_namespace: Returns the namespace of the program.
+        """
+        self._options = options
+        self._clock = clock
+        self._metrics = metrics
+        self._ending = ending
+        self._client = client
+        self._own_namespace = own_namespace
+        self.grace = options.graceful_shutdown_timeout
+        """How long running work may take to finish. Less after a lease was lost."""
+        self.late = False
+        """Whether something did not stop in time. Then no lease is released."""
+
+    async def stop(self, group: RunnableGroup, deadline: float) -> None:
+        """Stop a group."""
+        if not await group.stop(deadline):
+            self.late = True
+
+    async def elect(self, group: RunnableGroup, start: Callable[[], None], sharding: Sharding | None) -> None:
+        """Run a group while this process leads. It has the same identity in all Leases."""
+        from pykb.runtime.election.leading import elect
+
+        identity = sharding.identity if sharding is not None else None
+
+        async def hold(client: Client, own: str, work: Work) -> None:
+            await elect(client, self._options, own, work, clock=self._clock, metrics=self._metrics, identity=identity)
+
+        await self._run(group, start, hold, "the lease")
+
+    async def share(self, group: RunnableGroup, sharding: Sharding) -> None:
+        """Run a group while this process takes part in sharing the objects."""
+        await self._run(group, group.start, sharding.run, "the lease of this member")
+
+    async def _run(
+        self,
+        group: RunnableGroup,
+        start: Callable[[], None],
+        hold: Callable[[Client, str, Work], Awaitable[None]],
+        lease: str,
+    ) -> None:
+        from pykb.runtime.election.elector import LeadershipLost
+        from pykb.runtime.election.leading import Work
+
+        async def lead() -> None:
+            start()
+            try:
+                await asyncio.get_running_loop().create_future()
+            finally:
+                # After a normal stop, nothing is left to stop. After a loss, another replica may
+                # already work, so cancel at once.
+                await self.stop(group, asyncio.get_running_loop().time())
+
+        work = Work(lead, idle=lambda: not self.late, ending=self._ending, lease=lease)
+        try:
+            async with self._client() as client:
+                await hold(client, await self._own_namespace(), work)
+        except LeadershipLost:
+            self.grace = min(self.grace, self._left_after_loss)
+            raise
+
+    @property
+    def _left_after_loss(self) -> timedelta:
+        return self._options.lease_duration - self._options.renew_deadline

@@ -181,7 +181,7 @@ def metrics_routes(metrics: Metrics, middlewares: Sequence[Middleware] = ()) -> 
     """The route ``/metrics``."""
 
     async def scrape(_: HttpRequest) -> HttpResponse:
-        text, content_type = metrics.render()
+        text, content_type = await metrics.scrape()
         return HttpResponse(text, content_type=content_type)
 
     routes = Routes(middlewares)
@@ -216,6 +216,10 @@ class Checks:
         if not name or "/" in name:
             raise ValueError(f"`{name}` is not a valid name of a check: it becomes part of a path")
         self._checks[name] = check
+
+    async def pass_all(self) -> bool:
+        """Whether all checks pass."""
+        return all([await self._passes(name, check) for name, check in self._checks.items()])
 
     def add_to(self, routes: Routes) -> None:
         """Serve all checks together at the path, and each check at its name below the path."""

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import inspect
 import logging
 import sys
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pykb.diagnostics import EnvironmentProblem
@@ -16,7 +15,7 @@ from pykb.diagnostics.codes.runtime import CONTROLLER_NAME
 from pykb.runtime._awaiting import watch_for_not_awaited
 from pykb.runtime._logging import configure_logging
 from pykb.runtime._metrics import Metrics
-from pykb.runtime.cache.informer_cache import CacheOptions, InformerCache
+from pykb.runtime.cache.informer_cache import InformerCache
 from pykb.runtime.client.client import Client
 from pykb.runtime.client.listwatch import ClientListWatch
 from pykb.runtime.client.transport import Transport, TransportOptions
@@ -25,15 +24,17 @@ from pykb.runtime.controller.recording import Recorders
 from pykb.runtime.errors import NoKindMatch
 from pykb.runtime.login import CredentialSource, DiscoveredCredentials
 from pykb.runtime.manager._program import StopSignals, run_program
-from pykb.runtime.manager._runnables import RunFunction, Runnable, RunnableGroup
+from pykb.runtime.manager._runnables import Leases, Runnable, RunnableGroup, function_of, unless
 from pykb.runtime.manager._servers import Check, Checks, Servers, ping
 from pykb.runtime.manager.options import ManagerOptions
 from pykb.runtime.manager.watchdog import MARGIN, Ending, StallWatch
+from pykb.runtime.processes.channel import own_place
 
 if TYPE_CHECKING:
     from pykb.runtime._kopf import OperatorRegistry
     from pykb.runtime.controller.causes import ReconcileListener
     from pykb.runtime.controller.controller import Controller
+    from pykb.runtime.sharding.sharding import Sharding
     from pykb.runtime.webhook.server import WebhookServer
 
 logger = logging.getLogger(__name__)
@@ -44,6 +45,12 @@ class Manager:
 
     Groups start in this order and stop in reverse: HTTP servers, webhooks, caches, runnables of
     every replica, runnables of the leader. By default, controllers run on the leader.
+
+    ::
+
+        manager = Manager(ManagerOptions.from_args(leader_election_id="sealvm.example.com"))
+        VirtulMachineReconciler(manager.client).setup(manager)
+        manager.run()
     """
 
     def __init__(
@@ -65,34 +72,30 @@ class Manager:
             clock: The clock of the controllers.
         """
         self.options = options or ManagerOptions()
+        self._place = own_place()
+        if self._place is not None:
+            from pykb.runtime.processes.member import options_in
+
+            self.options = options_in(self._place, self.options)
         self.clock: Clock = clock or SystemClock()
         self.metrics = Metrics()
         self.healthz = Checks("/healthz")
         self.readyz = Checks("/readyz")
         self._credentials: CredentialSource = credentials or _credentials_of(self.options)
         self._given = client
-        self.api_reader = client.live if client is not None else self._own_client()
+        self.api_reader = client.live if client is not None else self._client_with(self.options.transport_options())
         """The same client without the cache: every read is a request."""
         self.api_reader.unreadable.observers.append(self.metrics.observe_unreadable)
         self._controllers: dict[str, Controller[Any]] = {}
         self._recorders = Recorders()
-        self.servers = Servers(
-            self.options,
-            self.api_reader,
-            metrics=self.metrics,
-            checks=(self.healthz, self.readyz),
-            controllers=lambda: list(self._controllers.values()),
-            namespace=self._own_namespace,
-            converted=self._converted,
-            clock=self.clock,
-        )
+        self.servers = self._make_servers(self.metrics, (self.healthz, self.readyz))
         """Probes, metrics and the debug server."""
         self._webhook_server: WebhookServer | None = None
         self._list_watch = ClientListWatch(self.api_reader, clock=self.clock)
         self.cache = InformerCache(
             self._list_watch,
             self.api_reader.mapper,
-            self._cache_options(),
+            self.options.cache_options(),
             clock=self.clock,
             unreadable=self.api_reader.unreadable,
         )
@@ -100,23 +103,36 @@ class Manager:
         self.metrics.add_watches(lambda: self.cache.informers)
         self.client = self.api_reader.with_cache(self.cache)
         """The client. It reads watched kinds from the cache. Other reads and all writes are requests."""
-        self._servers, self._webhooks, self._caches, self._others, self._election, self._elected = (
+        self._servers, self._webhooks, self._caches, self._others, self._election, self._elected, self._sharded = (
             RunnableGroup(name, self._fail)
-            for name in ("servers", "webhooks", "caches", "others", "election", "leader")
+            for name in ("servers", "webhooks", "caches", "others", "election", "leader", "sharded")
         )
         self._kopf_registries: list[OperatorRegistry | None] = [None]
         self._stopping = asyncio.Event()
         self._started = False
         self._failure: BaseException | None = None
-        self._grace = self.options.graceful_shutdown_timeout
-        self._late = False
         self._ending = Ending()
-        self._signals = StopSignals(self._stopping, self._ending, self._grace, dump=self._dump)
+        self._leases = Leases(
+            self.options,
+            clock=self.clock,
+            metrics=self.metrics,
+            ending=self._ending,
+            client=self._lease_client,
+            own_namespace=self._own_namespace,
+        )
+        self._signals = StopSignals(self._stopping, self._ending, self._leases.grace, dump=self._dump)
         self.elected = asyncio.Event()
         """Set when this replica becomes the leader (at once without leader election)."""
         self.healthz.add("ping", ping)
         self.readyz.add("ping", ping)
         self.readyz.add("caches", self._caches_ready)
+        self.sharding: Sharding | None = None
+        """This replica's share of the objects, if the options have ``shards``."""
+        if self.options.shards:
+            from pykb.runtime.sharding.sharding import Sharding
+
+            self.sharding = Sharding(self.options, clock=self.clock, metrics=self.metrics)
+            self.readyz.add("shards", self.sharding.check_ready)
 
     # -- setting up
 
@@ -128,14 +144,10 @@ class Manager:
         Raises:
             TypeError: It is neither of them.
         """
-        given: object = runnable
-        if inspect.iscoroutine(given):
-            given.close()
-            raise TypeError("`add` needs the function, not its call: `manager.add(main)`, not `manager.add(main())`")
-        if not callable(given) and not isinstance(given, Runnable):
-            raise TypeError(f"`{type(given).__name__}` cannot run: it has no `async def run(self)`")
-        function: RunFunction = runnable.run if isinstance(runnable, Runnable) else runnable
+        function = function_of(runnable)
         group = self._elected if getattr(runnable, "needs_leader_election", True) else self._others
+        if getattr(runnable, "sharded", False):
+            group = self._sharded
         group.add(function, name=name or getattr(runnable, "name", None) or type(runnable).__name__)
 
     def add_controller(self, controller: Controller[Any]) -> None:
@@ -220,9 +232,15 @@ class Manager:
             SystemExit: With 1 after an error, or if a runnable did not stop in time. A normal stop
                 returns.
         """
-        configure_logging(level=self.options.log_level.upper(), style=self.options.log_format)
+        member = {"member": str(self._place.number)} if self._place is not None else {}
+        configure_logging(level=self.options.log_level.upper(), style=self.options.log_format, fields=member)
+        if self.options.processes > 1:
+            from pykb.runtime.processes.parent import Parent
+
+            Parent(self.options, self._make_servers, self.clock).run()
+            return
         run_program(self._main, self._ending, logger)
-        if self._late:
+        if self._leases.late:
             raise SystemExit(1)
 
     async def start(self) -> None:
@@ -241,7 +259,8 @@ class Manager:
         self._recorders.trace()
         try:
             if self._given is None:
-                await self._log_in()
+                # Errors of the configuration come at once. A hanging plugin does not delay a stop.
+                await unless(self._stopping, self._credentials.current())
             if not self._stopping.is_set():
                 self._start_groups()
             await self._stopping.wait()
@@ -254,19 +273,6 @@ class Manager:
         """Make :meth:`start` stop everything and return."""
         self._stopping.set()
 
-    async def _log_in(self) -> None:
-        """Report errors of the configuration at once. A hanging credential plugin does not delay a stop."""
-        current = asyncio.ensure_future(self._credentials.current())
-        stopping = asyncio.ensure_future(self._stopping.wait())
-        try:
-            await asyncio.wait({current, stopping}, return_when=asyncio.FIRST_COMPLETED)
-            if current.done():
-                current.result()
-        finally:
-            for task in (current, stopping):
-                task.cancel()
-            await asyncio.gather(current, stopping, return_exceptions=True)
-
     async def _main(self) -> None:
         self._signals.install()
         try:
@@ -275,16 +281,24 @@ class Manager:
             self._signals.release()
 
     def _start_groups(self) -> None:
+        if self._place is not None:
+            from pykb.runtime.processes.member import answer_parent
+
+            self._servers.add(partial(answer_parent, self._place, self), name="process")
         if isinstance(self.clock, SystemClock):  # a block has no length in virtual time
             self._servers.add(StallWatch(observer=self.metrics.observe_stall).run, name="stall watch")
         self.servers.add_to(self._servers)
         if self._given is None:
             self._add_kopf_handlers()
         self._caches.add(self.cache.run, name="cache")
+        if self.sharding is not None:
+            self.sharding.prepare(self.client)
+            self._election.add(partial(self._leases.share, self._sharded, self.sharding), name="shards")
         for group in (self._servers, self._webhooks, self._caches, self._others):
             group.start()
-        if self.options.leader_elect:
-            self._election.add(self._elect, name="leader election")
+        if self.options.elects:
+            lead = partial(self._leases.elect, self._elected, self._lead, self.sharding)
+            self._election.add(lead, name="leader election")
             self._election.start()
         else:
             self._lead()
@@ -300,52 +314,25 @@ class Manager:
 
     async def _shut_down(self) -> None:
         logger.info("stopping")
-        self._ending.within(self._grace + MARGIN, "not stopped in time")
-        deadline = asyncio.get_running_loop().time() + self._grace.total_seconds()
+        grace = self._leases.grace
+        self._ending.within(grace + MARGIN, "not stopped in time")
+        deadline = asyncio.get_running_loop().time() + grace.total_seconds()
         if self._webhook_server is not None:
             self._webhook_server.leave()
+        if self.sharding is not None:
+            self.sharding.retire()
         # The lease is released only when no work depends on it any more.
-        for group in (self._elected, self._election, self._others, self._caches, self._webhooks, self._servers):
-            await self._stop_group(group, deadline)
+        working = (self._elected, self._sharded, self._election)
+        for group in (*working, self._others, self._caches, self._webhooks, self._servers):
+            await self._leases.stop(group, deadline)
         if self._given is None:
             await self.api_reader.close()
         logger.info("stopped")
-
-    async def _stop_group(self, group: RunnableGroup, deadline: float) -> None:
-        if not await group.stop(deadline):
-            self._late = True
 
     def _fail(self, error: BaseException) -> None:
         if self._failure is None:
             self._failure = error
         self._stopping.set()
-
-    async def _elect(self) -> None:
-        from pykb.runtime.election.elector import LeadershipLost
-        from pykb.runtime.election.leading import Work, elect
-
-        async def lead() -> None:
-            self._lead()
-            try:
-                await asyncio.get_running_loop().create_future()
-            finally:
-                # After a normal stop, nothing is left to stop. After a loss, another replica may
-                # already work, so cancel at once.
-                await self._stop_group(self._elected, asyncio.get_running_loop().time())
-
-        work = Work(lead, idle=lambda: not self._late, ending=self._ending)
-        # Renewals must not wait for the limit of requests per second, nor for connections used by
-        # controllers.
-        client = self.api_reader if self._given is not None else self._client_with(TransportOptions())
-        try:
-            own = await self._own_namespace()
-            await elect(client, self.options, own, work, clock=self.clock, metrics=self.metrics)
-        except LeadershipLost:
-            self._grace = min(self._grace, self.options.lease_duration - self.options.renew_deadline)
-            raise
-        finally:
-            if self._given is None:
-                await client.close()
 
     async def _own_namespace(self) -> str:
         return "" if self._given is not None else (await self._credentials.current()).namespace
@@ -375,20 +362,26 @@ class Manager:
         ):
             self.add(operator)
 
-    def _own_client(self) -> Client:
-        options = self.options
-        limits = TransportOptions(options.max_connections, qps=options.kube_api_qps, burst=options.kube_api_burst)
-        return self._client_with(limits)
+    def _make_servers(self, metrics: Metrics, checks: Sequence[Checks]) -> Servers:
+        return Servers(
+            self.options,
+            self.api_reader,
+            metrics=metrics,
+            checks=checks,
+            controllers=lambda: self.controllers,
+            namespace=self._own_namespace,
+            converted=self._converted,
+            clock=self.clock,
+        )
+
+    def _lease_client(self) -> contextlib.AbstractAsyncContextManager[Client]:
+        """Renewals must not wait for the limit of requests per second, nor for connections used by controllers."""
+        given = self._given is not None
+        return contextlib.nullcontext(self.api_reader) if given else self._client_with(TransportOptions())
 
     def _client_with(self, limits: TransportOptions) -> Client:
         transport = Transport(self._credentials, limits, observer=self.metrics.observe_request)
         return Client(transport, options=self.options.client_options())
-
-    def _cache_options(self) -> CacheOptions:
-        cache = self.options.cache
-        if not self.options.namespaces or cache.default.namespaces:
-            return cache
-        return replace(cache, default=replace(cache.default, namespaces=self.options.namespaces))
 
     def _caches_ready(self) -> None:
         unsynced = self.cache.unsynced

@@ -10,11 +10,14 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, Self, TypedDict, Unpack
 
+from pykb.meta.names import SUBDOMAIN_LENGTH, is_label, is_subdomain
 from pykb.runtime._logging import LogFormat
 from pykb.runtime.cache.informer_cache import CacheOptions
 from pykb.runtime.client.options import FIELD_MANAGER_LENGTH, ClientOptions, program_name
+from pykb.runtime.client.transport import TransportOptions
 from pykb.runtime.controller.given import check_durations, check_names
 from pykb.runtime.manager._flags import FALSE, log_options, names_of, program_parser
+from pykb.runtime.sharding.ranges import LONGEST_GROUP, Ranges, ShardBy
 
 DEFAULT_LEADER_ELECTION_ID = "pykb-leader-election"
 
@@ -107,6 +110,9 @@ class ManagerOverrides(TypedDict, total=False):
     renew_deadline: timedelta
     retry_period: timedelta
     release_on_cancel: bool
+    shards: int
+    shard_by: ShardBy
+    processes: int
     graceful_shutdown_timeout: timedelta
     namespaces: tuple[str, ...]
     cache: CacheOptions
@@ -145,13 +151,19 @@ class ManagerOptions:
         tls: The TLS options of all servers.
         leader_elect: Whether to use leader election, so that at most one replica works at a time.
         leader_election_id: The name of the lease. It is also the field manager of the client's
-            writes.
+            writes. With ``shards``, it has at most 209 characters.
         leader_election_namespace: The namespace of the lease. Defaults to the pod's namespace.
         lease_duration: How long a standby waits before it takes a lease that is not renewed.
         renew_deadline: How long the leader tries to renew the lease before it gives up.
         retry_period: The pause between tries.
         release_on_cancel: Whether a leader releases the lease when it stops.
         graceful_shutdown_timeout: How long running work may take to finish when the manager stops.
+        shards: Into how many ranges the objects of the controllers are divided among the replicas,
+            so that all of them work. At least as many as replicas, rather four times as many. 0
+            means that only the leader works.
+        shard_by: The field whose hash decides about an object's range: its uid, or its namespace.
+        processes: How many processes :meth:`Manager.run` starts, which share the ranges. Each uses
+            one core. More than one needs ``shards``.
         namespaces: The namespaces to watch; empty for all.
         cache: The options of the cache.
         client: The options of the manager's client.
@@ -188,6 +200,9 @@ class ManagerOptions:
     retry_period: timedelta = timedelta(seconds=2)
     release_on_cancel: bool = True
     graceful_shutdown_timeout: timedelta = timedelta(seconds=30)
+    shards: int = 0
+    shard_by: ShardBy = ShardBy.UID
+    processes: int = 1
     namespaces: tuple[str, ...] = ()
     cache: CacheOptions = field(default_factory=CacheOptions)
     client: ClientOptions = field(default_factory=ClientOptions)
@@ -209,12 +224,33 @@ class ManagerOptions:
             retry_period=self.retry_period,
             graceful_shutdown_timeout=self.graceful_shutdown_timeout,
         )
+        _check_lease(self.leader_election_id, self.leader_election_namespace, shards=self.shards)
+        if self.shards:
+            Ranges(self.shards, ShardBy(self.shard_by))
+        if not 1 <= self.processes <= max(1, self.shards):
+            raise ValueError("`processes` must be from 1 to `shards`: each process works on its share of the ranges")
+
+    @property
+    def elects(self) -> bool:
+        """Whether the replicas elect a leader. With ``shards`` it runs what is not divided."""
+        return self.leader_elect or self.shards > 0
 
     def client_options(self) -> ClientOptions:
         """The options of ``client``. ``field_manager`` defaults to the leader election's id."""
         if self.client.field_manager != program_name() or self.leader_election_id == DEFAULT_LEADER_ELECTION_ID:
             return self.client
         return replace(self.client, field_manager=self.leader_election_id[:FIELD_MANAGER_LENGTH])
+
+    def transport_options(self) -> TransportOptions:
+        """The limits of the manager's client."""
+        return TransportOptions(self.max_connections, qps=self.kube_api_qps, burst=self.kube_api_burst)
+
+    def cache_options(self) -> CacheOptions:
+        """The options of ``cache``. The namespaces default to ``namespaces``."""
+        cache = self.cache
+        if not self.namespaces or cache.default.namespaces:
+            return cache
+        return replace(cache, default=replace(cache.default, namespaces=self.namespaces))
 
     @classmethod
     def from_args(
@@ -232,7 +268,11 @@ class ManagerOptions:
                 the process.
             **overrides: Values that replace the defaults. Flags override them.
         """
-        return cls.from_namespace(program_parser().parse_args(argv), environ=environ, **overrides)
+        parser = program_parser()
+        try:
+            return cls.from_namespace(parser.parse_args(argv), environ=environ, **overrides)
+        except ValueError as error:
+            parser.error(str(error))
 
     @classmethod
     def from_namespace(
@@ -264,6 +304,22 @@ class ManagerOptions:
         values |= log_options(given)
         same = cls.__dataclass_fields__.keys() - {"log_level", "log_format"}
         return cls(**values | {name: value for name, value in given.items() if name in same})
+
+
+def _check_lease(name: str, namespace: str, *, shards: int) -> None:
+    """Refuse a name that no Lease can have. The API server would refuse the Lease, and no replica would be ready."""
+    if not is_subdomain(name):
+        raise ValueError(
+            "`leader_election_id` is the name of a Lease: lower case letters, digits, `-` and `.`, a letter or digit"
+            f" around each dot and at both ends, at most {SUBDOMAIN_LENGTH} characters; found `{name}`"
+        )
+    if shards and len(name) > LONGEST_GROUP:
+        raise ValueError(
+            f"`leader_election_id` has {len(name)} characters, and with `shards` at most {LONGEST_GROUP}: the Leases"
+            f" of the replicas are called `<leader_election_id>-member-<uid>`; found `{name}`"
+        )
+    if namespace and not is_label(namespace):
+        raise ValueError(f"`leader_election_namespace` is the name of a namespace, found `{namespace}`")
 
 
 def _certificate(before: CertificateOptions, server: str, given: Mapping[str, Any]) -> CertificateOptions:

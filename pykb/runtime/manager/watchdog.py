@@ -54,18 +54,16 @@ class StallWatch:
         *,
         limit: timedelta | None = None,
         observer: Callable[[float], None] | None = None,
-        clock: Clock | None = None,
     ) -> None:
         """Prepare the watch.
 
         Args:
             limit: How long the loop may take to answer. Defaults to :data:`STALL_LIMIT`.
             observer: Called after a block, with its length in seconds.
-            clock: Measures the time.
         """
         self._limit = limit or STALL_LIMIT
         self._observer = observer or (lambda _seconds: None)
-        self._clock: Clock = clock or SystemClock()
+        self._clock: Clock = SystemClock()
         self._ended = threading.Event()
 
     async def run(self) -> None:
@@ -90,7 +88,7 @@ class StallWatch:
             # loop answers at once.
             if answered.wait(self._limit.total_seconds()) or answered.wait(_STALL_SECOND_LOOK.total_seconds()):
                 continue
-            where = where_stands(thread)
+            where = _where_stands(thread)
             logger.error(
                 "event loop is blocked: a coroutine waits or computes without `await`, and holds up everything else",
                 extra={"at": where, "help": _HELP},
@@ -103,7 +101,7 @@ class StallWatch:
             logger.warning("event loop continues", extra={"blocked_seconds": round(stood, 1), "at": where})
 
 
-def where_stands(thread: int) -> str:
+def _where_stands(thread: int) -> str:
     """The innermost calls of a thread, innermost first."""
     frame = sys._current_frames().get(thread)  # noqa: SLF001 - documented, and the only way
     if frame is None:
@@ -120,11 +118,15 @@ class Ending:
 
     def __init__(self) -> None:
         self._orders: queue.SimpleQueue[tuple[str, float | None]] = queue.SimpleQueue()
+        self._reasons: queue.SimpleQueue[str] = queue.SimpleQueue()
+        # Python 3.12 starts no thread while the interpreter ends, so this one waits from the start.
+        self._saying = threading.Thread(target=_say, args=(self._reasons,), name="ending-log", daemon=True)
         self._started = False
 
     def start(self) -> None:
         """Start watching. Before this call, the other methods have no effect."""
         self._started = True
+        self._saying.start()
         threading.Thread(target=self._watch, name="ending", daemon=True).start()
 
     def within(self, limit: timedelta, why: str) -> None:
@@ -159,7 +161,7 @@ class Ending:
                 # Check twice: in a process that was frozen as a whole, the time has passed, but it
                 # may still end in order.
                 if due == _NOW or not self._take(limits, _SECOND_LOOK):
-                    _end(why)
+                    self._end(why)
                 continue
             self._take(limits, None if due is None else due - time.monotonic())
 
@@ -177,18 +179,17 @@ class Ending:
             limits[why] = due
         return True
 
-
-def _end(why: str) -> None:
-    # The hanging thread may hold the lock of the log or of its stream.
-    saying = threading.Thread(target=_say, args=(why,), daemon=True)
-    saying.start()
-    saying.join(1.0)
-    os._exit(1)
+    def _end(self, why: str) -> None:
+        # The hanging thread may hold the lock of the log or of its stream.
+        self._reasons.put(why)
+        self._saying.join(1.0)
+        os._exit(1)
 
 
-def _say(why: str) -> None:
+def _say(reasons: queue.SimpleQueue[str]) -> None:
+    why = reasons.get()
     main = threading.main_thread()
     threads = ", ".join(sorted(one.name for one in threading.enumerate() if one is not main and not one.daemon))
-    shown = {"why": why, "at": where_stands(main.ident or 0)} | ({"threads": threads} if threads else {})
+    shown = {"why": why, "at": _where_stands(main.ident or 0)} | ({"threads": threads} if threads else {})
     logger.error("ending at once", extra=shown)
     logging.shutdown()

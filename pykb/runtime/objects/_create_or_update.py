@@ -11,8 +11,6 @@ from enum import StrEnum
 from types import NoneType
 from typing import Any
 
-import orjson
-
 from pykb.api.object import Object
 from pykb.api.struct import Struct
 from pykb.runtime.client.client import Client
@@ -28,6 +26,7 @@ from pykb.runtime.client.codec import (
     to_wire,
 )
 from pykb.runtime.client.connection import Connection
+from pykb.runtime.client.json_text import encode
 from pykb.runtime.client.patches import MergeFrom, MergePatch, merge_diff
 from pykb.runtime.errors import NotFound
 from pykb.runtime.objects.owner import check_controlled, controller_of, set_controller_reference
@@ -253,16 +252,14 @@ class AppliedMemory:
     object shows whether their values are still the same.
     """
 
-    def __init__(self, limit: int = _REMEMBERED) -> None:
-        """Make a memory for ``limit`` objects."""
-        self._limit = limit
+    def __init__(self) -> None:
         self._fingerprints: OrderedDict[tuple[str, str], bytes] = OrderedDict()
 
     def remember(self, uid: str, manager: str, desired: Mapping[str, Any]) -> None:
         """Record that the server accepted these fields."""
         self._fingerprints[uid, manager] = _fingerprint(desired)
         self._fingerprints.move_to_end((uid, manager))
-        while len(self._fingerprints) > self._limit:
+        while len(self._fingerprints) > _REMEMBERED:
             self._fingerprints.popitem(last=False)
 
     def is_last(self, uid: str, manager: str, desired: Mapping[str, Any]) -> bool:
@@ -308,4 +305,4 @@ def _contains_list(found: Sequence[Any], desired: Sequence[Any], structure: Stru
 
 
 def _fingerprint(desired: Mapping[str, Any]) -> bytes:
-    return hashlib.blake2b(orjson.dumps(desired, option=orjson.OPT_SORT_KEYS), digest_size=16).digest()
+    return hashlib.blake2b(encode(desired, sort_keys=True), digest_size=16).digest()

@@ -43,6 +43,10 @@ async def ensure_applied(
     (A quantity in another spelling, ``1000m`` for ``1``, is applied each time. The server then
     finds no change.)
 
+    ::
+
+        deployment, result = await ensure_applied(client, deployment_of(machine), owner=machine)
+
     Args:
         client: The client.
         obj: The desired fields and no others. It may be a :func:`~pykb.runtime.partial` object.

@@ -130,6 +130,10 @@ async def ensure_finalizer(client: Client, obj: AnyObjectT, name: str) -> bool:
     Call it before you make anything that the finalizer cleans up. An object being deleted accepts
     no new finalizers.
 
+    ::
+
+        await ensure_finalizer(client, machine, "infra.example.com/disk")
+
     Raises:
         Conflict: The object has changed since it was read. Read it again.
         ApiError: The server refused.

@@ -72,7 +72,7 @@ class AlreadyOwned(NotControlled):
         self.controller = controller
 
     def __str__(self) -> str:
-        former = same_owner(self.controller, self.owner)
+        former = _same_owner(self.controller, self.owner)
         who = f"{self.controller.kind} `{self.controller.name}`"
         return f"{self.kind} `{self.obj}` is already controlled by {f'a former {who}' if former else who}"
 
@@ -101,7 +101,7 @@ def set_controller_reference(owner: AnyObject, obj: AnyObject, *, block_owner_de
     """
     reference = _reference(owner, obj, controller=True, block=block_owner_deletion)
     current = controller_of(obj)
-    if current is not None and current.uid != reference.uid and not same_owner(current, reference):
+    if current is not None and current.uid != reference.uid and not _same_owner(current, reference):
         raise AlreadyOwned(gvk_of(obj).kind, key_of(obj), reference, current)
     _upsert(obj, reference)
 
@@ -167,7 +167,7 @@ def _reference(owner: AnyObject, obj: AnyObject, *, controller: bool | None, blo
 def _upsert(obj: AnyObject, reference: OwnerReference) -> None:
     references = owner_references(obj)
     for index, existing in enumerate(references):
-        if existing.uid == reference.uid or same_owner(existing, reference):
+        if existing.uid == reference.uid or _same_owner(existing, reference):
             references[index] = reference
             break
     else:
@@ -175,7 +175,7 @@ def _upsert(obj: AnyObject, reference: OwnerReference) -> None:
     _store(obj, references)
 
 
-def same_owner(left: OwnerReference, right: OwnerReference) -> bool:
+def _same_owner(left: OwnerReference, right: OwnerReference) -> bool:
     """Whether both name the same owner, even if it was deleted and created again.
 
     The versions may differ: the owner's kind may have been upgraded since.
@@ -293,7 +293,7 @@ async def check_controlled(client: Client, found: dict[str, Any], owner: OwnerRe
     if current is not None and current.uid == owner.uid:
         return
     kind, key = gvk_of(found).kind, key_of(found)
-    free = current is None or same_owner(current, owner)
+    free = current is None or _same_owner(current, owner)
     if adopt and free and await _lives(client, owner, key.namespace):
         return
     if current is None:

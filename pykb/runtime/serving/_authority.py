@@ -9,7 +9,6 @@ over.
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -17,11 +16,11 @@ from typing import TypeAlias
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from pykb.runtime.serving._elsewhere import Json
+from pykb.tools.x509 import KeyPair, Validity, make, pem_of
 
 _COMMON_NAME_LENGTH = 64
 Material: TypeAlias = dict[str, str]
@@ -29,104 +28,6 @@ Material: TypeAlias = dict[str, str]
 
 SETTLING = timedelta(seconds=30)
 """How long an authority is published before it signs, so that every API server has seen it."""
-
-
-@dataclass(frozen=True, slots=True)
-class KeyPair:
-    """A certificate and its private key."""
-
-    certificate: x509.Certificate
-    key: ec.EllipticCurvePrivateKey
-
-    @property
-    def pem(self) -> tuple[str, str]:
-        """Both in PEM."""
-        key = self.key.private_bytes(
-            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-        )
-        return pem_of(self.certificate), key.decode("ascii")
-
-
-@dataclass(frozen=True, slots=True)
-class Validity:
-    """When a certificate is valid. It starts a little before it is made, for clocks that are behind."""
-
-    start: datetime
-    end: datetime
-
-    @classmethod
-    def of(cls, life: timedelta, now: datetime) -> Validity:
-        """From now on, for this time."""
-        now = now.replace(microsecond=0)
-        return cls(now - min(timedelta(hours=1), life / 10), now + life)
-
-
-def pem_of(certificate: x509.Certificate) -> str:
-    """A certificate in PEM."""
-    return certificate.public_bytes(serialization.Encoding.PEM).decode("ascii")
-
-
-def make(
-    title: str,
-    validity: Validity,
-    *,
-    signer: KeyPair | None = None,
-    names: Iterable[str] = (),
-    signs: bool = False,
-) -> KeyPair:
-    """Make a certificate with a new key.
-
-    Args:
-        title: The common name, for people.
-        validity: When it is valid.
-        signer: The authority. By default, it signs itself.
-        names: The DNS names and addresses of a server.
-        signs: Whether it is an authority.
-    """
-    key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, title[:_COMMON_NAME_LENGTH])])
-    issuer_key = (signer.key if signer else key).public_key()
-    # Python 3.13 verifies strictly: a CA needs keyUsage, and every certificate needs key
-    # identifiers.
-    builder = (
-        x509.CertificateBuilder()
-        .subject_name(subject)
-        .issuer_name(signer.certificate.subject if signer else subject)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(validity.start)
-        .not_valid_after(validity.end)
-        .add_extension(x509.BasicConstraints(ca=signs, path_length=0 if signs else None), critical=True)
-        .add_extension(_usage(signs=signs, serves=bool(names)), critical=True)
-        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
-        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer_key), critical=False)
-    )
-    alternatives = [_alternative(name) for name in names]
-    if alternatives:
-        builder = builder.add_extension(x509.SubjectAlternativeName(alternatives), critical=False)
-        builder = builder.add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
-    return KeyPair(builder.sign(signer.key if signer else key, hashes.SHA256()), key)
-
-
-def _usage(*, signs: bool, serves: bool) -> x509.KeyUsage:
-    return x509.KeyUsage(
-        digital_signature=serves,
-        key_cert_sign=signs,
-        crl_sign=False,
-        content_commitment=False,
-        key_encipherment=False,
-        data_encipherment=False,
-        key_agreement=False,
-        encipher_only=False,
-        decipher_only=False,
-    )
-
-
-def _alternative(name: str) -> x509.GeneralName:
-    try:
-        return x509.IPAddress(ipaddress.ip_address(name))
-    except ValueError:
-        return x509.DNSName(name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +87,7 @@ def review_json(given: Json) -> Json:
 def self_signed_json(given: Json) -> Json:
     """A self-signed certificate for ``hosts`` and its key, in PEM, from JSON to JSON."""
     hosts, now = given["hosts"], datetime.fromisoformat(given["now"])
-    pair = make(hosts[0], Validity.of(timedelta(days=given["days"]), now), names=hosts, signs=True)
+    pair = make(_title(hosts[0]), Validity.of(timedelta(days=given["days"]), now), names=hosts, signs=True)
     certificate, key = pair.pem
     return {"certificate": certificate, "key": key}
 
@@ -209,7 +110,7 @@ def review(held: Sequence[Material], wanted: Wanted, now: datetime) -> _State:
         state.changes.append("made a certificate" if leaf is None else "renewed the certificate")
         end = min(now + wanted.life, state.authorities[0].not_valid_after_utc)
         validity = Validity.of(end - now, now)
-        state.leaf = make(wanted.names[0], validity, signer=state.authority, names=wanted.names)
+        state.leaf = make(_title(wanted.names[0]), validity, signer=state.authority, names=wanted.names)
     if now >= renewal(state.authorities[0]):
         # The certificate is still that of the previous authority: nobody trusts the new one yet.
         made = _new_authority(wanted, now)
@@ -234,7 +135,11 @@ def _leaf_due(leaf: x509.Certificate, authority: x509.Certificate, wanted: Wante
 
 
 def _new_authority(wanted: Wanted, now: datetime) -> KeyPair:
-    return make(f"authority of {wanted.names[0]}", Validity.of(wanted.authority_life, now), signs=True)
+    return make(_title(f"authority of {wanted.names[0]}"), Validity.of(wanted.authority_life, now), signs=True)
+
+
+def _title(text: str) -> str:
+    return text[:_COMMON_NAME_LENGTH]
 
 
 def _usable(material: Material, names: Iterable[str], now: datetime) -> _State | None:

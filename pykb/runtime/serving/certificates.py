@@ -179,11 +179,11 @@ async def make_certificate(
     options: CertificateOptions,
     *,
     server: str,
-    tls: TlsOptions | None = None,
-    metrics: Metrics | None = None,
-    clock: Clock | None = None,
+    tls: TlsOptions | None,
+    metrics: Metrics | None,
+    clock: Clock | None,
     host: str = "",
-    managed: ManagedCertificates | None = None,
+    managed: ManagedCertificates | None,
 ) -> ServingCertificate:
     """Load or make a certificate outside the event loop (making a key takes time).
 

@@ -23,8 +23,9 @@ from pykb.diagnostics import PykbError
 from pykb.meta.gvk import GroupVersionKind, GroupVersionResource
 from pykb.runtime._field_error import FieldError, FieldErrorType
 from pykb.runtime._logging import current_call
+from pykb.runtime.client.json_text import storable
 from pykb.runtime.errors import ApiError, Invalid, StatusDetails
-from pykb.runtime.webhook._jsonpatch import operations
+from pykb.runtime.webhook._jsonpatch import operations, same
 
 if TYPE_CHECKING:
     from pykb.runtime._metrics import Metrics
@@ -176,6 +177,24 @@ def answering(request: AdmissionRequest, webhook: str = "") -> Iterator[None]:
     finally:
         current_call.reset(token_of_logs)
         _current.reset(token)
+
+
+def is_as_stored(request: AdmissionRequest) -> bool:
+    """Whether only metadata is changed, for example to remove a finalizer.
+
+    The API server accepts other invalid fields in such a change.
+    """
+    new, old = request.object or {}, request.old_object
+    if request.operation is not Operation.UPDATE or old is None:
+        return False
+    try:
+        return _same_but_for_metadata(new, old)
+    except (TypeError, RecursionError):  # they are nested too deeply to be compared
+        return _same_but_for_metadata(storable(new), storable(old))
+
+
+def _same_but_for_metadata(new: Mapping[str, Any], old: Mapping[str, Any]) -> bool:
+    return all(same(new.get(key), old.get(key)) for key in {*new, *old} - {"metadata"})
 
 
 class Denied(PykbError):  # noqa: N818 - says what the request is

@@ -14,8 +14,10 @@ from typing import Any
 
 import orjson
 
+from pykb.api.unreadable import UnreadableObject
 from pykb.meta.gvk import GroupVersionKind, GroupVersionResource
 from pykb.runtime._metrics import Metrics
+from pykb.runtime.client.json_text import CUT, read_around
 from pykb.runtime.errors import StatusDetails
 from pykb.runtime.serving import JSON, HttpRequest, HttpResponse
 from pykb.runtime.webhook._admission import (
@@ -26,6 +28,8 @@ from pykb.runtime.webhook._admission import (
     answer_to,
     answering,
     errored,
+    is_as_stored,
+    unfit,
 )
 from pykb.runtime.webhook.steps import Steps, followed, following
 
@@ -33,6 +37,7 @@ logger = logging.getLogger(__name__)
 _API_VERSION = "admission.k8s.io/v1"
 _KIND = "AdmissionReview"
 _OPERATIONS = tuple(Operation)
+_PLACES = (("request", "object"), ("request", "oldObject"))
 
 
 class AdmissionEndpoint:
@@ -60,7 +65,7 @@ class AdmissionEndpoint:
     async def answer(self, request: HttpRequest) -> HttpResponse:
         """Return the review with the response."""
         try:
-            review = orjson.loads(request.body)
+            review = read_around(request.body, *_PLACES)
             asked = _read_request(review if isinstance(review, dict) else {})
         except ValueError as error:
             review = None if isinstance(error, orjson.JSONDecodeError) else review
@@ -78,6 +83,9 @@ class AdmissionEndpoint:
                 return _written(asked.uid, answer_to(error, self._metrics))
 
     async def _decide(self, asked: AdmissionRequest) -> AdmissionResponse:
+        obj = asked.object
+        if obj is not None and CUT in obj and not is_as_stored(asked):
+            return errored(unfit(UnreadableObject.too_deep(asked.kind, obj, obj[CUT]), asked.object_name))
         try:
             handler: Any = self._handler
             is_authors = inspect.iscoroutinefunction(handler)  # ours are objects, which follow their author's methods

@@ -14,9 +14,11 @@ from pykb.api.partial import fitting
 from pykb.api.type_arguments import type_arguments
 from pykb.api.unreadable import UnreadableObject
 from pykb.api.unstructured import Unstructured
+from pykb.api.wire import clone
 from pykb.diagnostics import PykbError
 from pykb.meta.gvk import GroupVersionKind
 from pykb.runtime.client.codec import from_wire, is_deleted
+from pykb.runtime.client.json_text import CUT, storable
 from pykb.runtime.errors import BadRequest, Invalid
 from pykb.runtime.webhook._admission import (
     AdmissionRequest,
@@ -26,10 +28,11 @@ from pykb.runtime.webhook._admission import (
     allowed,
     alone,
     current_admission_request,
+    is_as_stored,
     unfit,
     without_values,
 )
-from pykb.runtime.webhook._jsonpatch import carried, operations, same
+from pykb.runtime.webhook._jsonpatch import carried, operations
 from pykb.runtime.webhook.steps import call
 
 if TYPE_CHECKING:
@@ -117,29 +120,18 @@ def read_old(kind: type[Object | Unstructured], gvk: GroupVersionKind, request: 
         return _fitting(kind, gvk, wire, error)
 
 
-def is_as_stored(request: AdmissionRequest) -> bool:
-    """Whether only metadata is changed, for example to remove a finalizer.
-
-    The API server accepts other invalid fields in such a change.
-    """
-    new, old = request.object or {}, request.old_object
-    if request.operation is not Operation.UPDATE or old is None:
-        return False
-    return all(same(new.get(key), old.get(key)) for key in {*new, *old} - {"metadata"})
-
-
 def _fitting(
     kind: type[Object | Unstructured], gvk: GroupVersionKind, wire: Wire, error: UnreadableObject
 ) -> Object | Unstructured:
     told = ", ".join(problem.path for problem in error.problems)
     logger.warning("stored object does not fit its type, fields are left out", extra={"fields": told})
-    assert issubclass(kind, Object)  # noqa: S101 - whatever came, an untyped one holds it
-    return fitting(kind, _identified(gvk, wire))
+    rest = {name: value for name, value in _identified(gvk, wire).items() if name != CUT}
+    return fitting(kind, rest) if issubclass(kind, Object) else kind.from_wire(rest)
 
 
 def _parsed(kind: type[Object | Unstructured], gvk: GroupVersionKind, wire: Wire) -> Any:
     if issubclass(kind, Unstructured):
-        return Unstructured.from_wire(_identified(gvk, wire))
+        return from_wire(gvk, clone(_identified(gvk, wire)))
     return from_wire(kind, _identified(gvk, wire))
 
 
@@ -160,8 +152,8 @@ class Defaulter(TypedWebhook[T]):
 
         class VirtulMachineDefaulter(Defaulter[VirtulMachine]):
             async def default(self, obj: VirtulMachine) -> None:
-                if obj.spec.cpu is None:
-                    obj.spec.cpu = 1
+                if obj.spec.memory is None:
+                    obj.spec.memory = "2Gi"
 
     It is called for CREATE and UPDATE. It may be called twice for one object, so it must be
     idempotent. A plain method works too; it runs in a thread. To refuse a request, raise
@@ -196,7 +188,7 @@ class DefaulterHandler:
         try:
             # A copy: untyped values of the object are shared with the original, which the patch
             # applies to.
-            obj = read(self._defaulter.kind, self._gvk, request, orjson.loads(orjson.dumps(original)))
+            obj = read(self._defaulter.kind, self._gvk, request, _copied(original))
         except Invalid as error:
             if not is_as_stored(request):
                 raise
@@ -205,6 +197,14 @@ class DefaulterHandler:
         await call(self._defaulter.default, obj)
         changed = carried(original, before, obj.to_wire())
         return AdmissionResponse(allowed=True, patch=operations(original, changed))
+
+
+def _copied(wire: Wire) -> Wire:
+    try:
+        copied: Wire = orjson.loads(orjson.dumps(wire))
+    except TypeError:  # it is nested too deeply
+        copied = storable(wire)
+    return copied
 
 
 class Validator(TypedWebhook[T]):

@@ -9,8 +9,7 @@ from pykb.api.object import Object
 from pykb.api.unstructured import Unstructured
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.runtime import CONVERTER, INCOMPLETE_WEBHOOK, WEBHOOK_KIND
-from pykb.meta.gvk import GroupVersionKind
-from pykb.meta.webhook_paths import mutate_path, validate_path
+from pykb.meta.gvk import GroupVersionKind, mutate_path, validate_path
 from pykb.runtime.client.codec import Kind, gvk_of
 from pykb.runtime.webhook._typed import Defaulter, DefaulterHandler, TypedWebhook, Validator, ValidatorHandler
 

@@ -15,13 +15,14 @@ import orjson
 from pykb.api.conversion import Converter, Unconvertible
 from pykb.api.object import Object
 from pykb.api.partial import fitting
-from pykb.api.unreadable import UnreadableObject
+from pykb.api.unreadable import DEEPEST, UnreadableObject
 from pykb.diagnostics import EnvironmentProblem, PykbError
 from pykb.diagnostics.codes.runtime import CONVERTER
 from pykb.meta.gvk import GroupKind, GroupVersion, GroupVersionKind, NamespacedName
 from pykb.runtime._logging import current_call
 from pykb.runtime._metrics import Metrics
 from pykb.runtime.client.codec import from_wire
+from pykb.runtime.client.json_text import SetAside, has_json
 from pykb.runtime.serving import JSON, HttpRequest, HttpResponse
 from pykb.runtime.webhook._admission import without_values
 from pykb.runtime.webhook.steps import CONVERSION, in_thread
@@ -32,8 +33,22 @@ API_VERSION = "apiextensions.k8s.io/v1"
 KIND = "ConversionReview"
 
 
+_LEVELS = 200
+"""How many levels of a review are read. A converter may add some, and the writer of JSON takes 254."""
+
+_TOO_DEEP = f"an object is nested deeper than {DEEPEST} levels"
+
+
 class ConversionFailed(PykbError):  # noqa: N818 - says what it is about
     """A review cannot be answered. The message is for the client."""
+
+
+class _NestedTooDeeply(ConversionFailed):
+    """An object has more levels than can be read or written."""
+
+
+class _NotAReview(Exception):  # noqa: N818 - says what it is
+    """The body of a request is not a review."""
 
 
 class Conversions:
@@ -81,29 +96,41 @@ class Conversions:
     async def answer(self, request: HttpRequest) -> HttpResponse:
         """Return the review with the converted objects or with the error."""
         try:
-            review = orjson.loads(request.body)
+            try:
+                written = await self._reviewed(request.path, request.body)
+            except (_NestedTooDeeply, orjson.JSONDecodeError):
+                # The API server does not list a kind of which one object cannot be converted.
+                aside = SetAside(request.body, levels=_LEVELS)
+                written = aside.put_back(await self._reviewed(request.path, aside.content, is_last=True))
+        except (_NotAReview, orjson.JSONDecodeError):
+            return HttpResponse.text(f"expected a `{KIND}` of {API_VERSION} with a request\n", 400)
+        return HttpResponse(written, content_type=JSON)
+
+    async def _reviewed(self, path: str, body: bytes, *, is_last: bool = False) -> bytes:
+        review = orjson.loads(body)
+        try:
             if (review["apiVersion"], review["kind"]) != (API_VERSION, KIND):
                 raise ValueError("another review")  # noqa: TRY301 - all invalid reviews get the same answer
             asked = review["request"]
             uid, desired, objects = str(asked["uid"]), str(asked["desiredAPIVersion"]), list(asked["objects"])
         except (ValueError, TypeError, KeyError):
-            return HttpResponse.text(f"expected a `{KIND}` of {API_VERSION} with a request\n", 400)
-        token = current_call.set({"webhook": request.path, "version": desired, "uid": uid})
+            raise _NotAReview from None
+        token = current_call.set({"webhook": path, "version": desired, "uid": uid})
         try:
-            written = await in_thread(lambda: self._answered(uid, objects, desired), CONVERSION)
+            written: bytes = await in_thread(lambda: self._answered(uid, objects, desired, is_last), CONVERSION)
         finally:
             current_call.reset(token)
-        return HttpResponse(written, content_type=JSON)
+        return written
 
-    def _answered(self, uid: str, objects: list[Any], desired: str) -> bytes:
+    def _answered(self, uid: str, objects: list[Any], desired: str, is_last: bool) -> bytes:
         try:
             converted = [self.convert(wire, desired) for wire in objects]
+            return _written(uid, {"convertedObjects": converted, "result": {"status": "Success"}})
         except ConversionFailed as error:
+            if isinstance(error, _NestedTooDeeply) and not is_last:
+                raise
             logger.warning("conversion refused", extra={"error": str(error)})
-            answer: dict[str, Any] = {"result": {"status": "Failure", "message": str(error)}}
-        else:
-            answer = {"convertedObjects": converted, "result": {"status": "Success"}}
-        return orjson.dumps({"apiVersion": API_VERSION, "kind": KIND, "response": {"uid": uid, **answer}})
+            return _written(uid, {"result": {"status": "Failure", "message": str(error)}})
 
     def convert(self, wire: Any, desired: str) -> dict[str, Any]:
         """Convert an object, or a list of objects, to another version.
@@ -172,12 +199,21 @@ class Conversions:
         except Unconvertible as error:
             raise ConversionFailed(f"cannot convert {what}: {error}") from None
         except (Exception, SystemExit) as error:
+            if not has_json(wire):
+                raise _NestedTooDeeply(f"cannot convert {what}: {_TOO_DEEP}") from None
             self._failed(error)
             self._metrics.conversion_panics.inc()
             shown = {"object": str(_key(wire)), "converter": called}
             logger.error("conversion failed", extra=shown, exc_info=without_values(error))  # noqa: TRY400 - no values
             raise ConversionFailed(f"cannot convert {what}: {called} failed: internal error") from None
         return finished(wire, result, target.gvk)
+
+
+def _written(uid: str, answer: dict[str, Any]) -> bytes:
+    try:
+        return orjson.dumps({"apiVersion": API_VERSION, "kind": KIND, "response": {"uid": uid, **answer}})
+    except TypeError:
+        raise _NestedTooDeeply(_TOO_DEEP) from None
 
 
 def finished(source: Mapping[str, Any], result: dict[str, Any], gvk: GroupVersionKind) -> dict[str, Any]:

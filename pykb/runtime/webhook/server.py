@@ -22,6 +22,7 @@ from pykb.runtime._metrics import Metrics
 from pykb.runtime._tracing import spans
 from pykb.runtime.clock import Clock
 from pykb.runtime.manager.options import ManagerOptions
+from pykb.runtime.processes.channel import own_place
 from pykb.runtime.serving import JSON, BindAddress, HttpError, HttpRequest, HttpResponse, HttpServer, Limits, passing
 from pykb.runtime.serving.certificates import ServingCertificate, make_certificate
 from pykb.runtime.serving.tls import client_checks
@@ -119,7 +120,7 @@ class WebhookServer:
     def conversions(self) -> Conversions:
         """The converters of ``/convert``. The path is served after the first use."""
         if self._conversions is None:
-            from pykb.meta.webhook_paths import CONVERT
+            from pykb.meta.gvk import CONVERT
             from pykb.runtime.webhook.conversion import Conversions
 
             self._conversions = Conversions(self._metrics, self._failed)
@@ -255,6 +256,7 @@ class WebhookServer:
             limits=LIMITS,
             body_limit=BODY_LIMIT,
             clock=self._clock,
+            reuse_port=own_place() is not None,
         )
         self._certificate, self._server = certificate, server
         try:

@@ -21,24 +21,36 @@ class NoRoomError(Exception):
     """The machines that run leave too few CPUs for another."""
 
 
+@dataclass(frozen=True)
+class Machine:
+    """A machine that runs."""
+
+    name: str
+    cpus: int
+
+
 @dataclass
 class Hypervisor:
-    """Runs machines by name; starting one that runs and stopping one that does not change nothing."""
+    """Runs machines by their ids; starting one that runs and stopping one that does not change nothing."""
 
     cpus: int
-    machines: dict[str, int] = field(default_factory=dict)
+    machines: dict[str, Machine] = field(default_factory=dict)
 
-    def start(self, name: str, cpus: int) -> None:
+    def start(self, uid: str, machine: Machine) -> None:
         """Run a machine.
 
         Raises:
             NoRoomError: It needs more CPUs than are free.
         """
-        free = self.cpus - sum(used for other, used in self.machines.items() if other != name)
-        if cpus > free:
-            raise NoRoomError(f"{name} needs {cpus} CPUs, {free} are free")
-        self.machines[name] = cpus
+        free = self.cpus - sum(other.cpus for found, other in self.machines.items() if found != uid)
+        if machine.cpus > free:
+            raise NoRoomError(f"{machine.name} needs {machine.cpus} CPUs, {free} are free")
+        self.machines[uid] = machine
 
-    def stop(self, name: str) -> None:
+    def stop(self, uid: str) -> None:
         """Stop a machine."""
-        self.machines.pop(name, None)
+        self.machines.pop(uid, None)
+
+    def named(self, name: str) -> list[str]:
+        """The ids of the machines with a name: of an object, and of those that had its name before."""
+        return [uid for uid, machine in self.machines.items() if machine.name == name]

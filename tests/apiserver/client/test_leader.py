@@ -47,7 +47,7 @@ class _Job:
 
 
 async def _soon(event):
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         await event.wait()
 
 
@@ -103,7 +103,7 @@ async def test_a_lease_taken_by_another_ends_the_leader(client, namespace):
     thief = MergePatch({"spec": {"holderIdentity": "thief"}})
     await client.patch(await client.get(Lease, f"{namespace}/f00.example.com"), thief)
     with pytest.raises(LeadershipLost):
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             await run
     assert job.cancelled
     assert (await client.get(Lease, f"{namespace}/f00.example.com")).spec.holder_identity == "thief"
@@ -172,7 +172,7 @@ async def test_an_unreachable_server_ends_the_leader_after_the_deadline(client, 
     client.connection.request = hang
     try:
         with pytest.raises(LeadershipLost):
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(60):
                 await run
     finally:
         client.connection.request = original

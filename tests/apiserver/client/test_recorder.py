@@ -26,6 +26,7 @@ async def test_an_event_says_who_did_what_to_which_object(client, namespace):
     assert (event.type, event.reason, event.action, event.note) == ("Warning", "CreateFailed", "Create", "no room")
     assert (event.reporting_controller, event.reporting_instance) == ("VirtulMachineReconciler", "pod-1")
     assert (event.regarding.kind, event.regarding.name, event.regarding.uid) == ("ConfigMap", "a", obj.metadata.uid)
+    assert event.regarding.resource_version == obj.metadata.resource_version
     from pykb.api.core.v1 import Event as CoreEvent
 
     fields = {"involvedObject.uid": obj.metadata.uid}

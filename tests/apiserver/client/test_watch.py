@@ -19,7 +19,7 @@ def _config_map(namespace, name, **labels):
 
 
 async def _take(events, number):
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         return [await anext(events) for _ in range(number)]
 
 

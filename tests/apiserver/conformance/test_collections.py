@@ -21,7 +21,7 @@ def _names(items):
 
 
 async def _take(events, number):
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         return [await anext(events) for _ in range(number)]
 
 

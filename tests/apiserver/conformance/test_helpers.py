@@ -151,7 +151,7 @@ async def test_a_leader_is_elected(client, namespace):
     await asyncio.sleep(0.1)
     assert order == ["first"]
     end.set()
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         await asyncio.gather(one, two)
     assert order == ["first", "second"]
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pykb.deployment._rollout import follow
-from pykb.deployment.apply import deploy, diff, undeploy
+from pykb.deployment.apply import await_deleted, deploy, diff, install, undeploy
 from pykb.deployment.cluster import Cluster, has_nodes
 from pykb.diagnostics import EnvironmentProblem
 from pykb.envtest import ControlPlane, get_assets
@@ -165,3 +165,36 @@ def test_a_manager_keeps_its_permissions_until_it_has_ended(cluster: Cluster) ->
     cluster.kubectl("patch", "pod/wharf-1", f"--namespace={NAMESPACE}", *ended)
     ending.join()
     assert left() == set()
+
+
+def test_a_crd_that_is_being_deleted_is_waited_for(cluster: Cluster) -> None:
+    """As after `make undeploy` with `--wait=false`, or while objects of its kind have finalizers."""
+    schema = {"openAPIV3Schema": {"type": "object"}}
+    version = {"name": "v1", "served": True, "storage": True, "schema": schema}
+    names = {"kind": "Wharf", "plural": "wharves", "singular": "wharf", "listKind": "WharfList"}
+    crd = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "wharves.rollout.test"},
+        "spec": {"group": "rollout.test", "names": names, "scope": "Namespaced", "versions": [version]},
+    }
+    held = {"name": "held", "namespace": NAMESPACE, "finalizers": ["rollout.test/hold"]}
+    wharf = {"apiVersion": "rollout.test/v1", "kind": "Wharf", "metadata": held}
+    install(cluster, [crd], Silent())
+    cluster.kubectl("create", "--filename=-", stdin=json.dumps(wharf))
+    cluster.kubectl("delete", "crd/wharves.rollout.test", "--wait=false")
+    with pytest.raises(EnvironmentProblem, match="still being deleted") as problem:
+        await_deleted(cluster.kubectl, ["wharves.rollout.test"], timeout=timedelta(seconds=1))
+    assert problem.value.diagnostic.code.slug == "delete-stuck"
+    released = ("--type=merge", "--patch", '{"metadata": {"finalizers": null}}')
+    words = ("patch", "wharves.rollout.test/held", f"--namespace={NAMESPACE}", *released)
+    later = threading.Timer(1, cluster.kubectl, words)
+    later.start()
+    try:
+        assert install(cluster, [crd], Silent()) == [
+            "customresourcedefinition.apiextensions.k8s.io/wharves.rollout.test serverside-applied"
+        ]
+        assert cluster.kubectl("get", "wharves.rollout.test", "--all-namespaces", "--output=name") == ""
+    finally:
+        later.join()
+        cluster.kubectl("delete", "crd/wharves.rollout.test")

@@ -203,7 +203,7 @@ def test_a_parent_killed_by_sigkill_leaves_no_process() -> None:
         assert len(pids) == 2
         assert all(map(is_alive, pids.values()))
         os.kill(parent.pid, signal.SIGKILL)
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + 60
         while any(map(is_alive, pids.values())) and time.monotonic() < deadline:
             time.sleep(0.1)
         assert not any(map(is_alive, pids.values()))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -75,8 +77,6 @@ def test_a_refused_definition_has_the_servers_reason(control_plane: ControlPlane
 
 def test_names_that_clash_are_not_served(control_plane: ControlPlane, tmp_path: Path) -> None:
     """The API server takes the definition and never establishes it: its condition says why."""
-    from datetime import timedelta
-
     (tmp_path / "first.yaml").write_text(crd("Pot", "five.envtest.test"))
     control_plane.install_crds(tmp_path / "first.yaml")
     (tmp_path / "second.yaml").write_text(crd("Pot", "five.envtest.test").replace("pots", "kettles"))
@@ -85,6 +85,33 @@ def test_names_that_clash_are_not_served(control_plane: ControlPlane, tmp_path: 
     ) as caught:
         control_plane.install_crds(tmp_path / "second.yaml", timeout=timedelta(seconds=1))
     assert any("already in use" in note for note in caught.value.diagnostic.notes)
+
+
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+MERGE = "application/merge-patch+json"
+
+
+def test_a_definition_that_is_being_deleted_is_made_again(
+    control_plane: ControlPlane, tmp_path: Path, namespace: str
+) -> None:
+    """To change the old one would be in vain: it goes with the last of its objects."""
+    file = tmp_path / "crd.yaml"
+    file.write_text(crd("Jug", "six.envtest.test"))
+    (name,) = control_plane.install_crds(file)
+    rest = control_plane.rest()
+    jug = {"apiVersion": "six.envtest.test/v1", "kind": "Jug", "metadata": {"name": "j", "finalizers": ["a.test/b"]}}
+    objects = f"/apis/six.envtest.test/v1/namespaces/{namespace}/jugs"
+    assert rest.call("POST", objects, jug).status == 201
+    assert rest.call("DELETE", f"{DEFINITIONS}/{name}").ok
+    with pytest.raises(EnvironmentProblem, match=rf"`{name}` is still being deleted") as caught:
+        control_plane.install_crds(file, timeout=timedelta(seconds=0.5))
+    assert caught.value.diagnostic.code.slug == "delete-stuck"
+    released = {"metadata": {"finalizers": None}}
+    later = threading.Timer(0.5, rest.call, ("PATCH", f"{objects}/j", released), {"content_type": MERGE})
+    later.start()
+    control_plane.install_crds(file, timeout=timedelta(minutes=1))
+    later.join()
+    assert rest.call("GET", objects).body["items"] == []
 
 
 def test_a_file_that_is_no_yaml_is_pointed_at(control_plane: ControlPlane, tmp_path: Path) -> None:

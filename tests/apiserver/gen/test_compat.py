@@ -194,7 +194,7 @@ def changed(control_plane: ControlPlane, rest: Rest, tmp_path_factory: pytest.Te
         assert answer.ok, answer.message
     install(control_plane, folder, 2)
     longer = an_object("wider", "new", {"a": "xx"})
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while not rest.call("POST", of("wider", query="?dryRun=All"), longer).ok:
         assert time.monotonic() < deadline
         time.sleep(0.05)

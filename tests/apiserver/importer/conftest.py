@@ -35,7 +35,7 @@ def install(control_plane: ControlPlane) -> Install:
         created = rest.call("POST", CRDS, dict(crd))
         assert created.ok or "already exists" in created.message, f"{name}: {created.message}"
         conditions: dict[str, str] = {}
-        for _ in range(400):
+        for _ in range(1200):
             found = rest.call("GET", f"{CRDS}/{name}").body
             conditions = {c["type"]: c["status"] for c in found.get("status", {}).get("conditions") or ()}
             if conditions.get("Established") == "True":

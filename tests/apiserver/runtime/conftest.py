@@ -78,12 +78,20 @@ def widgets(control_plane, tmp_path_factory):
     return control_plane
 
 
-@pytest.fixture
-def own_plane(tmp_path):
-    """A control plane that a test may break."""
+@pytest.fixture(scope="module")
+def _breakable():
+    """The control plane of the tests of a module that break it."""
     with ControlPlane() as plane:
-        install(plane, tmp_path)
         yield plane
+
+
+@pytest.fixture
+def own_plane(_breakable, tmp_path):
+    """A control plane that a test may break, with the test's kinds and no objects of them."""
+    install(_breakable, tmp_path)
+    answer = _breakable.rest().call("DELETE", f"/apis/{GROUP_VERSION}/namespaces/default/widgets")
+    assert answer.ok, answer.message
+    return _breakable
 
 
 def manager_for(plane: ControlPlane, **options: Any) -> Manager:

@@ -17,7 +17,7 @@ from .conftest import Widget, WidgetSpec, client_for, manager_for  # noqa: TID25
 
 pytestmark = pytest.mark.apiserver
 
-LONG = timedelta(seconds=30)
+LONG = timedelta(seconds=60)
 WIDGETS = ("runtime.example.com", "v1", "widgets")
 PATH = "/validate-runtime-example-com-v1-widget"
 

@@ -16,7 +16,7 @@ from .conftest import Etcd, Widget, client_for, manager_for  # noqa: TID252 - sh
 
 pytestmark = pytest.mark.apiserver
 
-LONG = timedelta(seconds=30)
+LONG = timedelta(seconds=60)
 WIDGETS = ("runtime.example.com", "v1", "widgets")
 
 

@@ -47,7 +47,7 @@ pytestmark = pytest.mark.apiserver
 SECRET = "serving-certificate"
 PATH = "/validate"
 DAY = timedelta(days=1)
-LONG = timedelta(seconds=20)
+LONG = timedelta(seconds=60)
 CONFIGURATION = GroupVersionKind("admissionregistration.k8s.io", "v1", "ValidatingWebhookConfiguration")
 RBAC = "rbac.authorization.k8s.io"
 

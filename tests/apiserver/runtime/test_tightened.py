@@ -104,7 +104,7 @@ async def test_what_was_stored_before_a_constraint_is_read_listed_and_watched(cl
         "big": 50,
         "small": 5,
     }
-    async with asyncio.timeout(20), client.watch(Load, namespace=namespace) as events:
+    async with asyncio.timeout(60), client.watch(Load, namespace=namespace) as events:
         seen = [(await anext(events)).object.spec.size for _ in range(2)]
     assert sorted(seen) == [5, 50]
 

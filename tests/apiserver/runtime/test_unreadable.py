@@ -66,7 +66,7 @@ async def test_a_list_has_the_others_and_says_what_it_left_out(client, namespace
 
 async def test_a_watch_goes_on_after_it(client, namespace):
     """Its events are left out, those of others and of its mended state come."""
-    async with asyncio.timeout(20), client.watch(Widget, namespace=namespace) as events:
+    async with asyncio.timeout(60), client.watch(Widget, namespace=namespace) as events:
         assert (await anext(events)).object.metadata.name == "good"
         await client.create(widget(namespace, "worse", [1]))
         bad = await client.get(Widget.gvk, f"{namespace}/bad")

@@ -58,7 +58,7 @@ async def test_run_manager_runs_reconcilers(client: Client, namespace: str, run_
         async def is_marked() -> None:
             assert (await client.get(ConfigMap, f"{namespace}/a")).data == {"marked": "yes"}
 
-        await eventually(is_marked, timedelta(seconds=20))
+        await eventually(is_marked)
 
 
 async def test_run_manager_passes_on_what_the_manager_failed_with(

@@ -17,6 +17,15 @@ from tests.chaos.faults.server import (
     Overloaded,
     WatchStalled,
 )
+from tests.chaos.faults.sharded import (
+    ClockOfOneJumps,
+    GateLost,
+    LeasesLate,
+    MemberFrozen,
+    MemberKilled,
+    MembersComeAndGo,
+    Sharded,
+)
 from tests.chaos.play import Fault
 
 ALL: tuple[Fault, ...] = (
@@ -37,4 +46,16 @@ ALL: tuple[Fault, ...] = (
     ClockJumps(),
 )
 
-__all__ = ["ALL"]
+SHARDED: tuple[Fault, ...] = (
+    *(Sharded(fault) for fault in ALL if not isinstance(fault, (LeaderKilled, LeaderFrozen, ClockJumps))),
+    MemberKilled(),
+    MemberFrozen(),
+    MembersComeAndGo(),
+    LeasesLate(),
+    ClockOfOneJumps(),
+    GateLost(),
+)
+QUICK: tuple[Fault, ...] = (MemberFrozen(), MembersComeAndGo())
+"""Those of them that each run of all tests plays. The others are slow."""
+
+__all__ = ["ALL", "QUICK", "SHARDED"]

@@ -9,6 +9,7 @@ from pykb.runtime import ApiError, MergePatch
 from pykb.testing import eventually
 from tests.chaos.kinds import Gadget
 from tests.chaos.play import Scene, Setting, Size
+from tests.chaos.proxy import Proxy
 
 LONG = timedelta(seconds=60)
 
@@ -30,21 +31,22 @@ class TokenRotated:
 
     async def strike(self, scene: Scene) -> None:
         """Make the account anew, which ends its tokens; wait until the operator was refused; hand out a new one."""
-        token = scene.token_files[0]
         for _ in range(max(1, scene.size.times // 10)):
-            refused = scene.proxy.seen.answers[401]
+            refused = {proxy: proxy.seen.answers[401] for proxy in scene.proxies}
             await scene.cluster.admit()
-            if not scene.size.true_times:
-                scene.proxy.revoked.add(token.read_text(encoding="utf-8"))
-            scene.proxy.disconnect()  # a watch goes on for as long as its connection does
+            for proxy, token in zip(scene.proxies, scene.token_files, strict=True):
+                if not scene.size.true_times:
+                    proxy.revoked.add(token.read_text(encoding="utf-8"))
+                proxy.disconnect()  # a watch goes on for as long as its connection does
 
-            async def is_refused(refused: int = refused) -> bool:
-                return scene.proxy.seen.answers[401] >= refused + 5
+            async def is_refused(refused: dict[Proxy, int] = refused) -> bool:
+                return all(proxy.seen.answers[401] >= before + 5 for proxy, before in refused.items())
 
             await eventually(is_refused, timeout=LONG)
-            draft = token.with_suffix(".new")
-            draft.write_text(scene.cluster.token(), encoding="utf-8")
-            draft.replace(token)
+            for token in scene.token_files:
+                draft = token.with_suffix(".new")
+                draft.write_text(scene.cluster.token(), encoding="utf-8")
+                draft.replace(token)
             await scene.load.progress(scene.size.writes)
 
 
@@ -59,12 +61,12 @@ class Conflicts:
 
     async def strike(self, scene: Scene) -> None:
         """Write a label of every object, over and over, until it has hurt."""
-        client, seen = scene.cluster.client, scene.proxy.seen
-        wanted = seen.answers[409] + scene.size.objects
+        client = scene.cluster.client
+        wanted = _conflicts(scene) + scene.size.objects
 
         async def write(part: int) -> None:
             number = 0
-            while seen.answers[409] < wanted:
+            while _conflicts(scene) < wanted:
                 for name in scene.load.names[part::4]:
                     number += 1
                     patch = MergePatch({"metadata": {"labels": {"storm": str(number)}}})
@@ -76,3 +78,7 @@ class Conflicts:
                         await asyncio.sleep(0)  # it is being deleted
 
         await asyncio.gather(*(write(part) for part in range(4)))
+
+
+def _conflicts(scene: Scene) -> int:
+    return sum(proxy.seen.answers[409] for proxy in scene.proxies)

@@ -16,7 +16,8 @@ DAY = 86400
 SOME = 20  # gadgets that are made slow: enough for every worker to be in the middle of one
 
 
-def _lease_time(size: Size) -> list[str]:
+def lease_time(size: Size) -> list[str]:
+    """The arguments for a short lease in a quick round."""
     return [] if size.true_times else ["--lease=4"]
 
 
@@ -27,17 +28,18 @@ async def _holder(scene: Scene) -> str:
 
 def _leader(scene: Scene) -> Subject:
     """The replica whose reconciles are the latest."""
-    return max(scene.subjects, key=lambda subject: _latest_begin(subject).at)
+    return max(scene.subjects, key=lambda subject: latest_begin(subject).at)
 
 
-def _latest_begin(subject: Subject) -> Line:
+def latest_begin(subject: Subject) -> Line:
+    """When a replica began its latest reconcile."""
     begins = (line for line in subject.lines if line.do == "begin")
     return max(begins, key=lambda line: line.at, default=Line(0.0, 0, "begin", ""))
 
 
 async def _taken_over(scene: Scene, before: int) -> None:
     """Wait until another process leads than this one: the standby, or a killed leader that was started again."""
-    await eventually(lambda: _latest_begin(_leader(scene)).pid != before, timeout=LONG)
+    await eventually(lambda: latest_begin(_leader(scene)).pid != before, timeout=LONG)
 
 
 class LeaderKilled:
@@ -47,7 +49,7 @@ class LeaderKilled:
 
     def setting(self, size: Size) -> Setting:
         """Two replicas."""
-        return Setting(replicas=2, proxied=True, arguments=_lease_time(size))
+        return Setting(replicas=2, proxied=True, arguments=lease_time(size))
 
     async def strike(self, scene: Scene) -> None:
         """Kill whoever leads."""
@@ -67,7 +69,7 @@ class LeaderFrozen:
 
     def setting(self, size: Size) -> Setting:
         """Two replicas."""
-        return Setting(replicas=2, proxied=True, arguments=_lease_time(size))
+        return Setting(replicas=2, proxied=True, arguments=lease_time(size))
 
     async def strike(self, scene: Scene) -> None:
         """Freeze whoever leads while it is between reading and writing; thaw it under the new leader."""
@@ -75,7 +77,7 @@ class LeaderFrozen:
             leader = _leader(scene)
             some = scene.load.names[:SOME]
             await scene.load.trouble("slow", some)
-            await eventually(lambda leader=leader: _is_working(leader), timeout=LONG)
+            await eventually(lambda leader=leader: is_working(leader), timeout=LONG)
             pid = leader.pid
             leader.freeze()
             await _taken_over(scene, pid)
@@ -87,9 +89,10 @@ class LeaderFrozen:
             await scene.load.progress(scene.size.writes // 4)
 
 
-def _is_working(subject: Subject) -> bool:
+def is_working(subject: Subject) -> bool:
+    """Whether a reconcile has begun and nothing has been noted since."""
     lines = subject.lines
-    return bool(lines) and lines[-1].do == "begin"
+    return bool(lines) and lines[-1].do in ("begin", "object")
 
 
 class ReconcileHangs:
@@ -107,8 +110,9 @@ class ReconcileHangs:
         await scene.load.trouble("hang", names)
 
         async def has_hung() -> bool:
-            await scene.subject.count()
-            return scene.subject.timeouts >= len(names)
+            for subject in scene.subjects:
+                await subject.count()
+            return sum(subject.timeouts for subject in scene.subjects) >= len(names)
 
         await eventually(has_hung, timeout=LONG)
         await scene.load.trouble(None, names)
@@ -128,7 +132,7 @@ class ReconcileFails:
         names = scene.load.names[::5]
         await scene.load.trouble("raise", names[::2])
         await scene.load.trouble("bug", names[1::2])
-        await eventually(lambda: scene.subject.errors > 2 * len(names), timeout=LONG)
+        await eventually(lambda: sum(subject.errors for subject in scene.subjects) > 2 * len(names), timeout=LONG)
         await scene.load.trouble(None, names)
 
 
@@ -143,12 +147,13 @@ class Terminated:
 
     async def strike(self, scene: Scene) -> None:
         """Stop it with one reconcile that never ends and others that do, go on with the load, start it again."""
-        subject, load = scene.subject, scene.load
+        load = scene.load
         hanging = load.names[:1]
         for _ in range(max(1, scene.size.times // 4)):
             await load.trouble("slow", load.names[1:SOME])
             await load.trouble("hang", hanging)
-            await eventually(lambda: _is_hanging(subject, hanging[0]), timeout=LONG)
+            await eventually(lambda: any(_is_hanging(each, hanging[0]) for each in scene.subjects), timeout=LONG)
+            subject = next(each for each in scene.subjects if _is_hanging(each, hanging[0]))
             code = await subject.terminate()
             scene.expect(code == 1, f"not all stopped in time, and it ended with {code}")
             stopped = {line.about for line in subject.lines if line.do == "cancel"}

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from pykb.api.core.v1 import Namespace
 from pykb.envtest import ControlPlane
-from pykb.envtest.components import CONTROLLER_MANAGER
+from pykb.envtest.versions import CONTROLLER_MANAGER
 from pykb.runtime import Gone
 from pykb.testing import eventually
 from tests.chaos.kinds import Gadget
@@ -52,10 +52,11 @@ class Compacted:
 
     async def strike(self, scene: Scene) -> None:
         """Cut, delete past the finalizers, compact, restart (or the server's own memory would still tell), reconnect."""
-        cluster, proxy, load = scene.cluster, scene.proxy, scene.load
+        cluster, load = scene.cluster, scene.load
         before = (await cluster.client.list(Gadget, namespace=scene.namespace)).resource_version
-        proxy.cut = True
-        proxy.disconnect()
+        for proxy in scene.proxies:
+            proxy.cut = True
+            proxy.disconnect()
         victims = load.names[::3]
         await load.progress(scene.size.writes)
         await load.stop()
@@ -70,7 +71,8 @@ class Compacted:
             pass
         load.start(without=set(victims))  # who comes back under the same name would hide the loss
         await load.progress(scene.size.writes // 4)
-        proxy.cut = False
+        for proxy in scene.proxies:
+            proxy.cut = False
         await load.progress(scene.size.writes // 4)
 
 
@@ -85,7 +87,7 @@ class WatchStalled:
 
     async def strike(self, scene: Scene) -> None:
         """Swallow what is sent on the connections there are; new ones work."""
-        stalled = scene.proxy.stall(everything=scene.size.true_times)
+        stalled = sum(proxy.stall(everything=scene.size.true_times) for proxy in scene.proxies)
         scene.expect(stalled >= 2, f"{stalled} connections stalled")
         await scene.load.progress(scene.size.writes)
 
@@ -101,16 +103,23 @@ class Overloaded:
 
     async def strike(self, scene: Scene) -> None:
         """Refuse every third request for a while, in each way there is; a 0 breaks the connection."""
-        proxy, size = scene.proxy, scene.size
+        size = scene.size
         for _ in range(max(1, size.times // 4)):
-            before = proxy.seen.refused.copy()
-            proxy.refusals = Refusals(share=0.35, statuses=WAYS)
-            proxy.disconnect()  # lists and watches shall meet it too
+            before = {proxy: proxy.seen.refused.copy() for proxy in scene.proxies}
+            for proxy in scene.proxies:
+                proxy.refusals = Refusals(share=0.35, statuses=WAYS)
+                proxy.disconnect()  # lists and watches shall meet it too
             await scene.load.progress(size.writes * 2)
-            await eventually(lambda before=before: all(proxy.seen.refused[way] > before[way] for way in WAYS), LONG)
-            proxy.refusals = None
+            await eventually(
+                lambda before=before: all(
+                    proxy.seen.refused[way] > seen[way] for proxy, seen in before.items() for way in WAYS
+                ),
+                LONG,
+            )
+            for proxy in scene.proxies:
+                proxy.refusals = None
             await scene.load.progress(size.writes)
-        hurried = proxy.seen.hurried
+        hurried = [each for proxy in scene.proxies for each in proxy.seen.hurried]
         scene.expect(not hurried, f"requests that did not wait for what Retry-After said: {hurried}")
 
 

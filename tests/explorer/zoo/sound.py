@@ -7,6 +7,7 @@ import asyncio
 from pykb.api.core.v1 import ConfigMap
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.runtime import (
+    AlreadyExists,
     ControllerBuilder,
     Manager,
     NotFound,
@@ -57,3 +58,35 @@ class Sleeps(Keeper):
         """Wait, then apply."""
         await asyncio.sleep(60)
         await super().keep(animal)
+
+
+class CreatesFirst(Keeper):
+    """Creates in each reconcile. The refusals are writes without an effect: nobody acts after them."""
+
+    async def keep(self, animal: Animal) -> None:
+        """Create, or change what is there if it is the animal's."""
+        wanted = self.child(animal)
+        set_controller_reference(animal, wanted)
+        try:
+            await self.client.create(wanted)
+        except AlreadyExists:
+            found = await self.client.live.get(ConfigMap, wanted)
+            if not is_controlled_by(found, animal):
+                self.recorder.event(animal, "Warning", "Taken", "the child is somebody else's")
+            elif found.data != wanted.data:
+                found.data = wanted.data
+                await self.client.update(found)
+
+
+class Generates(Keeper):
+    """Its child has a generated name, and is found by a label."""
+
+    async def keep(self, animal: Animal) -> None:
+        """Look at the API server itself: the cache may not have the child yet."""
+        labels = {"animal": animal.metadata.uid or ""}
+        found = await self.client.live.list(ConfigMap, namespace=animal.metadata.namespace, labels=labels)
+        if not found.items:
+            metadata = ObjectMeta(generate_name="menu-", namespace=animal.metadata.namespace, labels=labels)
+            child = ConfigMap(metadata=metadata)
+            set_controller_reference(animal, child)
+            await self.client.create(child)

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
+from pykb.api import Struct
+from pykb.api.apiextensions.v1 import CustomResourceDefinitionCondition
+from pykb.api.apps.v1 import DeploymentCondition
+from pykb.api.batch.v1 import JobCondition
 from pykb.api.conditions import find_condition, is_condition_false, is_condition_true, remove_condition, set_condition
+from pykb.api.core.v1 import PodCondition
+from pykb.api.flowcontrol.v1 import FlowSchemaCondition
 from pykb.api.meta.v1 import Condition
 
 EARLIER = datetime(2026, 1, 31, 12, tzinfo=UTC)
@@ -76,3 +83,20 @@ def test_conditions_of_servers_are_read_though_they_break_the_rules() -> None:
         "lastTransitionTime": "2026-01-31T12:00:00Z",
     }
     assert Condition.from_wire(found).to_wire() == found
+
+
+@pytest.mark.parametrize(
+    "kind", [PodCondition, DeploymentCondition, JobCondition, CustomResourceDefinitionCondition, FlowSchemaCondition]
+)
+def test_conditions_of_built_in_kinds_are_read(kind: type[Struct]) -> None:
+    """Each has a class of its own, and some may lack a type."""
+    conditions: list[Any] = [
+        kind.from_wire({"type": "Ready", "status": "True"}),
+        kind.from_wire({"type": "Failed", "status": "Unknown"}),
+        kind.from_wire({"type": "Old", "status": "False"}),
+    ]
+    assert find_condition(conditions, "Failed") is conditions[1]
+    assert find_condition(None, "Failed") is None
+    assert [is_condition_true(conditions, name) for name in ("Ready", "Failed", "Old", "None")] == [True] + [False] * 3
+    assert [is_condition_false(conditions, name) for name in ("Ready", "Failed", "Old")] == [False, False, True]
+    assert remove_condition(conditions, "Failed") == [conditions[0], conditions[2]]

@@ -39,6 +39,7 @@ def test_times_go_out_in_utc_with_whole_seconds(text: str, again: str) -> None:
         "2026-01-31",
         "2026-01-31T12:00:00",
         "2026-01-31 12:00:00Z",
+        "2026-01-31T24:00:00Z",
         "1700000000",
         1700000000,
         datetime(2026, 1, 31),  # noqa: DTZ001 - that it has no zone is the point

@@ -15,7 +15,7 @@ from pydantic import Field, SecretStr, TypeAdapter, ValidationError, create_mode
 from pykb.api import Format, Int32, Int64, IntOrString, ListMap, ListSet, Struct
 from pykb.api._accept import to_rust
 from pykb.api.formats import checker
-from pykb.api.names import to_camel, to_snake
+from pykb.meta.names import to_camel, to_snake
 
 
 class Number(IntEnum):

@@ -15,7 +15,7 @@ import pytest
 
 import pykb as package
 from pykb.cli.commands import SECTIONS, Command, commands, overview, tree
-from pykb.cli.groups import load
+from pykb.cli.parsing import load
 
 HEAVY = ("kopf", "cookiecutter", "jinja2", "pydantic", "ruamel", "aiohttp", "rich", "yaml")
 
@@ -184,7 +184,7 @@ def test_words_are_completed(spawn, line: str, expected: list[str]) -> None:
 
 def test_a_bug_is_called_a_bug(pykb, monkeypatch: pytest.MonkeyPatch) -> None:
     """Exit code 70, versions and arguments, no traceback without `--verbose`."""
-    monkeypatch.setattr("pykb.cli.explain._code", _broken)
+    monkeypatch.setattr("pykb.cli.explain._page_or_code", _broken)
     ended = pykb("explain", "usage")
     assert ended.code == 70
     assert "this is a bug in pykb: `ZeroDivisionError: division by zero`" in ended.err
@@ -367,3 +367,11 @@ def test_a_wrong_image_is_found_before_a_cluster_is_asked(
     ended = pykb("deploy", "--image", "oops!")
     assert ended.code == 1
     assert "error[image-name]: `oops!` is not the name of an image" in ended.err
+
+
+@pytest.mark.parametrize("gates", ["Sharded", "Sharded=yes", "=true", "a b=true"])
+def test_a_feature_gate_has_a_name_and_a_value(pykb, gates: str) -> None:
+    """It is refused before anything is downloaded or started."""
+    ended = pykb("cluster", "up", "--name", "gates", "--feature-gates", gates)
+    assert ended.code == 2
+    assert f"`{gates}` is not a feature gate, expected e.g. `ShardedListAndWatch=true`" in ended.err

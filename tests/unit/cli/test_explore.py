@@ -89,7 +89,13 @@ def test_any_number_of_workers_finds_the_same(project):
     """Byte for byte, in the same order, with the same files."""
     told = []
     for workers in ("1", "3"):
-        code, _, shown = explore(project, "--only", "explore-history,explore-leak,explore-theft", "--workers", workers)
+        code, _, shown = explore(
+            project,
+            "--only",
+            "explore-crash,explore-drift,explore-history,explore-leak,explore-theft",
+            "--workers",
+            workers,
+        )
         assert code == 1
         files = {path.name: path.read_bytes() for path in (project / ".pykb" / "explore").iterdir()}
         told.append((shown[shown.index("error[") :], files))

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
 
 from pykb.cli.commands import commands
-from pykb.cli.groups import load
-from pykb.cli.parsing import GO_OPTIONS, PykbCommand
+from pykb.cli.parsing import GO_OPTIONS, PykbCommand, load
+from tests.sources import files_of
 
 ROOT = Path(__file__).parents[3]
 TEXT = (ROOT / "docs/reference/kubebuilder.md").read_text(encoding="utf-8")
@@ -79,7 +78,6 @@ def test_the_page_names_each_target() -> None:
 def test_the_page_names_each_file() -> None:
     """Of a sample with everything; each name of the page stands for one of them at least. Imported types are apart."""
     patterns = [re.sub(r"<\w+>", "*", name) for name in named("Files")]
-    known = subprocess.run(["git", "ls-files"], cwd=SAMPLE, capture_output=True, text=True, check=True).stdout
-    files = [name for name in known.splitlines() if "/external/" not in name]
+    files = [name for name in files_of(SAMPLE) if "/external/" not in name]
     assert [name for name in files if not any(fnmatch(name, pattern) for pattern in patterns)] == []
     assert [pattern for pattern in patterns if not any(fnmatch(name, pattern) for name in files)] == []

@@ -16,7 +16,7 @@ from pykb.scaffold import release as releases
 from pykb.scaffold.locate import WHEEL
 from pykb.scaffold.release import Recipe, Release
 from pykb.scaffold.release import render as real_render
-from pykb.tools.three_way import File
+from pykb.tools.git import File
 from tests.unit.plugins.older import ARCHIVE, TODAY, scaffold, text_of
 
 EDIT = ("IMG ?= controller:latest", "IMG ?= mine:latest")

@@ -70,7 +70,7 @@ class Publisher:
     @property
     def source(self) -> Archive:
         """The source that reads it."""
-        return Archive(index=f"{self.address}/index.yaml", timeout=timedelta(seconds=5))
+        return Archive(index=f"{self.address}/index.yaml", timeout=timedelta(seconds=60))
 
 
 @pytest.fixture

@@ -18,17 +18,20 @@ class Unreachable:
 
     title = "official envtest archive"
 
+    def __init__(self, reason: str = "cannot be reached: no route to host") -> None:
+        self.reason = reason
+
     def resolve(self, version: str) -> str:
         """Any version."""
         return version
 
     def versions(self) -> list[str]:
         """Not there."""
-        raise SourceUnusable("cannot be reached: no route to host")
+        raise SourceUnusable(self.reason)
 
     def get(self, version: str, programs: tuple[str, ...], folder: Path, reporter: Reporter) -> None:
         """Not there."""
-        raise SourceUnusable("cannot be reached: no route to host")
+        raise SourceUnusable(self.reason)
 
 
 def put(folder: Path, *programs: str) -> Path:
@@ -77,6 +80,24 @@ def test_every_source_that_failed_is_named_with_its_reason(tmp_path: Path, monke
     assert diagnostic.notes == ("official envtest archive: cannot be reached: no route to host",)
     assert "KUBEBUILDER_ASSETS" in diagnostic.help[0]
     assert "install Go" in diagnostic.help[1]
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "cannot be reached: [SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: unable to get local issuer",
+        "`go mod` failed: tls: failed to verify certificate: x509: certificate signed by unknown authority",
+    ],
+)
+def test_a_system_without_certificates_is_told_to_get_them(
+    reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A slim container has none. Go would not help there."""
+    monkeypatch.delenv("KUBEBUILDER_ASSETS", raising=False)
+    with pytest.raises(EnvironmentProblem) as caught:
+        get_assets("1.36.1", cache=Cache(tmp_path), sources=(Unreachable(reason),))
+    assert "apt install ca-certificates" in caught.value.diagnostic.help[0]
+    assert "SSL_CERT_FILE" in caught.value.diagnostic.help[1]
 
 
 def test_a_version_that_does_not_exist_is_answered_by_those_that_do(

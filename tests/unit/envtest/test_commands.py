@@ -8,13 +8,16 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from io import StringIO
 from pathlib import Path
 from threading import Thread
 
 import pytest
 
+from pykb.cli import app
 from pykb.envtest.cache import Cache
 
 
@@ -33,21 +36,23 @@ def home(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def environment(home: Path, **variables: str) -> dict[str, str]:
+    """That user's."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("KUBE", "XDG_", "NO_COLOR", "FORCE_"))}
+    return {**kept, "HOME": str(home), **variables}
+
+
 def pykb(
     home: Path, *arguments: str, given: Path = Path(os.devnull), **variables: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run the command line as that user, with a file on its stdin."""
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("KUBE", "XDG_", "NO_COLOR", "FORCE_"))}
-    with given.open("rb") as stdin:
-        return subprocess.run(
-            [sys.executable, "-m", "pykb", *arguments],
-            cwd=home / "work",
-            env={**kept, "HOME": str(home), **variables},
-            stdin=stdin,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+    """Run the command line as that user, with a file on its stdin; in this process."""
+    out, err = StringIO(), StringIO()
+    with pytest.MonkeyPatch.context() as patch, given.open(encoding="latin-1") as stdin:
+        patch.setattr(os, "environ", environment(home, **variables))
+        patch.setattr(sys, "stdin", stdin)
+        with chdir(home / "work"), redirect_stdout(out), redirect_stderr(err):
+            code = app.run(arguments)
+    return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
 
 
 def folder(home: Path, version: str) -> str:
@@ -62,7 +67,9 @@ def folder(home: Path, version: str) -> str:
 )
 def test_the_folder_is_the_only_thing_on_stdout(home: Path, arguments: tuple[str, ...], version: str) -> None:
     """So that a Makefile can take it."""
-    done = pykb(home, "envtest", *arguments)
+    command = [sys.executable, "-m", "pykb", "envtest", *arguments]
+    options = {"cwd": home / "work", "env": environment(home), "stdin": subprocess.DEVNULL}
+    done = subprocess.run(command, **options, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, folder(home, version) + "\n")
 
 

@@ -31,7 +31,7 @@ def test_the_apiserver_can_bind_it_and_gets_every_connection() -> None:
         server.bind(("127.0.0.1", port_of(reserved)))
         server.listen()
         for _ in range(20):
-            with socket.create_connection(("127.0.0.1", port_of(reserved)), timeout=5):
+            with socket.create_connection(("127.0.0.1", port_of(reserved)), timeout=60):
                 server.accept()[0].close()
 
 

@@ -51,7 +51,7 @@ def is_alive(pid: int) -> bool:
 
 def wait_for_end(pids: list[int]) -> list[int]:
     """Those that are still alive after five seconds."""
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while (left := [pid for pid in pids if is_alive(pid)]) and time.monotonic() < deadline:
         time.sleep(0.05)
     return left

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
-from pykb.image._root import Root
+from pykb.image import Root
 
 ROOT = Path(__file__).parents[3]
 STANDARD = Path(os.path.realpath(sysconfig.get_path("stdlib")))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pykb.image._elf import stripped
+from pykb.image import stripped
 
 EXTENSIONS = {
     name: Path(str(importlib.util.find_spec(name).origin))  # type: ignore[union-attr]

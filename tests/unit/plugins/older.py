@@ -14,7 +14,7 @@ from pykb.project.file import load
 from pykb.scaffold import release as releases
 from pykb.scaffold.locate import PACKAGE, templates
 from pykb.scaffold.release import Recipe
-from pykb.tools.three_way import File
+from pykb.tools.git import File
 
 ARCHIVE = Path(__file__).parents[3] / "testdata/releases.tar.xz"
 _CHECKOUTS = TemporaryDirectory(prefix="pykb-checkouts-")
@@ -38,10 +38,11 @@ _HOOKS = """\
     webhookVersion: v1
 """
 _HEAD = "domain: example.com\nlayout: [python.pykb.dev/v1]\nprojectName: fleet\nrepo: fleet\nversion: '3'\n"
+_SHARDS = "plugins:\n  kustomize.common.pykb.dev/v1:\n    shards: 16\n"
 _ONE = _API.format(kind="Machine", module="v1").lstrip("\n")
 PROJECTS = {
     "plain": f"{_HEAD}resources:\n{_ONE}",
-    "webhooks": f"{_HEAD}resources:\n{_ONE}{_HOOKS}",
+    "webhooks": f"{_HEAD}{_SHARDS}resources:\n{_ONE}{_HOOKS}",
     "groups": f"{_HEAD}multigroup: true\nnamespaced: true\nresources:\n"
     + _API.format(kind="Machine", module="infra.v1").lstrip("\n")
     + _API.format(kind="Disk", module="storage.v1").lstrip("\n").replace("group: infra", "group: storage"),

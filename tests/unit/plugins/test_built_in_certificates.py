@@ -26,7 +26,7 @@ from tests.unit.plugins.conftest import Grow, kubectl, run
 
 NAMESPACE = "quay-system"
 ACCOUNT = f"system:serviceaccount:{NAMESPACE}:quay-controller-manager"
-CRDS = ["piers.fleet.example.com", "ships.fleet.example.com"]
+CRDS = ["piers.fleet.quay.example.com", "ships.fleet.quay.example.com"]
 CONFIGURATIONS = ["quay-mutating-webhook-configuration", "quay-validating-webhook-configuration"]
 KINDS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 SECRET = GroupVersionKind("", "v1", "Secret")
@@ -50,7 +50,7 @@ def root(grow: Grow) -> Path:
         NewWebhook("fleet", "v2", "Pier", conversion=True),
         NewWebhook("fleet", "v1", "Crew", validation=True),
     ]
-    made = grow(NewProject("example.com", "quay"), *kinds, *webhooks)
+    made = grow(NewProject("quay.example.com", "quay"), *kinds, *webhooks)
     run(made, sys.executable, "-m", "pykb", "generate")
     return made
 

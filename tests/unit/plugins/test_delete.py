@@ -19,9 +19,9 @@ from pykb.commands.init import NewProject, plan_project
 from pykb.diagnostics import Diagnostics
 from pykb.files.apply import apply
 from pykb.files.plan import Plan
-from pykb.plugins.style import Style
+from pykb.plugins import Style
 from pykb.project.file import read
-from pykb.project.operand import Operand
+from pykb.project.resource import Operand
 
 Tree = dict[str, bytes]
 New = NewApi | NewWebhook

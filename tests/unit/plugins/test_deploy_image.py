@@ -10,7 +10,7 @@ from pykb.commands.delete import OldApi
 from pykb.commands.init import NewProject
 from pykb.commands.recipe import recipe
 from pykb.project.file import read
-from pykb.project.operand import Operand
+from pykb.project.resource import Operand
 from tests.unit.plugins.conftest import Grow, run
 from tests.unit.plugins.test_delete import create, delete, tree
 

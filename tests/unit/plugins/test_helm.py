@@ -9,9 +9,8 @@ import yaml
 
 from pykb.diagnostics import EnvironmentProblem
 from pykb.files.apply import apply
+from pykb.plugins.helm_v1 import ChartFiles, chart, merged, values
 from pykb.plugins.helm_v1._template import Template
-from pykb.plugins.helm_v1._update import ChartFiles, merged
-from pykb.plugins.helm_v1.chart import chart, values
 from pykb.plugins.rendered import Rendered
 from pykb.scaffold.plan import PlanBuilder
 

@@ -95,7 +95,7 @@ def test_targets_that_are_named_together_run_one_after_the_other(root: Path, tmp
 
 
 HELD = """
-apiVersion: fleet.example.com/v1
+apiVersion: fleet.wharf.example.com/v1
 kind: Ship
 metadata: {name: ark, namespace: default, finalizers: [example.com/cargo]}
 spec: {}
@@ -105,7 +105,7 @@ spec: {}
 @pytest.mark.apiserver
 def test_undeploy_leaves_the_manager_while_objects_wait_for_it(grow: Grow, control_plane: ControlPlane) -> None:
     """They are named; only `--force` takes away who cleans up after them."""
-    root = grow(NewProject("example.com", "wharf"), NewApi("fleet", "v1", "Ship"))
+    root = grow(NewProject("wharf.example.com", "wharf"), NewApi("fleet", "v1", "Ship"))
 
     def ctl(*words: str, text: str = "") -> str:
         command = [str(kubectl()), f"--kubeconfig={control_plane.kubeconfig}", *words]
@@ -114,7 +114,7 @@ def test_undeploy_leaves_the_manager_while_objects_wait_for_it(grow: Grow, contr
         return done.stdout
 
     make(root, control_plane, "deploy")
-    ctl("wait", "--for=condition=Established", "crd/ships.fleet.example.com")
+    ctl("wait", "--for=condition=Established", "crd/ships.fleet.wharf.example.com", "--timeout=60s")
     ctl("apply", "-f", "-", text=HELD)
     try:
         shown = make(root, control_plane, "undeploy", "ARGS=--timeout 1", code=2)
@@ -124,8 +124,15 @@ def test_undeploy_leaves_the_manager_while_objects_wait_for_it(grow: Grow, contr
         manager = ("get", "deployments", "--namespace=wharf-system", "--output=name")
         assert ctl(*manager) == "deployment.apps/wharf-controller-manager\n"
         shown = make(root, control_plane, "undeploy", "ARGS=--timeout 1 --force", code=2)
-        assert re.search(r"CustomResourceDefinition +<none> +ships\.fleet\.example\.com ", shown, re.MULTILINE)
+        assert re.search(r"CustomResourceDefinition +<none> +ships\.fleet\.wharf\.example\.com ", shown, re.MULTILINE)
         assert ctl(*manager) == ""
     finally:
-        ctl("patch", "ship", "ark", "--type=merge", "--patch", '{"metadata": {"finalizers": null}}')
-        ctl("wait", "--for=delete", "crd/ships.fleet.example.com", "--timeout=30s")
+        ctl(
+            "patch",
+            "ships.fleet.wharf.example.com",
+            "ark",
+            "--type=merge",
+            "--patch",
+            '{"metadata": {"finalizers": null}}',
+        )
+        ctl("wait", "--for=delete", "crd/ships.fleet.wharf.example.com", "--timeout=60s")

@@ -16,7 +16,7 @@ import yaml
 from pykb.commands.create_api import NewApi
 from pykb.commands.create_webhook import NewWebhook
 from pykb.commands.init import NewProject
-from pykb.plugins.style import Style
+from pykb.plugins import Style
 from tests.unit.plugins.conftest import Grow
 
 BIN = Path(sys.executable).parent

@@ -14,7 +14,7 @@ from pykb.commands.edit import Edits, plan_edit
 from pykb.commands.init import NewProject
 from pykb.diagnostics import Diagnostics
 from pykb.files.plan import Plan
-from pykb.plugins.style import Style
+from pykb.plugins import Style
 from pykb.project.file import read
 from tests.unit.plugins.test_delete import OPERAND, New, Tree, create, edit, start, tree, write
 

@@ -12,7 +12,7 @@ from pykb.commands.create_api import NewApi
 from pykb.commands.create_webhook import NewWebhook
 from pykb.commands.edit import Edits
 from pykb.commands.init import NewProject
-from pykb.project.certificates import Certificates
+from pykb.project import Certificates
 from tests.unit.plugins.test_delete import New, create, edit, start, tree, write
 from tests.unit.plugins.test_regroup import MIXED, OPTIONS, changed, differences
 

@@ -12,8 +12,8 @@ import pytest
 from pykb.commands.create_api import NewApi
 from pykb.commands.create_webhook import NewWebhook
 from pykb.commands.init import NewProject
-from pykb.plugins.style import Style
-from pykb.project.operand import Operand
+from pykb.plugins import Style
+from pykb.project.resource import Operand
 from tests.unit.plugins.conftest import Grow
 
 

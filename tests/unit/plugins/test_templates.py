@@ -15,13 +15,12 @@ import pytest
 from jinja2 import UndefinedError, meta, nodes
 
 from pykb.commands.requests import reconciler_name
+from pykb.plugins import Style
 from pykb.plugins.rendering import Files
 from pykb.plugins.request import ApiRequest, Controller, KindRequest, Spoke, WebhookRequest
-from pykb.plugins.style import Style
-from pykb.project.certificates import Certificates
+from pykb.project import Certificates
 from pykb.project.file import Project
-from pykb.project.operand import Operand
-from pykb.project.resource import Resource, Webhooks
+from pykb.project.resource import Operand, Resource, Webhooks
 from pykb.python_source.source import CodeStyle
 from pykb.scaffold.locate import templates
 from pykb.scaffold.plan import PlanBuilder

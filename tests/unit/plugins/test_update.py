@@ -11,7 +11,7 @@ import pytest
 
 from pykb.commands.rescaffold import GENERATED
 from pykb.commands.update import Update, combine
-from pykb.tools.three_way import File
+from pykb.tools.git import File
 from tests.unit.plugins.older import NEXT, PROJECTS, TODAY, scaffold
 
 Files = dict[str, File]

@@ -19,7 +19,7 @@ from pykb.commands.create_api import NewApi
 from pykb.commands.create_webhook import NewWebhook
 from pykb.commands.init import NewProject
 from pykb.envtest import ControlPlane
-from pykb.project.certificates import Certificates
+from pykb.project import Certificates
 from tests.unit.plugins.conftest import Grow, kubectl, make, run
 
 CERT_MANAGER = Certificates.CERT_MANAGER

@@ -10,11 +10,10 @@ import yaml
 
 from pykb.diagnostics import EnvironmentProblem
 from pykb.meta.gvk import GroupKind
-from pykb.project.certificates import Certificates
+from pykb.project import Certificates
 from pykb.project.file import Project, load, read
 from pykb.project.names import check
-from pykb.project.operand import Operand
-from pykb.project.resource import Resource, Webhooks, merge
+from pykb.project.resource import Operand, Resource, Webhooks, merge
 from pykb.project.writer import new_project, with_certificates, with_resource, without_resource
 
 MACHINE = Resource("infra", "example.com", "v1", "Machine", "machines", path="app.api.v1", api=True, controller=True)

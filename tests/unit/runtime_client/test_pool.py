@@ -61,7 +61,7 @@ class Script:
 
 
 @asynccontextmanager
-async def _pool(script, connect_timeout=5.0):
+async def _pool(script, connect_timeout=60.0):
     server = await asyncio.start_server(script.serve, "127.0.0.1", 0)
     pool = Pool(connect_timeout)
     try:
@@ -166,7 +166,7 @@ async def test_another_peer_ends_the_connections_to_the_last():
     async with _pool(first) as (pool, peer), _pool(second) as (_, other):
         assert (await pool.exchange(peer, REQUEST)).body == b"first"
         assert (await pool.exchange(other, REQUEST)).body == b"second"
-        await asyncio.wait_for(first.ended.wait(), 5)
+        await asyncio.wait_for(first.ended.wait(), 20)
         assert first.requests == [REQUEST]
 
 

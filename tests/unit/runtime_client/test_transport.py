@@ -130,6 +130,23 @@ async def test_a_busy_server_is_asked_again_when_it_says(method):
     assert [pause >= timedelta(seconds=7) for pause in clock.slept] == [True, True]
 
 
+@pytest.mark.parametrize("method", ["GET", "POST"])
+async def test_a_web_page_is_no_answer_of_an_api_server(method):
+    """A proxy that wants a login sends one with code 200. Text of another type may begin as a page does."""
+    asked = []
+
+    async def handler(request):
+        asked.append(request.path)
+        is_page = request.path != "/log"
+        return web.Response(text="<html>log in", content_type="text/html" if is_page else "text/plain")
+
+    async with _serving(handler) as server, _transport(server, InstantClock()) as transport:
+        with pytest.raises(ServerUnreachable, match="a web page came instead of JSON"):
+            await transport.request(Call(method, "/", body=b"{}"))
+        assert asked == ["/"]
+        assert await transport.request(Call("GET", "/log")) == b"<html>log in"
+
+
 async def test_a_disruption_budget_is_no_reason_to_wait():
     """An eviction that a budget forbids is a 429 as well, and is the caller's to decide about."""
 

@@ -9,7 +9,8 @@ PROGRAM = """
 from typing import assert_type
 from pykb.api import GroupVersion, ObjectList, Unstructured
 from pykb.api.autoscaling.v1 import Scale
-from pykb.api.core.v1 import ConfigMap, Pod
+from pykb.api.conditions import find_condition, is_condition_true, remove_condition
+from pykb.api.core.v1 import ConfigMap, Pod, PodCondition
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.runtime.client import Client, MergePatch, Watch, merge_from
 from pykb.runtime import Event, InformerCache, Lister, Manager, Reconciler, await_in_thread
@@ -63,6 +64,10 @@ async def program(client: Client, request: Request) -> None:
     assert_type(await client.list(GVK), ObjectList[Unstructured])
     async for pod in client.iterate(Pod):
         assert_type(pod, Pod)
+        conditions = pod.status.conditions if pod.status else None
+        assert_type(find_condition(conditions, "Ready"), PodCondition | None)
+        assert_type(remove_condition(conditions, "Ready"), list[PodCondition])
+        assert_type(is_condition_true(conditions, "Ready"), bool)
     watch = client.watch(Pod)
     assert_type(watch, Watch[Pod])
     async with watch as events:

@@ -224,7 +224,7 @@ async def test_a_call_beyond_its_timeout_is_broken_off_and_retried(rig):
 
     r = rig(Scripted(hang), timeout=timedelta(milliseconds=10))
     r.queue.add(A)
-    await asyncio.wait_for(broken_off.wait(), 5)
+    await asyncio.wait_for(broken_off.wait(), 60)
     await turn()
     assert r.value("controller_runtime_reconcile_timeouts_total") == 1
     assert r.queue.failures(A) == 1
@@ -289,7 +289,7 @@ async def test_a_slow_sync_reconciler_keeps_its_request_until_its_thread_ends(ru
     class Sync(Reconciler):
         def reconcile(self, request):
             calls.append(request)
-            release.wait(10)
+            release.wait(60)
 
     metrics = Metrics()
     options = ControllerOptions(timeout=timedelta(milliseconds=5), max_concurrent_reconciles=2)
@@ -358,7 +358,7 @@ async def test_a_source_that_fails_ends_the_controller(running):
     controller = Controller("widget", Scripted())
     controller.watch(FuncSource(broken))
     with pytest.raises(RuntimeError, match="no events any more"):
-        await asyncio.wait_for(controller.run(), 5)
+        await asyncio.wait_for(controller.run(), 60)
 
 
 async def test_the_start_and_the_end_are_logged(rig, caplog):
@@ -461,4 +461,4 @@ async def test_a_source_that_fails_before_it_listens_ends_the_controller_at_once
     controller = Controller("broken", Scripted())
     controller.watch(Broken())
     with pytest.raises(OSError, match="no such bus"):
-        await asyncio.wait_for(controller.run(), 10)
+        await asyncio.wait_for(controller.run(), 60)

@@ -12,7 +12,7 @@ import pytest
 
 from pykb.runtime import set_log_level
 from pykb.runtime._logging import configure_logging, log_levels
-from pykb.runtime.clock import VirtualClock
+from pykb.runtime.clock import SystemClock, VirtualClock
 from pykb.runtime.controller.controller import Controller, ControllerOptions
 from pykb.runtime.controller.reconcile import Request
 from pykb.runtime.debug import server as measure
@@ -32,7 +32,7 @@ async def ask(running):
     async with aiohttp.ClientSession() as session:
 
         async def serve(*controllers, middlewares=(), clock=None):
-            app = DebugEndpoints(lambda: controllers, clock=clock).app(middlewares)
+            app = DebugEndpoints(lambda: controllers, clock=clock or SystemClock()).app(middlewares)
             server = HttpServer("pprof", BindAddress("127.0.0.1", 0), app)
             running(server.run())
             await server.listening()
@@ -87,7 +87,7 @@ class Plain:
 
     def blocks_in_a_thread(self, password):
         """Wait."""
-        self.go.wait(20)
+        self.go.wait(60)
         assert password
 
 
@@ -226,7 +226,7 @@ async def test_a_profile_names_the_thread_that_computes_and_not_those_that_wait(
             sum(range(1000))
 
     def waits():
-        ended.wait(20)
+        ended.wait(60)
 
     threads = [threading.Thread(target=work, name=work.__name__) for work in (computes, waits)]
     for thread in threads:

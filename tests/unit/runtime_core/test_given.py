@@ -1,5 +1,6 @@
 """What a program gives by mistake is refused when it is given, with what to write."""
 
+import sys
 import types
 from dataclasses import dataclass
 from datetime import timedelta
@@ -39,6 +40,13 @@ def manager():
 def builder(manager):
     """A builder."""
     return ControllerBuilder(manager)
+
+
+def lazily(source):
+    """A function whose annotations Python evaluates when somebody asks for them, as 3.14 does it."""
+    names = {}
+    exec(("" if sys.version_info >= (3, 14) else "from __future__ import annotations\n") + source, names)
+    return names["found"]
 
 
 async def later(_):
@@ -182,3 +190,10 @@ def test_requests_can_be_hashed_and_are_what_wakes_them(manager, builder):
         TypeError, match=r"`OfStrings` reconciles `str`: give it a name and `watches\(Kind, function\)`"
     ):
         builder.for_(Pod).complete(OfStrings(manager.client))
+
+
+def test_annotations_are_not_evaluated(builder):
+    """Their names may exist for type checkers only."""
+    builder.watches(Pod, lazily("def found(pod: OnlyForTypeCheckers) -> list[OnlyForTypeCheckers]: return []"))
+    with pytest.raises(TypeError, match=r"`found` does not accept that: missing a required argument: 'other'"):
+        builder.watches(Pod, lazily("def found(pod: OnlyForTypeCheckers, other: OnlyForTypeCheckers): ..."))

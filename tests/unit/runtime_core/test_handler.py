@@ -117,7 +117,7 @@ async def dispatch(handler, event, predicates=(), *, advance=0):
                 clock.advance(timedelta(seconds=1))
                 await turn()
 
-    await asyncio.wait_for(run(), 5)
+    await asyncio.wait_for(run(), 60)
     return set(map(str, queue._entries))
 
 
@@ -333,7 +333,7 @@ async def test_an_object_whose_handling_keeps_failing_is_retried_by_one_task(is_
                 clock.advance(timedelta(seconds=1))
                 await turn()
 
-    await asyncio.wait_for(run(), 20)
+    await asyncio.wait_for(run(), 60)
     assert set(map(str, queue._entries)) == {"default/x0", "default/x1", "default/x48", "default/x49"}
     assert len(asked) == 4
 

@@ -53,7 +53,7 @@ async def talk(echo, running):
             with contextlib.suppress(ConnectionError):
                 await writer.drain()
             await asyncio.sleep(0.005)
-        answer = (await asyncio.wait_for(reader.read(), 10)).decode("latin-1")
+        answer = (await asyncio.wait_for(reader.read(), 25)).decode("latin-1")
         writer.close()
         return answer
 
@@ -211,9 +211,9 @@ async def test_running_requests_are_finished_at_the_end_and_new_ones_not_begun(e
     busy_writer.write(b"GET /busy HTTP/1.1\r\nHost: x\r\n\r\n" * 2)
     await eventually(lambda: len(echo.asked) == 2)
     serving.cancel()
-    assert await asyncio.wait_for(idle.read(), 5) == b""
+    assert await asyncio.wait_for(idle.read(), 25) == b""
     echo.go_on.set()
-    answer = (await asyncio.wait_for(busy.read(), 5)).decode()
+    answer = (await asyncio.wait_for(busy.read(), 25)).decode()
     assert answer.endswith("Connection: close\r\n\r\n/busy")
     assert answer.count("200 OK") == 1
     await asyncio.gather(serving, return_exceptions=True)
@@ -231,7 +231,7 @@ async def test_a_request_that_takes_too_long_at_the_end_is_broken_off(echo):
     writer.write(b"GET /busy HTTP/1.1\r\nHost: x\r\n\r\n")
     await eventually(lambda: bool(echo.asked))
     serving.cancel()
-    assert await asyncio.wait_for(reader.read(), 5) == b""
+    assert await asyncio.wait_for(reader.read(), 25) == b""
     await asyncio.gather(serving, return_exceptions=True)
     writer.close()
 

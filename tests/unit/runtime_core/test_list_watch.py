@@ -2,18 +2,25 @@
 
 import asyncio
 import json
+import tracemalloc
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
 import pytest
 from aiohttp import web
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from pykb.api.core.v1 import ConfigMap
+from pykb.runtime.cache.informer import Informer
 from pykb.runtime.cache.reflector import LISTED, WatchFailed
 from pykb.runtime.client import Client, Transport
+from pykb.runtime.client._page import Page
 from pykb.runtime.client.listwatch import ClientListWatch
+from pykb.runtime.errors import Expired
 from pykb.runtime.login import Credentials, StaticCredentials
 
-from .conftest import target, widget  # noqa: TID252 - shared by this folder only
+from .conftest import WIDGET, target, widget  # noqa: TID252 - shared by this folder only
 
 FORBIDDEN = 'widgets.example.com is forbidden: User "x" cannot list resource "widgets" in API group "example.com"'
 
@@ -141,3 +148,155 @@ async def test_a_watch_that_is_interrupted_says_so_and_is_resumed_from_where_it_
     assert isinstance(failure, WatchFailed)
     assert (failure.status, second["object"]["metadata"]["resourceVersion"]) == (503, "9")
     assert asked[:3] == ["7", "8", "8"]
+
+
+def status(code, reason, **headers):
+    """A refusal of the API server."""
+    body = {"kind": "Status", "code": code, "reason": reason, "message": f"{reason} of the test"}
+    return web.json_response(body, status=code, headers=headers)
+
+
+async def open_watch(request):
+    """Answer a watch that brings nothing."""
+    response = web.StreamResponse()
+    await response.prepare(request)
+    await asyncio.get_running_loop().create_future()
+    return response
+
+
+async def test_a_list_whose_token_expires_begins_again_and_deletes_nothing(running, caplog):
+    """The API server forgets the version of a list between two pages. What was listed so far stays."""
+    answers = iter((page("a", "b", more="1"), status(410, "Expired"), page("a", more="2"), page("c")))
+    asked, heard = [], []
+    again, resumed = asyncio.Event(), asyncio.Event()
+
+    async def handler(request):
+        if "watch" in request.query:
+            return await open_watch(request)
+        asked.append(request.query.get("continue"))
+        if len(asked) == 3:
+            again.set()
+            await resumed.wait()
+        return next(answers)
+
+    async with asyncio.timeout(60), served(handler) as (list_watch, _):
+        mirror = Informer(WIDGET, lambda raw: raw)
+        mirror.add_handler(lambda event: heard.append((str(event.type), event.name)))
+        running(mirror.run(list_watch, [target()]))
+        await again.wait()
+        assert heard == [("create", "a"), ("create", "b")]
+        assert not mirror.has_synced
+        resumed.set()
+        await mirror.wait_for_sync()
+        assert heard[2:] == [("update", "a"), ("create", "c"), ("delete", "b")]
+        assert sorted(key.name for key in mirror.store.all_keys()) == ["a", "c"]
+        assert not caplog.records
+    assert asked == [None, "1", None, "2"]
+
+
+async def test_the_pages_of_a_reader_end_when_their_token_expires():
+    """It cannot know which objects are missing, so it does not begin again."""
+    first = {"metadata": {"resourceVersion": "7", "continue": "1"}, "items": [{"metadata": {"name": "a"}}]}
+
+    async def handler(request):
+        return status(410, "Expired") if "continue" in request.query else web.json_response(first)
+
+    async with served(handler) as (list_watch, _):
+        client = Client(list_watch._exchange.connection)
+        pages = client.iterate(ConfigMap)
+        assert (await anext(pages)).metadata.name == "a"
+        with pytest.raises(Expired, match="Expired of the test"):
+            await anext(pages)
+
+
+async def test_a_busy_server_is_asked_again_for_the_same_page_and_the_same_watch(running, caplog):
+    """After the time that it names. The list does not begin again, and no watch is reported as broken."""
+    answers = iter((page("a", more="1"), status(429, "TooManyRequests", **{"Retry-After": "0"}), page("b")))
+    asked, watches = [], []
+    watching = asyncio.Event()
+
+    async def handler(request):
+        if "watch" not in request.query:
+            asked.append(request.query.get("continue"))
+            return next(answers)
+        watches.append(request.query["resourceVersion"])
+        if len(watches) == 1:
+            return status(429, "TooManyRequests", **{"Retry-After": "0"})
+        watching.set()
+        return await open_watch(request)
+
+    async with asyncio.timeout(60), served(handler) as (list_watch, _):
+        mirror = Informer(WIDGET, lambda raw: raw)
+        running(mirror.run(list_watch, [target()]))
+        await mirror.wait_for_sync()
+        await watching.wait()
+        assert sorted(key.name for key in mirror.store.all_keys()) == ["a", "b"]
+        assert not caplog.records
+    assert asked == [None, "1", "1"]
+    assert watches == ["7", "7"]
+
+
+def big_page(count):
+    """The text of a page with objects that take much more memory than text once they are parsed."""
+    items = [{**widget(f"w{number}"), "data": {f"k{n}": {} for n in range(50)}} for number in range(count)]
+    return json.dumps({"items": items, "metadata": {"resourceVersion": "7"}}).encode()
+
+
+async def test_a_page_is_not_in_memory_as_objects():
+    """Neither while its objects are handled, nor while the watch runs."""
+    text = big_page(1000)
+
+    async def handler(request):
+        if "watch" not in request.query:
+            return web.Response(body=text, content_type="application/json")
+        response = web.StreamResponse()
+        await response.prepare(request)
+        await response.write(json.dumps({"type": "ADDED", "object": widget("b")}).encode() + b"\n")
+        return response
+
+    async with served(handler) as (list_watch, _):
+        stream = list_watch.stream(target())
+        tracemalloc.start()
+        try:
+            assert (await anext(stream))["object"]["metadata"]["name"] == "w0"
+            tracemalloc.reset_peak()
+            while await anext(stream) is not LISTED:
+                pass
+            assert tracemalloc.get_traced_memory()[1] < 3 * len(text)
+            assert (await anext(stream))["object"]["metadata"]["name"] == "b"
+            assert tracemalloc.get_traced_memory()[0] < len(text)
+        finally:
+            tracemalloc.stop()
+        await stream.aclose()
+
+
+VALUES = st.none() | st.booleans() | st.integers() | st.text()
+# By default, a value may have 100 leaves. It hardly ever does, but Hypothesis then takes twice the time.
+OBJECTS = st.dictionaries(st.text(), st.recursive(VALUES, st.lists, max_leaves=10))
+
+
+@settings(max_examples=120)
+@given(st.lists(OBJECTS), OBJECTS, st.permutations(("kind", "metadata", "items")), st.sampled_from((None, 2)))
+def test_a_page_is_read_as_a_json_parser_reads_it(items, metadata, order, indent):
+    """Whatever the order of its members, and with blanks between them."""
+    whole = {"kind": "WidgetList", "metadata": metadata, "items": items}
+    page = Page(json.dumps({name: whole[name] for name in order}, indent=indent).encode())
+    assert list(page.items()) == items
+    assert (page.metadata, page.count) == (metadata, len(items))
+
+
+@pytest.mark.parametrize("items", ["null", "[]", " [ ] "])
+def test_a_page_may_be_empty(items):
+    """Go writes no array as null."""
+    page = Page(b'{"items":%s,"metadata":{"resourceVersion":"7"}}' % items.encode())
+    assert list(page.items()) == []
+    assert page.metadata == {"resourceVersion": "7"}
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "<html>", '{"items"', '{"items":[{}', '{"items":[{} {}]}', '{"items":[{},]}']
+)
+def test_what_is_no_list_is_refused(text):
+    """An answer of a proxy, or one that was cut."""
+    with pytest.raises(json.JSONDecodeError):
+        list(Page(text.encode()).items())

@@ -17,10 +17,11 @@ from pykb.runtime import Client, ManagedCertificateOptions, ManagerOptions, Virt
 from pykb.runtime.errors import Forbidden
 from pykb.runtime.fake import FakeApiServer, fake_client
 from pykb.runtime.manager.options import CertificateOptions
-from pykb.runtime.serving._authority import SETTLING, Validity, make, renewal, review_json
+from pykb.runtime.serving._authority import SETTLING, renewal, review_json
 from pykb.runtime.serving.certificates import ServingCertificate
 from pykb.runtime.serving.managed_certificates import PERIOD, ManagedCertificates
 from pykb.testing import eventually
+from pykb.tools.x509 import Validity, make
 
 START = datetime(2030, 1, 1, tzinfo=UTC)
 DAY = timedelta(days=1)

@@ -1,25 +1,26 @@
-"""What a manager does to the garbage collector."""
+"""What a manager does to the garbage collector and to the C library's heap."""
 
 import gc
+import platform
 import subprocess
 import sys
 
 import pytest
 
-from pykb._lazy import importing
+from pykb._lazy import without_collection
 from pykb.runtime._metrics import Distribution
 from pykb.runtime.manager._program import THRESHOLDS
 
 
 def test_nothing_is_collected_while_modules_are_imported():
     """The collector rests for the block, and is as it was afterwards: also when it was off, also after an error."""
-    with importing():
+    with without_collection():
         assert not gc.isenabled()
-        with importing():
+        with without_collection():
             assert not gc.isenabled()
         assert not gc.isenabled()
     assert gc.isenabled()
-    with pytest.raises(ImportError), importing():
+    with pytest.raises(ImportError), without_collection():
         raise ImportError
     assert gc.isenabled()
 
@@ -34,6 +35,30 @@ def test_a_program_that_has_settled_looks_seldom():
         f"assert gc.get_threshold() == {THRESHOLDS}\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc keeps them")
+def test_a_large_block_is_returned_when_it_is_freed(monkeypatch):
+    """Also after a larger one was freed. The environment can say what is large."""
+    program = (
+        "import ctypes\n"
+        "from pykb.runtime.manager._program import settle\n"
+        "class Info(ctypes.Structure):\n"
+        "    _fields_ = [(name, ctypes.c_size_t) for name in 'arena ordblks smblks hblks hblkhd a b c d e'.split()]\n"
+        "settle()\n"
+        "info = ctypes.CDLL(None).mallinfo2\n"
+        "info.restype = Info\n"
+        "del (large := [bytearray(1 << 20)])[:]\n"
+        "before = info().hblks\n"
+        "kept = [bytearray(600 * 1024) for _ in range(12)]\n"
+        "print(info().hblks - before)\n"
+    )
+    monkeypatch.delenv("MALLOC_MMAP_THRESHOLD_", raising=False)
+    for value, is_returned in ((None, True), ("1048576", False)):
+        if value is not None:
+            monkeypatch.setenv("MALLOC_MMAP_THRESHOLD_", value)
+        run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+        assert (int(run.stdout) > 6) is is_returned  # one or two can have had room in the heap
 
 
 def test_a_value_counts_under_the_first_bound_that_is_not_less():

@@ -6,10 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from pykb.meta.names import is_subdomain
 from pykb.runtime._logging import LogFormat
 from pykb.runtime.client.options import ClientOptions
+from pykb.runtime.election.elector import default_identity
 from pykb.runtime.manager.options import CertificateOptions, ManagedCertificateOptions, ManagerOptions, TlsOptions
 from pykb.runtime.serving import BindAddress
+from pykb.runtime.sharding._board import member_lease, range_lease
+from pykb.runtime.sharding.ranges import LONGEST_GROUP, MOST
 
 
 def parse(*argv, environ=None, **overrides):
@@ -127,6 +131,39 @@ def test_the_program_may_set_its_own_defaults():
     options = parse("--metrics-bind-address=:1", leader_election_id="x.example.com", metrics_bind_address=":2")
     assert options.leader_election_id == "x.example.com"
     assert options.metrics_bind_address == ":1"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"leader_election_id": "example.com/vm"}, "is the name of a Lease: lower case .*; found `example.com/vm`"),
+        ({"leader_election_id": "Virtual"}, "is the name of a Lease"),
+        ({"leader_election_id": ""}, "is the name of a Lease"),
+        ({"leader_election_id": "a..b"}, "is the name of a Lease"),
+        ({"leader_election_id": "x" * 254}, "at most 253 characters"),
+        ({"leader_election_id": "x" * 210, "shards": 4}, "has 210 characters, and with `shards` at most 209"),
+        ({"leader_election_namespace": "My_Team"}, "`leader_election_namespace` is the name of a namespace"),
+    ],
+)
+def test_a_lease_that_the_api_server_would_refuse_is_refused_at_the_start(options, message, capsys):
+    """Else all replicas would wait for it. From the command line, the program ends with a message."""
+    with pytest.raises(ValueError, match=message):
+        ManagerOptions(**options)
+    with pytest.raises(SystemExit) as ended:
+        ManagerOptions.from_args([], environ={}, **options)
+    assert ended.value.code == 2
+    assert "`leader_election_" in capsys.readouterr().err
+
+
+def test_the_leases_of_the_longest_group_have_valid_names():
+    """One character more, and the name of a member's Lease is too long."""
+    assert ManagerOptions(leader_election_id="x" * 253).leader_election_id
+    assert ManagerOptions(leader_election_id="x" * LONGEST_GROUP, shards=4).shards == 4
+    identity = default_identity()
+    assert is_subdomain(member_lease("x" * LONGEST_GROUP, identity))
+    assert not is_subdomain(member_lease("x" * (LONGEST_GROUP + 1), identity))
+    lease = range_lease("x" * LONGEST_GROUP, "default", MOST - 1, None)
+    assert is_subdomain(lease.metadata.name or "")
 
 
 @pytest.mark.parametrize(

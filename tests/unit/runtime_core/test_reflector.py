@@ -15,6 +15,7 @@ from pykb.meta.gvk import NamespacedName
 from pykb.runtime.cache._options import InformerOptions
 from pykb.runtime.cache.informer import CacheSyncTimeout, Informer
 from pykb.runtime.cache.reflector import LISTED
+from pykb.runtime.client.json_text import CUT
 from pykb.runtime.clock import VirtualClock
 from pykb.runtime.controller.event import EventType
 
@@ -88,6 +89,15 @@ async def test_a_deletion_missed_while_disconnected_is_reported_after_the_next_l
     assert ("delete", "b", None, "1") in heard
     assert ("update", "c", "1", "5") in heard
     assert known(mirror) == ["a", "c"]
+
+
+async def test_an_object_replaced_while_disconnected_is_reported_as_deleted_and_created(running):
+    """Predicates would find no change in another object of the name: its generation begins at 1 again, too."""
+    new = widget("a", "5", metadata={"uid": "another", "generation": 1})
+    first = widget("a", metadata={"generation": 1})
+    mirror, heard = await play(running, listed(first, widget("b")), [*listed(new, widget("b", "6")), Script.HANG])
+    assert heard[2:] == [("delete", "a", None, "1"), ("create", "a", None, "5"), ("update", "b", "1", "6")]
+    assert known(mirror) == ["a", "b"]
 
 
 async def test_an_empty_list_deletes_everything(running):
@@ -224,6 +234,38 @@ async def test_a_transform_is_applied_before_anybody_sees_the_object(running):
 
     mirror, _ = await play(running, [*listed(copy.deepcopy(raw)), Script.HANG], mirror=informer(transform=drop_spec))
     assert "spec" not in mirror.store.get(NamespacedName("default", "a"))
+
+
+async def test_an_object_that_is_nested_too_deeply_is_indexed_by_what_is_left_of_it():
+    """The mirror has it without its deepest values. It heals, and goes, and no index finds it then."""
+    deep = 1
+    for _ in range(300):
+        deep = {"a": deep}
+
+    def size_and_depth(raw):
+        depth, inner = 0, raw["spec"].get("x")
+        while isinstance(inner, dict):
+            depth, inner = depth + 1, inner.get("a")
+        return [str(raw["spec"]["size"]), f"depth {depth}"]
+
+    mirror = informer(indexers={"depth": size_and_depth})
+    heard = Heard()
+    mirror.add_handler(heard)
+    key = NamespacedName("default", "a")
+
+    def found(value):
+        return [raw["metadata"]["name"] for raw in mirror.store.select(fields={"depth": value})]
+
+    mirror.upsert(key, widget("a", "1", spec={"size": 1, "x": deep}), listed=True)
+    assert (found("1"), found("depth 300"), CUT in mirror.store.get(key)) == (["a"], [], True)
+    mirror.upsert(key, widget("a", "2", spec={"size": 2}), listed=False)
+    assert (found("1"), found("2"), found("depth 0"), CUT in mirror.store.get(key)) == ([], ["a"], ["a"], False)
+    mirror.upsert(key, widget("a", "3", spec={"size": 1e20, "x": 10**20}), listed=False)
+    assert mirror.store.get(key)["spec"]["x"] == 1e20
+    mirror.upsert(key, widget("a", "4", spec={"size": 3, "x": deep}), listed=False)
+    mirror.remove(key, widget("a", "5", spec={"size": 3, "x": deep}))
+    assert [found(value) for value in ("1", "2", "3", "depth 300", "depth 248")] == [[]] * 5
+    assert [kind for kind, *_ in heard] == ["create", "update", "update", "update", "delete"]
 
 
 # Histories: what the server holds changes; the reflector sees lists (complete or broken off) and watch events.

@@ -21,9 +21,9 @@ from pykb.runtime.clock import VirtualClock
 from pykb.runtime.manager._servers import Checks, health_routes, metrics_routes, ping
 from pykb.runtime.manager.options import CertificateOptions
 from pykb.runtime.serving import BindAddress, HttpServer
-from pykb.runtime.serving._authority import Validity, make
 from pykb.runtime.serving.authorization import ASKED_AT_ONCE, ApiAuthorizer, User
 from pykb.runtime.serving.certificates import ServingCertificate, self_signed
+from pykb.tools.x509 import Validity, make
 
 from .conftest import turn  # noqa: TID252 - shared by this folder only
 
@@ -38,7 +38,7 @@ async def serve(running):
     async def start(app, tls=None, trust=None):
         server = HttpServer("test", LOOPBACK, app, tls=tls)
         running(server.run())
-        await asyncio.wait_for(server.listening(), 5)
+        await asyncio.wait_for(server.listening(), 60)
         session = aiohttp.ClientSession()
         sessions.append(session)
         scheme = "https" if tls else "http"

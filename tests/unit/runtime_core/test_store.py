@@ -128,3 +128,20 @@ def test_indexes_agree_with_a_scan_after_any_history(steps):
     for namespace in ("one", "two"):
         assert set(store.all_keys(namespace)) == {key for key in model if key.namespace == namespace}
     assert len(store) == len(model)
+
+
+@pytest.mark.parametrize("colour", [None, "red"])
+def test_an_object_without_a_json_form_changes_nothing(colour):
+    """It is put again in another form, of which the indexes may have other values."""
+    store = Store({"colour": colour_of})
+    if colour:
+        put(store, obj("a", colour=colour))
+    for unfit in (10**20, {1}):
+        with pytest.raises(TypeError):
+            put(store, {**obj("a", colour="blue"), "status": unfit})
+        assert names(store.select(fields={"colour": "blue"})) == []
+        assert names(store.select(fields={"colour": "red"})) == (["default/a"] if colour else [])
+        assert store.all_keys("default") == ([NamespacedName("default", "a")] if colour else [])
+    put(store, obj("a", colour="green"))
+    store.remove(NamespacedName("default", "a"))
+    assert [names(store.select(fields={"colour": each})) for each in ("red", "blue", "green")] == [[], [], []]

@@ -184,7 +184,7 @@ async def test_a_reconcile_does_not_wait_for_its_record():
     manager, listener = managed(client, write)
     informer = manager.cache.informer(Secret)
     informer.run = lambda *_: asyncio.get_running_loop().create_future()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         task = asyncio.create_task(manager.start())
         await eventually(lambda: len(listener.ends) > 0)
         manager.stop()
@@ -206,6 +206,30 @@ async def test_a_listener_that_fails_harms_nobody(caplog):
     async with running(manager):
         await eventually(lambda: len(listener.ends) == 1)
     assert "listener failed" in caplog.text
+
+
+async def test_a_listener_without_details_costs_none():
+    """It learns of each reconcile and its end, not why it ran and what it sent."""
+
+    class Ends(Listening):
+        needs_details = False
+
+    async def write(client, _):
+        await client.create(config_map("child"))
+        return Result(requeue_after=timedelta(hours=1))
+
+    manager, listener = Manager(client=fake_client(config_map())), Ends()
+    ControllerBuilder(manager).for_(ConfigMap).complete(Scripted(manager.client, write))
+    manager.listen(listener)
+    async with running(manager):
+        await eventually(lambda: len(listener.ends) == 2)
+    assert listener.begun == [[], []]
+    assert listener.sent == [[], []]
+    assert [(str(record.id.request), record.error) for record in listener.ends] == [
+        ("default/a", None),
+        ("default/child", None),
+    ]
+    assert listener.ends[0].result == Result(requeue_after=timedelta(hours=1))
 
 
 async def test_many_causes_are_counted_not_kept():

@@ -147,6 +147,23 @@ def test_what_hangs_does_not_outlive_the_graceful_time(how):
     assert "ending at once" in logged or "not stopped in time" in logged
 
 
+def test_the_end_needs_no_new_thread():
+    """Python 3.12 refuses one while the interpreter ends: `RuntimeError: can't create new thread`."""
+    refuse = (
+        "def refuse(_):\n    raise RuntimeError\n"
+        "try:\n    manager.run()\nfinally:\n    threading.Thread.start = refuse\n"
+    )
+    text = PROGRAM.replace("manager.run()\n", refuse)
+    program = subprocess.Popen(
+        [sys.executable, "-c", text, "plain", "alone", "0.2"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert program.stdout.readline() == "working\n"
+    program.send_signal(signal.SIGTERM)
+    code, _, logged = ended(program)
+    assert code == 1
+    assert "ending at once" in logged
+
+
 @pytest.mark.parametrize("how", HANGING)
 def test_a_second_signal_ends_at_once_whatever_hangs(how):
     """Also when the event loop is blocked."""

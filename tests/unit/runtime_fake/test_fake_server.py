@@ -2,6 +2,7 @@
 
 import asyncio
 from datetime import UTC, datetime, timedelta
+from unittest import mock
 
 import pytest
 import yaml
@@ -11,6 +12,7 @@ from pykb.api.apps.v1 import Deployment
 from pykb.api.core.v1 import ConfigMap, Namespace
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.runtime.client import Client, MergePatch
+from pykb.runtime.client.mapper import ResourceMapper
 from pykb.runtime.errors import Conflict, Expired, Gone, Invalid, NoKindMatch, TooManyRequests, error_from_status
 from pykb.runtime.fake import FakeApiServer, fake_client
 
@@ -193,7 +195,7 @@ async def test_no_change_is_lost_while_a_watcher_is_busy():
         reader = asyncio.create_task(read())
         for number in range(50):
             await client.create(ConfigMap(metadata=ObjectMeta(name=f"c{number:02}", namespace="default")))
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await reader
     assert seen == [f"c{number:02}" for number in range(50)]
 
@@ -235,7 +237,7 @@ async def test_a_bookmark_needs_nothing_that_its_class_demands(monkeypatch, book
     monkeypatch.setattr("pykb.runtime.client._watch._SHORTEST", timedelta(seconds=1))
     monkeypatch.setattr("pykb.runtime.client._watch._LONGEST", timedelta(seconds=1))
     client = fake_client(_machine("first"))
-    async with asyncio.timeout(20), client.watch(Machine, namespace="team", bookmarks=bookmarks) as events:
+    async with asyncio.timeout(60), client.watch(Machine, namespace="team", bookmarks=bookmarks) as events:
         assert (await anext(events)).object.metadata.name == "first"
         following = asyncio.ensure_future(anext(events))
         if bookmarks:
@@ -265,7 +267,7 @@ async def test_a_watch_that_does_not_come_back_is_told(monkeypatch, caplog):
 
     server.react = react
     client = Client(server)
-    async with asyncio.timeout(20), client.watch(ConfigMap, namespace="default") as events:
+    async with asyncio.timeout(60), client.watch(ConfigMap, namespace="default") as events:
         following = asyncio.ensure_future(anext(events))
         await client.create(ConfigMap(metadata=ObjectMeta(name="a", namespace="default")))
         assert (await following).object.metadata.name == "a"
@@ -278,3 +280,44 @@ async def test_a_watch_that_does_not_come_back_is_told(monkeypatch, caplog):
         ("WARNING", number) for number in (3, 4, 5)
     ]
     assert "etcd is away" in told[-1].error
+
+
+async def test_copies_answer_alike_whoever_was_asked_first():
+    """They share what came of earlier writes. Each has its own uids, versions and rules."""
+    origin = FakeApiServer(crds=[CRD])
+    first, second = [await origin.copy() for _ in range(2)]
+    moment = datetime(2030, 1, 1, tzinfo=UTC)
+    made = []
+    for server in (first, second, first):
+        client = Client(server, mapper=ResourceMapper(server))
+        with mock.patch("pykb.runtime.fake._admission.datetime", mock.Mock(now=lambda _: moment)):
+            found = await client.create(_config_map("a"))
+            changed = await client.patch(found, MergePatch({"data": {"b": "2", "a": None}}))
+            again = await client.patch(changed, MergePatch({"data": {"b": "2"}}))
+        assert again.metadata.resource_version == changed.metadata.resource_version
+        made.append(changed)
+        await client.delete(changed)
+        with pytest.raises(Invalid, match="a valid config key must consist of"):
+            await client.create(_config_map("a", data={"#": ""}))
+    plain = [each.to_wire() for each in made]
+    assert len({each["metadata"].pop("uid") for each in plain}) == 3
+    assert plain[0] == plain[1]
+    assert plain[2]["metadata"].pop("resourceVersion") != plain[0]["metadata"].pop("resourceVersion")
+    assert plain[0] == plain[2]
+    assert plain[0]["data"] == {"b": "2"}
+
+
+def _config_map(name, **fields):
+    return ConfigMap(metadata=ObjectMeta(name=name, namespace="default"), **({"data": {"a": "1"}} | fields))
+
+
+async def test_copies_with_other_rules_judge_anew():
+    """What one of them accepted, another may refuse."""
+    origin = FakeApiServer(kinds=[Machine])
+    first, second = [await origin.copy() for _ in range(2)]
+    second.use_rules(lambda *_: [("spec", '"object": never')])
+    for server in (first, second):
+        server.seed(Namespace(metadata=ObjectMeta(name="team")))
+    await Client(first, mapper=ResourceMapper(first)).create(_machine())
+    with pytest.raises(Invalid, match="never"):
+        await Client(second, mapper=ResourceMapper(second)).create(_machine())

@@ -245,7 +245,7 @@ async def test_readiness_waits_for_the_first_lists():
     manager = Manager(ManagerOptions(health_probe_bind_address="127.0.0.1:0"), client=Client(server))
     manager.cache.informer(ConfigMap)
     task = asyncio.create_task(manager.start())
-    await asyncio.wait_for(manager.elected.wait(), 10)
+    await asyncio.wait_for(manager.elected.wait(), 60)
     await manager.servers.probes.listening()
     base = f"http://127.0.0.1:{manager.servers.probes.port}"
     async with aiohttp.ClientSession() as session:
@@ -274,7 +274,7 @@ async def test_a_standby_has_warm_caches_and_takes_over_when_the_leader_stops():
     for name, manager in managers.items():
         ControllerBuilder(manager).for_(ConfigMap).complete(Noting(manager.client, calls[name]))
     first = asyncio.create_task(managers["first"].start())
-    await asyncio.wait_for(managers["first"].elected.wait(), 10)
+    await asyncio.wait_for(managers["first"].elected.wait(), 60)
     second = asyncio.create_task(managers["second"].start())
     await Client(server).create(config_map("a"))
     standby = managers["second"]
@@ -305,7 +305,7 @@ async def test_losing_the_lease_ends_the_manager():
 
     manager.add(work)
     task = asyncio.create_task(manager.start())
-    await asyncio.wait_for(manager.elected.wait(), 10)
+    await asyncio.wait_for(manager.elected.wait(), 60)
     client = Client(server)
 
     async def steal():
@@ -315,7 +315,7 @@ async def test_losing_the_lease_ends_the_manager():
 
     await eventually(steal)
     with pytest.raises(LeadershipLost):
-        await asyncio.wait_for(task, 20)
+        await asyncio.wait_for(task, 60)
     assert broken_off == ["work"]
 
 
@@ -510,7 +510,7 @@ async def test_an_owner_whose_definition_comes_later_is_waited_for():
     late = GroupVersionKind("example.com", "v1", "Late")
     ControllerBuilder(manager).for_(late).owns(ConfigMap).complete(Noting(manager.client, noted))
     task = asyncio.create_task(manager.start())
-    await asyncio.wait_for(manager.elected.wait(), 10)
+    await asyncio.wait_for(manager.elected.wait(), 60)
     await asyncio.sleep(0.1)
     assert not task.done()
     await client.create(_definition())
@@ -603,7 +603,7 @@ async def test_a_login_that_hangs_does_not_hold_up_a_stop():
     task = asyncio.create_task(manager.start())
     await asyncio.sleep(0.05)
     manager.stop()
-    await asyncio.wait_for(task, 10)
+    await asyncio.wait_for(task, 60)
     assert ended == [True]
 
 
@@ -625,7 +625,7 @@ async def test_closing_a_client_waits_for_events_no_longer_than_a_moment(monkeyp
         async def request(self, call):
             await asyncio.get_running_loop().create_future()
 
-    async with asyncio.timeout(10), Client(Stuck()) as client:
+    async with asyncio.timeout(60), Client(Stuck()) as client:
         EventRecorder(client, "c").event(config_map("told"), "Normal", "Stopping", "the end")
 
 

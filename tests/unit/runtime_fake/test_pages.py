@@ -13,13 +13,31 @@ from pykb.runtime import Request
 from pykb.runtime.fake import fake_client
 
 PAGES = Path(__file__).resolve().parents[3] / "docs" / "how-to"
+PROGRAMS = (
+    "choose-events.md",
+    "debug.md",
+    "external-systems.md",
+    "own-objects.md",
+    "retry-and-pace.md",
+    "run-in-production.md",
+    "several-clusters.md",
+    "test-an-operator.md",
+    "use-in-another-program.md",
+    "write-a-reconciler.md",
+)
+"""Pages whose blocks, one after the other, are a program. Type checkers accept it (unit/reference)."""
+
+
+def blocks_of(page: str) -> list[str]:
+    """The Python blocks of a page."""
+    text = (PAGES / page).read_text(encoding="utf-8")
+    return re.findall(r"^```python\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
 
 
 def program(page: str) -> dict[str, object]:
     """What the Python blocks of a page define, run one after the other."""
-    text = (PAGES / page).read_text(encoding="utf-8")
     names: dict[str, object] = {"__name__": page}
-    for block in re.findall(r"^```python\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE):
+    for block in blocks_of(page):
         exec(compile(block, page, "exec"), names)
     return names
 
@@ -31,11 +49,7 @@ def shown_tests(page: str) -> list[str]:
 
 @pytest.mark.parametrize(
     ("page", "name"),
-    [
-        (page, name)
-        for page in ("use-in-another-program.md", "test-an-operator.md", "own-objects.md")
-        for name in shown_tests(page)
-    ],
+    [(page, name) for page in PROGRAMS for name in shown_tests(page)],
 )
 async def test_the_shown_tests_a_page_pass(page, name):
     """As a reader would run them."""

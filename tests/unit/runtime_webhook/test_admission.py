@@ -1,13 +1,14 @@
 """Typed webhooks, asked by HTTPS: what is defaulted, refused, and told to whom."""
 
 import asyncio
+import json
 import logging
 import threading
 from typing import Any
 
 import pytest
 
-from pykb.api import CustomResource, Int32, Quantity, Struct, Unstructured
+from pykb.api import CustomResource, Field, Int32, Quantity, Struct, Unstructured
 from pykb.runtime import (
     Defaulter,
     Denied,
@@ -479,3 +480,120 @@ async def test_the_raw_layer_answers_by_hand(manager_of, serving):
         assert [op["op"] for op in patch_of(await ask("other"))] == ["remove", "remove"]
         manager.webhook_server.register("/late", judge)
         assert (await caller.ask("/late", review(wire(), name="fine")))["allowed"]
+
+
+DEEP = "nested deeper than 250 levels"
+
+
+class Loose(Struct, extra="allow"):
+    """Anything."""
+
+    size: int = 0
+
+
+class Crate(CustomResource, group_version=V1):
+    """Holds anything."""
+
+    spec: Loose = Field(default_factory=Loose)
+
+
+class CrateDefaulter(Defaulter[Crate]):
+    """Sets a label."""
+
+    async def default(self, obj: Crate) -> None:
+        """By size."""
+        obj.metadata.labels = {"size": str(obj.spec.size)}
+
+
+class CrateValidator(Validator[Crate]):
+    """Says what it saw."""
+
+    async def validate_create(self, obj: Crate):
+        """Its size."""
+        return [f"new {obj.spec.size}"]
+
+    async def validate_update(self, old: Crate, new: Crate):
+        """Both sizes."""
+        return [f"{old.spec.size} to {new.spec.size}"]
+
+    async def validate_delete(self, obj: Crate):
+        """Its size."""
+        return [f"gone {obj.spec.size}"]
+
+
+def crate_review(operation, new=None, old=None, *, kind="Crate"):
+    """A review of crates. A depth stands for a value of so many levels in the spec."""
+    objects = {}
+    body = json.dumps(review("NEW", "OLD", operation, kind={"group": V1.group, "version": "v1", "kind": kind}))
+    for mark, (depth, metadata, size) in (("NEW", new or (None, {}, 0)), ("OLD", old or (None, {}, 0))):
+        wire = {"apiVersion": V1.api_version, "kind": kind, "metadata": {"name": "c", **metadata}}
+        text = json.dumps({**wire, "spec": {"size": size, "x": "HERE"}})
+        objects[mark] = "null" if depth is None else text.replace('"HERE"', '{"a":' * depth + "1" + "}" * depth)
+    return body.replace('"NEW"', objects["NEW"]).replace('"OLD"', objects["OLD"]).encode()
+
+
+@pytest.mark.parametrize("depth", [300, 960, 1100, 9000])
+async def test_an_object_that_is_nested_too_deeply_is_refused_and_can_be_mended_and_deleted(
+    manager_of, serving, depth, told
+):
+    """The refusal names the field. It is none of the webhook's failures."""
+    made = manager_of()
+    WebhookBuilder(made).for_(Crate).with_defaulter(CrateDefaulter()).with_validator(CrateValidator()).complete()
+    validate, mutate = "/validate-infra-example-com-v1-crate", "/mutate-infra-example-com-v1-crate"
+    deep, held, plain = (depth, {}, 1), (depth, {"finalizers": ["a/b"]}, 1), (1, {}, 2)
+    async with serving(made) as caller:
+
+        async def ask(path, body):
+            async with caller.post(path, body) as response:
+                assert response.status == 200
+                answer = (await response.json())["response"]
+            assert answer["uid"] == "705ab4f5"
+            return answer
+
+        for path in (validate, mutate) if depth > 1000 else (mutate,):  # a validator gets what the parser reads
+            for body in (crate_review("CREATE", deep), crate_review("UPDATE", deep, plain)):
+                answer = await ask(path, body)
+                assert (answer["allowed"], answer["status"]["code"]) == (False, 422)
+                assert DEEP in answer["status"]["message"]
+                assert answer["status"]["details"]["causes"][0]["field"] == "spec.x.a"
+        assert (await ask(validate, crate_review("UPDATE", plain, deep)))["warnings"] == ["1 to 2"]
+        assert (await ask(validate, crate_review("UPDATE", deep, held)))["warnings"] == ["1 to 1"]
+        assert (await ask(validate, crate_review("DELETE", None, deep)))["warnings"] == ["gone 1"]
+        assert patch_of(await ask(mutate, crate_review("UPDATE", plain, deep)))
+        freed = await ask(mutate, crate_review("UPDATE", deep, held))
+        assert (freed["allowed"], patch_of(freed)) == (True, [])
+        assert freed["warnings"][0].startswith("not defaulted: ")
+        assert caller.value("controller_runtime_webhook_panics_total") == 0
+    assert "webhook failed" not in told.text
+
+
+async def test_kinds_without_a_class_are_refused_alike(manager_of, serving):
+    """And requests to handlers of the raw layer, which cannot see what they allow."""
+    made = manager_of()
+
+    class Anything(Validator[Unstructured]):
+        """Allows everything."""
+
+        async def validate_update(self, old: Unstructured, new: Unstructured):
+            """Says what it saw."""
+            return [f"{old.data['spec']['size']} to {new.data['spec']['size']}"]
+
+    gvk = V1.with_kind("Loose")
+    WebhookBuilder(made).for_(gvk).with_validator(Anything(), path="/loose").complete()
+
+    async def allow(_):
+        return allowed()
+
+    made.webhook_server.register("/raw", allow)
+    async with serving(made) as caller:
+        for path in ("/loose", "/raw"):
+            for body in (
+                crate_review("CREATE", (3000, {}, 1), kind="Loose"),
+                crate_review("UPDATE", (1100, {}, 1), (1, {}, 1), kind="Loose"),
+            ):
+                async with caller.post(path, body) as response:
+                    answer = (await response.json())["response"]
+                assert DEEP in answer["status"]["message"]
+        body = crate_review("UPDATE", (1, {}, 2), (3000, {}, 1), kind="Loose")
+        async with caller.post("/loose", body) as response:
+            assert (await response.json())["response"]["warnings"] == ["1 to 2"]

@@ -7,7 +7,7 @@ import pytest
 from pykb.api import Converter, CustomResource, GroupVersion, GroupVersionKind, Unstructured
 from pykb.api.core.v1 import Pod
 from pykb.diagnostics import EnvironmentProblem
-from pykb.meta.webhook_paths import mutate_path, validate_path
+from pykb.meta.gvk import mutate_path, validate_path
 from pykb.runtime import Defaulter, Validator, WebhookBuilder
 
 from .conftest import GROUP, V1, V2, Machine  # noqa: TID252 - shared by this folder only

@@ -394,7 +394,7 @@ async def test_validators_that_wait_for_a_conversion_do_not_hold_it_up(manager, 
         try:
             for _ in waiting:
                 await asyncio.to_thread(asking.asked.acquire)
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(60):
                 await converted(caller, "v2", job("v1"))
         finally:
             asking.converted.set()
@@ -408,3 +408,61 @@ def test_a_converter_works_without_a_server():
     assert V1Converter().from_hub(hub).to_wire() == job("v1", schedule="a b") | {
         "metadata": {key: value for key, value in METADATA.items() if value is not None}
     }
+
+
+class LooseSpec(Struct, extra="allow"):
+    """Anything."""
+
+
+class LooseV1(CustomResource, group_version=GroupVersion(GROUP, "v1"), kind="Loose"):
+    """A spoke."""
+
+    spec: LooseSpec = Field(default_factory=LooseSpec)
+
+
+class LooseV2(CustomResource, group_version=GroupVersion(GROUP, "v2"), kind="Loose"):
+    """The hub, which has everything two levels deeper."""
+
+    spec: LooseSpec = Field(default_factory=LooseSpec)
+
+
+class LooseConverter(Converter[LooseV1, LooseV2]):
+    """Moves what it does not know."""
+
+    def to_hub(self, spoke: LooseV1) -> LooseV2:
+        """Down."""
+        return LooseV2(spec=LooseSpec.model_validate({"was": {"in": spoke.spec.to_wire()}}))
+
+    def from_hub(self, hub: LooseV2) -> LooseV1:
+        """Up."""
+        return LooseV1(spec=LooseSpec.model_validate(hub.spec.to_wire()["was"]["in"]))
+
+
+@pytest.mark.parametrize("depth", [197, 250, 340, 900, 1100, 9000])
+async def test_objects_that_are_nested_deeply_are_converted(manager_of, serving, depth):
+    """Else the API server could list none of their kind. What the parser does not read comes back as it was."""
+    made = manager_of()
+    WebhookBuilder(made).for_(LooseV2).with_converter(LooseConverter()).complete()
+    deep = '{"a":' * depth + r'"\"}]"' + "}" * depth
+    plain = {"apiVersion": LooseV1.gvk.api_version, "kind": "Loose", "metadata": METADATA, "spec": {"x": 1}}
+    review = {"uid": "u", "desiredAPIVersion": LooseV2.gvk.api_version, "objects": [plain, {**plain, "spec": {"x": 2}}]}
+    asked = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "request": review}
+    body = json.dumps(asked).replace('"x": 2', f'"x": {deep}')
+    async with serving(made) as caller, caller.post("/convert", body.encode()) as response:
+        assert response.status == 200
+        answer = await response.text()
+    assert answer.count(deep) == 1
+    converted = json.loads(answer.replace(deep, "2"))["response"]
+    assert converted["result"] == {"status": "Success"}
+    assert [made["spec"] for made in converted["convertedObjects"]] == [{"was": {"in": {"x": n}}} for n in (1, 2)]
+
+
+async def test_a_body_that_is_not_json_is_refused(manager_of, serving):
+    """Whether it ends early or has bytes that are not a text."""
+    made = manager_of()
+    WebhookBuilder(made).for_(LooseV2).with_converter(LooseConverter()).complete()
+    async with serving(made) as caller:
+        for body in (b"", b"\xff", b"[]", b"{" * 3000, b'{"a":"\xff"}'):
+            async with caller.post("/convert", body) as response:
+                assert response.status == 400
+                assert "ConversionReview" in await response.text()

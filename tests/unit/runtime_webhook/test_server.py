@@ -365,7 +365,7 @@ async def test_nothing_is_served_unless_something_is_registered(manager_of):
             return allowed()
 
         manager.webhook_server.register(PATH, judge)
-        await asyncio.wait_for(manager.webhook_server.listening(), 30)
+        await asyncio.wait_for(manager.webhook_server.listening(), 60)
         assert manager.webhook_server.paths == {PATH}
 
 
@@ -427,7 +427,7 @@ async def test_standbys_serve_too():
     standby.webhook_server.register(PATH, judge)
     async with running(leader):
         task = asyncio.create_task(standby.start())
-        await asyncio.wait_for(standby.webhook_server.listening(), 30)
+        await asyncio.wait_for(standby.webhook_server.listening(), 60)
         async with aiohttp.ClientSession() as session:
             assert (await Caller(standby, session).ask(PATH, review(wire())))["allowed"]
         assert not standby.elected.is_set()

@@ -40,6 +40,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ignore = shutil.ignore_patterns("__pycache__")
     shutil.copytree(ROOT / "pykb", copy / "pykb", ignore=ignore)
     shutil.copytree(ROOT / "templates", copy / "templates", ignore=ignore)
+    shutil.copytree(ROOT / "docs/reference", copy / "docs/reference")
     for name in ("pyproject.toml", "README.md", "LICENSE", ".gitignore"):
         shutil.copy(ROOT / name, copy / name)
     return copy
@@ -70,6 +71,7 @@ def from_checkout(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The direct wheel made of the same copy."""
     monkeypatch.setattr(distribution, "PACKAGE", checkout / "pykb")
     monkeypatch.setattr(distribution, "templates", lambda: checkout / "templates")
+    monkeypatch.setattr(distribution, "reference", lambda: checkout / "docs/reference")
     monkeypatch.setattr(distribution, "checkout", lambda: checkout)
 
 

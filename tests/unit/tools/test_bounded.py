@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from pykb.tools.bounded import LimitError, Limits, Output, run
+from pykb.tools.process import LimitError, Limits, Output, run_bounded
 
 _MIB = 1024**2
 
 
 def shell(script: str, folder: Path, *, seconds: float = 60, stdin: bytes = b"") -> Output:
     """What a script of the shell writes."""
-    return run(["/bin/sh", "-c", script], cwd=folder, stdin=stdin, limits=Limits(seconds, _MIB))
+    return run_bounded(["/bin/sh", "-c", script], cwd=folder, stdin=stdin, limits=Limits(seconds, _MIB))
 
 
 def test_what_a_program_writes(tmp_path: Path) -> None:

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from pykb.diagnostics import EnvironmentProblem
-from pykb.tools import kustomize
-from pykb.tools.kubectl import Kubectl
+from pykb.tools.kubectl import Kubectl, build_kustomization
 
 # Only what the shell itself can do: PATH is empty for these tests.
 ECHO = '#!/bin/sh\necho "${0##*/} $*"\nwhile read -r line; do echo "$line"; done\n'
@@ -66,11 +65,11 @@ def test_kustomizations_are_rendered_by_what_is_there(
     """`kustomize` where it is installed, else `kubectl kustomize`."""
     for name in installed:
         put(programs, name)
-    assert kustomize.build(Path("config")).strip() == expected
+    assert build_kustomization(Path("config")).strip() == expected
 
 
 @pytest.mark.usefixtures("programs")
 def test_neither_program_is_one_clear_message() -> None:
     """Both names are said, and how to get one."""
     with pytest.raises(EnvironmentProblem, match="neither `kustomize` nor `kubectl`"):
-        kustomize.build(Path("config"))
+        build_kustomization(Path("config"))

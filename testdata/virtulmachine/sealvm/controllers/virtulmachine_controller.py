@@ -30,9 +30,14 @@ from pykb.runtime import (
 )
 
 from sealvm.api.v1 import VirtulMachine
-from sealvm.hypervisor import Hypervisor, NoRoomError
+from sealvm.hypervisor import Hypervisor, Machine, NoRoomError
 
 FINALIZER = "infra.sealyun.com/machine"
+
+
+def uid_of(machine: VirtulMachine) -> str:
+    """What tells an object from another one that has its name later."""
+    return machine.metadata.uid or ""
 
 
 class VirtulMachineReconciler(Reconciler):
@@ -50,12 +55,11 @@ class VirtulMachineReconciler(Reconciler):
     async def reconcile(self, request: Request) -> Result:
         """Start one machine, delete it when its time is over, or stop it when it is deleted."""
         machine = await self.client.find(VirtulMachine, request)
+        await self.stop_others(request, machine)
         if machine is None:
-            # The finalizer was taken off by hand, or this process has not seen the end: nothing may be left running.
-            self.hypervisor.stop(str(request))
             return Result()
         if machine.metadata.deletion_timestamp is not None:
-            self.hypervisor.stop(str(request))
+            self.hypervisor.stop(uid_of(machine))
             await release_finalizer(self.client, machine, FINALIZER)
             return Result()
 
@@ -65,11 +69,24 @@ class VirtulMachineReconciler(Reconciler):
         await self.report_running(machine)
         return await self.retire(machine)
 
+    async def stop_others(self, request: Request, machine: VirtulMachine | None) -> None:
+        """Stop machines of objects that had this name before.
+
+        Their finalizer was taken off by hand, or this process has not seen their end. The cache may be behind, and
+        show the old one of two objects of one name. So the API server says which one is there.
+        """
+        known = machine.metadata.uid if machine is not None else None
+        if others := [uid for uid in self.hypervisor.named(str(request)) if uid != known]:
+            live = await self.client.live.find(VirtulMachine, request)
+            for uid in others:
+                if live is None or live.metadata.uid != uid:
+                    self.hypervisor.stop(uid)
+
     def start(self, name: str, machine: VirtulMachine) -> None:
         """Start the machine; an error is raised, so that the manager tries again until there is room."""
         self.logger.info("machine %s: cpu %s, memory %s", name, machine.spec.cpu, machine.spec.memory)
         try:
-            self.hypervisor.start(name, int(machine.spec.cpu))
+            self.hypervisor.start(uid_of(machine), Machine(name, int(machine.spec.cpu)))
         except NoRoomError as error:
             self.recorder.event(machine, "Warning", "NoRoom", str(error))
             raise

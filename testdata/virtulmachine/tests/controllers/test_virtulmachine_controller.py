@@ -26,7 +26,7 @@ from pykb.testing import RunManager, eventually
 from sealvm.api.v1 import VirtulMachine
 from sealvm.api.v1.virtulmachine_types import VirtulMachineSpec
 from sealvm.controllers.virtulmachine_controller import FINALIZER, VirtulMachineReconciler
-from sealvm.hypervisor import Hypervisor, NoRoomError
+from sealvm.hypervisor import Hypervisor, Machine, NoRoomError
 
 pytestmark = pytest.mark.usefixtures("crds")
 SAMPLE = "config/samples/infra_v1_virtulmachine.yaml"
@@ -52,8 +52,8 @@ async def test_runs_the_sample(client: Client, namespace: str, pytestconfig: pyt
 
     assert result.requeue_after is not None
     assert timedelta(0) < result.requeue_after <= timedelta(seconds=10)
-    assert hypervisor.machines == {str(request): 1}
     machine = await client.get(VirtulMachine, request)
+    assert hypervisor.machines == {machine.metadata.uid: Machine(str(request), 1)}
     assert machine.status.status == "Running"
     assert machine.metadata.finalizers == [FINALIZER]
 
@@ -92,6 +92,28 @@ async def test_stops_a_machine_whose_object_has_gone(client: Client, namespace: 
     await client.delete(await client.update(machine))
     assert await reconciler.reconcile(request) == Result()
     assert not hypervisor.machines
+
+
+async def test_a_cache_that_is_behind_stops_no_namesake(client: Client, namespace: str) -> None:
+    """It still shows the end of an object, and the machine of another one with its name runs already."""
+    request = await create(client, namespace, "again", cpu=1)
+    hypervisor = Hypervisor(cpus=4)
+    reconciler = VirtulMachineReconciler(client, hypervisor)
+    await reconciler.reconcile(request)
+    machine = await client.get(VirtulMachine, request)
+    await client.delete(machine)
+    ending = await client.get(VirtulMachine, request)
+    await reconciler.reconcile(request)
+    await create(client, namespace, "again", cpu=2)
+    await reconciler.reconcile(request)
+    running = dict(hypervisor.machines)
+    for cached in (machine, ending, None):
+        await reconciler.stop_others(request, cached)
+        assert hypervisor.machines == running
+
+    hypervisor.start(machine.metadata.uid or "", Machine(str(request), 1))  # by the cache that is behind
+    await reconciler.reconcile(request)
+    assert hypervisor.machines == running
 
 
 async def test_a_machine_that_was_given_more_time_stays(client: Client, namespace: str) -> None:

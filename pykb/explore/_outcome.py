@@ -1,0 +1,100 @@
+"""What came of a history: states, requests, changes and errors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from pykb.diagnostics import Diagnostic
+from pykb.explore._failure import Failure
+from pykb.explore._gate import Place, Sent
+from pykb.explore._history import Fault, Identity, Step
+from pykb.explore._state import State, is_generated
+from pykb.explore._webhooks import Loss
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change of an object, with the request of the operator that made it (``None``: somebody else)."""
+
+    identity: Identity
+    before: bytes | None
+    after: bytes | None
+    by: Sent | None
+    at: float
+    version: int = 0
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What came of a history.
+
+    Attributes:
+        states: The state at rest after each step that was waited for.
+        sent: The operator's requests.
+        changes: All changes.
+        failures: The errors of reconciles.
+        reconciles: When each reconcile ended.
+        began: When each step that was waited for began.
+        at_rest: Whether the world came to rest.
+        rested_at: When it last came to rest.
+        refused: The steps that the API server did not accept, with its answer.
+        struck: The request that met each fault.
+        broken: The error that ended the manager, if one did.
+        fails: Whether the last reconcile of an object failed.
+        strays: What the operator did outside of the virtual world.
+        lost: What conversions did not keep.
+        defaulters: The lines of the mutating webhooks, by path.
+    """
+
+    states: list[State] = field(default_factory=list)
+    sent: list[Sent] = field(default_factory=list)
+    changes: list[Change] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+    reconciles: list[float] = field(default_factory=list)
+    began: list[float] = field(default_factory=list)
+    at_rest: bool = True
+    rested_at: float = 0.0
+    refused: list[tuple[Step, str]] = field(default_factory=list)
+    struck: dict[Fault, Sent] = field(default_factory=dict)
+    broken: str = ""
+    fails: bool = False
+    strays: list[Diagnostic] = field(default_factory=list)
+    lost: list[Loss] = field(default_factory=list)
+    defaulters: dict[str, Place] = field(default_factory=dict)
+
+    def first(self, steps: int) -> Outcome | None:
+        """What came of the first steps of an undisturbed history; ``None`` if that is not known."""
+        if len(self.began) <= steps or self.refused or any(each.at < self.began[steps] for each in self.failures):
+            return None  # nor is it noted when steps were refused, and whether the last reconcile had failed
+        end = self.began[steps]
+        return replace(
+            self,
+            states=self.states[:steps],
+            sent=[sent for sent in self.sent if sent.at < end],
+            changes=[change for change in self.changes if change.at < end],
+            failures=[],
+            reconciles=[at for at in self.reconciles if at < end],
+            began=self.began[:steps],
+            at_rest=True,
+            rested_at=end,
+            refused=[],
+            fails=False,
+        )
+
+    def struck_before(self, state: int) -> Sent | None:
+        """The last request that met a fault before a state, counted from 1."""
+        before = (sent for sent in self.struck.values() if sum(began <= sent.at for began in self.began) <= state)
+        return max(before, key=lambda sent: sent.number, default=None)
+
+    @property
+    def writes(self) -> list[Sent]:
+        """The counted writes."""
+        return [sent for sent in self.sent if sent.write]
+
+    def maker_of(self, identity: Identity) -> Sent | None:
+        """The request of the operator that wrote an object last, or one of a generated name like it."""
+        own = [each for each in reversed(self.changes) if each.by and each.identity[:3] == identity[:3]]
+        found = next((each for each in own if each.identity == identity), None)
+        if found is None and not any(each.identity == identity for each in self.changes):
+            found = next((each for each in own if is_generated(each.after, identity.name)), None)
+        return found.by if found is not None else None

@@ -1,0 +1,297 @@
+"""A Grafana dashboard and Prometheus alerts for the metrics of the manager."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from pykb.plugins import PluginKey
+from pykb.plugins.request import ApiRequest, EditRequest, InitRequest
+from pykb.project.file import Project
+from pykb.scaffold.kustomization import Member
+from pykb.scaffold.plan import OnExists, PlanBuilder
+from pykb.scaffold.template import render
+
+DASHBOARD = "grafana/operator.json"
+ALERTS = "config/prometheus/alerts.yaml"
+_KUSTOMIZATION = "config/prometheus/kustomization.yaml"
+
+
+class GrafanaV1:
+    """A dashboard and alerts."""
+
+    key = PluginKey("grafana.pykb.dev", "v1")
+    summary = "a Grafana dashboard and Prometheus alerts"
+
+    def init(self, request: InitRequest, plan: PlanBuilder) -> None:
+        """Add the files to a new project."""
+        _write(request.project, plan, OnExists.REFUSE)
+
+    def create_api(self, request: ApiRequest, plan: PlanBuilder) -> None:
+        """Nothing: the dashboard finds the controllers by their metrics."""
+
+    def edit(self, request: EditRequest, plan: PlanBuilder) -> None:
+        """Add the files. Those that the user edited stay, unless forced."""
+        _write(request.project, plan, OnExists.OVERWRITE if request.force else OnExists.KEEP)
+
+
+def _write(project: Project, plan: PlanBuilder, on_exists: OnExists) -> None:
+    name = project.project_name
+    namespace, job = f"{name}-system", f"{name}-controller-manager-metrics-service"
+    plan.create(DASHBOARD, _dashboard(name, namespace, job).encode(), on_exists=on_exists)
+    alerts = render("grafana/alerts.yaml.j2", {"project": project, "namespace": namespace, "job": job})
+    plan.create(ALERTS, alerts.encode(), on_exists=on_exists)
+    plan.extend(_KUSTOMIZATION, Member("resources", "alerts.yaml"))
+
+
+_OF = 'namespace="$namespace", job="$job"'
+_CONTROLLER = f'{_OF}, controller=~"$controller"'
+_RATE = "$__rate_interval"
+_WIDTH, _HEIGHT = 12, 8
+
+
+class _Panel(NamedTuple):
+    """A graph: its title, the unit of its axis, and its queries with the legends of their lines."""
+
+    title: str
+    unit: str
+    queries: Sequence[tuple[str, str]]
+
+
+def _rate(metric: str, by: str, labels: str = _OF) -> str:
+    return f"sum by ({by}) (rate({metric}{{{labels}}}[{_RATE}]))"
+
+
+def _own(metric: str) -> str:
+    """The rate of each chosen controller."""
+    return _rate(metric, "controller", _CONTROLLER)
+
+
+def _quantile(share: float, metric: str, by: str, labels: str) -> str:
+    return f"histogram_quantile({share}, sum by ({by}, le) (rate({metric}_bucket{{{labels}}}[{_RATE}])))"
+
+
+def _times(metric: str, by: str, labels: str = _OF) -> list[tuple[str, str]]:
+    return [(_quantile(share, metric, by, labels), f"{{{{{by}}}}} p{share * 100:g}") for share in (0.5, 0.99)]
+
+
+_ROWS: dict[str, tuple[_Panel, ...]] = {
+    "Controllers": (
+        _Panel(
+            "Reconciles",
+            "ops",
+            [
+                (
+                    _rate("controller_runtime_reconcile_total", "controller, result", _CONTROLLER),
+                    "{{controller}} {{result}}",
+                ),
+            ],
+        ),
+        _Panel(
+            "Reconciles that failed",
+            "ops",
+            [
+                (_own("controller_runtime_reconcile_errors_total"), "{{controller}} errors"),
+                (_own("controller_runtime_terminal_reconcile_errors_total"), "{{controller}} terminal"),
+                (_own("controller_runtime_reconcile_panics_total"), "{{controller}} bugs"),
+                (_own("controller_runtime_reconcile_timeouts_total"), "{{controller}} timeouts"),
+            ],
+        ),
+        _Panel("Hot loops", "ops", [(_own("pykb_reconcile_loops_total"), "{{controller}}")]),
+        _Panel(
+            "Duration of a reconcile",
+            "s",
+            _times("controller_runtime_reconcile_time_seconds", "controller", _CONTROLLER),
+        ),
+        _Panel(
+            "Workers",
+            "short",
+            [
+                (f"sum by (controller) (controller_runtime_active_workers{{{_CONTROLLER}}})", "{{controller}} active"),
+                (
+                    f"sum by (controller) (controller_runtime_max_concurrent_reconciles{{{_CONTROLLER}}})",
+                    "{{controller}} limit",
+                ),
+            ],
+        ),
+    ),
+    "Work queues": (
+        _Panel("Depth", "short", [(f"sum by (controller) (workqueue_depth{{{_CONTROLLER}}})", "{{controller}}")]),
+        _Panel(
+            "Keys added and retried",
+            "ops",
+            [
+                (_own("workqueue_adds_total"), "{{controller}} added"),
+                (_own("workqueue_retries_total"), "{{controller}} retried"),
+            ],
+        ),
+        _Panel("Time in the queue", "s", _times("workqueue_queue_duration_seconds", "controller", _CONTROLLER)),
+        _Panel(
+            "Time of work",
+            "s",
+            [
+                *_times("workqueue_work_duration_seconds", "controller", _CONTROLLER),
+                (
+                    f"max by (controller) (workqueue_longest_running_processor_seconds{{{_CONTROLLER}}})",
+                    "{{controller}} longest",
+                ),
+                (
+                    f"sum by (controller) (workqueue_unfinished_work_seconds{{{_CONTROLLER}}})",
+                    "{{controller}} unfinished",
+                ),
+            ],
+        ),
+    ),
+    "API server": (
+        _Panel("Requests", "ops", [(_rate("rest_client_requests_total", "method, code"), "{{method}} {{code}}")]),
+        _Panel("Wait for the client's own limit", "s", _times("rest_client_rate_limiter_duration_seconds", "verb")),
+        _Panel(
+            "Lists and watches that failed",
+            "ops",
+            [(_rate("pykb_watch_failures_total", "group, kind"), "{{group}} {{kind}}")],
+        ),
+        _Panel(
+            "Silence of watches",
+            "s",
+            [
+                (f"max by (group, kind) (pykb_watch_silence_seconds{{{_OF}}})", "{{group}} {{kind}}"),
+            ],
+        ),
+        _Panel(
+            "Objects that do not fit their class",
+            "short",
+            [
+                (_rate("pykb_unreadable_objects_total", "group, kind"), "{{group}} {{kind}}"),
+            ],
+        ),
+        _Panel(
+            "Leader", "short", [(f"max by (pod, name) (leader_election_master_status{{{_OF}}})", "{{pod}} {{name}}")]
+        ),
+    ),
+    "Webhooks": (
+        _Panel(
+            "Requests",
+            "ops",
+            [
+                (_rate("controller_runtime_webhook_requests_total", "webhook, code"), "{{webhook}} {{code}}"),
+                (f"sum by (webhook) (controller_runtime_webhook_requests_in_flight{{{_OF}}})", "{{webhook}} in flight"),
+            ],
+        ),
+        _Panel("Duration of a request", "s", _times("controller_runtime_webhook_latency_seconds", "webhook")),
+        _Panel(
+            "Bugs",
+            "ops",
+            [
+                (_rate("controller_runtime_webhook_panics_total", "pod"), "{{pod}} admission"),
+                (_rate("controller_runtime_conversion_webhook_panics_total", "pod"), "{{pod}} conversion"),
+            ],
+        ),
+        _Panel(
+            "Certificates",
+            "s",
+            [
+                (
+                    f"min by (server) (pykb_certificate_expiration_timestamp_seconds{{{_OF}}}) - time()",
+                    "{{server}} valid for",
+                ),
+                (_rate("certwatcher_read_certificate_total", "pod"), "{{pod}} read"),
+                (_rate("certwatcher_read_certificate_errors_total", "pod"), "{{pod}} errors"),
+            ],
+        ),
+    ),
+    "Process": (
+        _Panel(
+            "Event loop blocked",
+            "percentunit",
+            [
+                (_rate("pykb_event_loop_blocked_seconds_total", "pod"), "{{pod}}"),
+                (_rate("pykb_webhook_blocked_seconds_total", "webhook"), "{{webhook}}"),
+            ],
+        ),
+        _Panel("Processor", "short", [(_rate("process_cpu_seconds_total", "pod"), "{{pod}} cores")]),
+        _Panel("Memory", "bytes", [(f"max by (pod) (process_resident_memory_bytes{{{_OF}}})", "{{pod}}")]),
+        _Panel("Open files", "short", [(f"max by (pod) (process_open_fds{{{_OF}}})", "{{pod}}")]),
+    ),
+}
+"""The graphs by row."""
+
+_SOURCE = {"type": "prometheus", "uid": "${datasource}"}
+
+
+def _dashboard(project: str, namespace: str, job: str) -> str:
+    """The dashboard of a project in JSON, to import into Grafana."""
+    content: dict[str, Any] = {
+        "title": f"{project}: operator",
+        "uid": f"pykb-{project}"[:40],
+        "tags": ["pykb", "operator"],
+        "editable": True,
+        "schemaVersion": 39,
+        "refresh": "30s",
+        "time": {"from": "now-3h", "to": "now"},
+        "templating": {"list": _variables(namespace, job)},
+        "panels": list(_panels()),
+    }
+    return json.dumps(content, indent=2) + "\n"
+
+
+def _variables(namespace: str, job: str) -> list[dict[str, Any]]:
+    controllers = f"label_values(controller_runtime_reconcile_total{{{_OF}}}, controller)"
+    return [
+        {"name": "datasource", "type": "datasource", "query": "prometheus", "label": "Prometheus"},
+        _constant("namespace", namespace),
+        _constant("job", job),
+        {
+            "name": "controller",
+            "type": "query",
+            "datasource": _SOURCE,
+            "query": controllers,
+            "refresh": 2,
+            "includeAll": True,
+            "multi": True,
+            "current": {"text": "All", "value": "$__all"},
+        },
+    ]
+
+
+def _constant(name: str, value: str) -> dict[str, Any]:
+    option = {"text": value, "value": value, "selected": True}
+    return {"name": name, "type": "textbox", "query": value, "current": option, "options": [option]}
+
+
+def _panels() -> Iterator[dict[str, Any]]:
+    number, top = 0, 0
+    for row, panels in _ROWS.items():
+        number += 1
+        yield {
+            "id": number,
+            "type": "row",
+            "title": row,
+            "collapsed": False,
+            "panels": [],
+            "gridPos": _at(0, top, 24, 1),
+        }
+        top += 1
+        for index, panel in enumerate(panels):
+            number += 1
+            yield _panel(number, panel, _at(index % 2 * _WIDTH, top + index // 2 * _HEIGHT, _WIDTH, _HEIGHT))
+        top += (len(panels) + 1) // 2 * _HEIGHT
+
+
+def _panel(number: int, panel: _Panel, place: dict[str, int]) -> dict[str, Any]:
+    return {
+        "id": number,
+        "type": "timeseries",
+        "title": panel.title,
+        "datasource": _SOURCE,
+        "gridPos": place,
+        "fieldConfig": {"defaults": {"unit": panel.unit, "min": 0}, "overrides": []},
+        "targets": [
+            {"refId": chr(ord("A") + index), "datasource": _SOURCE, "expr": query, "legendFormat": legend}
+            for index, (query, legend) in enumerate(panel.queries)
+        ],
+    }
+
+
+def _at(x: int, y: int, width: int, height: int) -> dict[str, int]:
+    return {"x": x, "y": y, "w": width, "h": height}

@@ -1,0 +1,88 @@
+"""The subresources that are not a part of their object: the scale, and a pod's eviction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pykb.runtime.client.connection import Route
+from pykb.runtime.errors import ApiError
+from pykb.runtime.fake._http import CHANGED, Parameters, cause, conflict, invalid
+from pykb.runtime.fake._merge import json_patch, merge_patch
+from pykb.runtime.fake._resources import Resource
+from pykb.runtime.fake._writing import Writing
+
+
+def read_scale(resource: Resource, parent: Mapping[str, Any]) -> dict[str, Any]:
+    """The scale of an object."""
+    metadata = parent["metadata"]
+    shown = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+    status: dict[str, Any] = {"replicas": _at(parent, resource.scale.status_replicas) or 0}
+    selector = _at(parent, resource.scale.selector) if resource.scale.selector else None
+    if isinstance(selector, Mapping):
+        labels = selector.get("matchLabels", selector) or {}
+        selector = ",".join(f"{name}={value}" for name, value in sorted(labels.items()))
+    if selector:
+        status["selector"] = selector
+    replicas = _at(parent, resource.scale.replicas)
+    return {
+        "kind": "Scale",
+        "apiVersion": "autoscaling/v1",
+        "metadata": {name: metadata[name] for name in shown if name in metadata},
+        "spec": {"replicas": replicas} if replicas else {},
+        "status": status,
+    }
+
+
+async def write_scale(
+    writing: Writing,
+    resource: Resource,
+    parent: dict[str, Any],
+    parameters: Parameters,
+    body: Any,
+    content_type: str | None,
+) -> dict[str, Any]:
+    """Replace the scale (without a content type) or patch it."""
+    scale = read_scale(resource, parent)
+    if content_type is None:
+        scale = body
+    elif isinstance(body, list):
+        scale = json_patch(scale, body)
+    else:
+        scale = merge_patch(scale, body)
+    metadata = parent["metadata"]
+    version = scale["metadata"].get("resourceVersion")
+    if version and version != metadata["resourceVersion"]:
+        raise conflict(resource.plural, resource.gvk.group, metadata["name"], CHANGED)
+    change: Any = (scale.get("spec") or {}).get("replicas", 0)
+    if change < 0:
+        raise _negative(resource, metadata["name"], change)
+    for step in reversed(resource.scale.replicas):
+        change = {step: change}
+    route = Route(resource.gvk.group_version, resource.plural, metadata.get("namespace", ""), metadata["name"])
+    merge = "application/merge-patch+json"
+    written = await writing.patch(resource, route, parameters, change, merge, via="scale")
+    return read_scale(resource, written)
+
+
+async def evict(writing: Writing, resource: Resource, route: Route) -> dict[str, Any]:
+    """Delete a pod. Disruption budgets are not supported."""
+    where = Route(route.group_version, route.plural, route.namespace, route.name)
+    await writing.delete(resource, where, {})
+    return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
+
+
+def _negative(resource: Resource, name: str, replicas: int) -> ApiError:
+    if resource.custom:
+        path = "." + ".".join(resource.scale.replicas)
+        causes = [cause(path, "FieldValueInvalid", f"Invalid value: {replicas}: should be a non-negative integer")]
+        return invalid(resource.gvk.kind, resource.gvk.group, name, causes)
+    message = f"Invalid value: {replicas}: must be greater than or equal to 0"
+    return invalid("Scale", "autoscaling", name, [cause("spec.replicas", "FieldValueInvalid", message)])
+
+
+def _at(obj: Mapping[str, Any], path: Sequence[str]) -> Any:
+    value: Any = obj
+    for step in path:
+        value = value.get(step) if isinstance(value, Mapping) else None
+    return value

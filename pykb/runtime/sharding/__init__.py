@@ -1,0 +1,1 @@
+"""Sharding: the replicas of a manager share its objects. Each object is worked on by one replica at a time."""

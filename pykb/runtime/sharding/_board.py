@@ -1,0 +1,93 @@
+"""The Leases of a group of replicas: one for each member, which it renews, and one for each range, with its holder.
+
+A range belongs to its holder as long as the holder's own Lease exists. A member whose Lease was not
+renewed is dead when somebody has deleted that Lease by compare-and-swap: a renewal that is still
+under way then fails. No member makes its Lease again, so a dead one stays dead.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from pykb.api.coordination.v1 import Lease, LeaseSpec
+from pykb.api.meta.v1 import ObjectMeta
+from pykb.runtime.sharding._plan import FREE
+from pykb.runtime.sharding.ranges import Ranges
+
+GROUP = "pykb-sharding-group"
+LAYOUT = "pykb-shards"
+_RANGE = re.compile(r"-shard-([0-9]+)$")
+
+
+def group_label(group: str) -> str:
+    """The value of the label that all Leases of a group have."""
+    return group if len(group) <= 63 else hashlib.sha256(group.encode()).hexdigest()[:63]
+
+
+def layout_label(ranges: Ranges) -> str:
+    """The value of the label with what all members must agree on."""
+    return f"{ranges.count}-by-{ranges.by}"
+
+
+def holder_of(lease: Lease) -> str:
+    """The identity in a Lease."""
+    return (lease.spec.holder_identity if lease.spec else None) or FREE
+
+
+@dataclass(slots=True)
+class Board:
+    """The Leases of a group at one moment.
+
+    Attributes:
+        members: The Leases of members with the same layout, by identity.
+        others: The Leases of members with another layout.
+        ranges: The Leases of ranges, by number.
+    """
+
+    members: dict[str, Lease] = field(default_factory=dict)
+    others: dict[str, Lease] = field(default_factory=dict)
+    ranges: dict[int, Lease] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, leases: Iterable[Lease], layout: str) -> Board:
+        """Sort the Leases of a group."""
+        board = cls()
+        for lease in leases:
+            labels = lease.metadata.labels or {}
+            if LAYOUT in labels:
+                members = board.members if labels[LAYOUT] == layout else board.others
+                members[holder_of(lease)] = lease
+            elif found := _RANGE.search(lease.metadata.name or ""):
+                board.ranges[int(found[1])] = lease
+        return board
+
+    def holders(self, count: int) -> list[str]:
+        """The holder of each range."""
+        return [holder_of(lease) if (lease := self.ranges.get(number)) else FREE for number in range(count)]
+
+
+def member_lease(group: str, identity: str) -> str:
+    """The name of the Lease of a member. An identity ends with a UUID."""
+    return f"{group}-member-{identity.rpartition('_')[2]}"
+
+
+def range_lease(group: str, namespace: str, number: int, before: Lease | None) -> Lease:
+    """The Lease of a range, to be filled by :func:`held_by`."""
+    if before is not None:
+        return before
+    metadata = ObjectMeta(name=f"{group}-shard-{number}", namespace=namespace, labels={GROUP: group_label(group)})
+    return Lease(metadata=metadata)
+
+
+def held_by(lease: Lease, holder: str) -> Lease:
+    """Put a holder into the Lease of a range. It has no duration: the member's Lease counts."""
+    transitions = (lease.spec.lease_transitions or 0) if lease.spec else 0
+    now = datetime.now(UTC)
+    lease.spec = LeaseSpec(
+        holder_identity=holder, acquire_time=now, renew_time=now, lease_transitions=transitions + (holder != FREE)
+    )
+    return lease

@@ -1,0 +1,103 @@
+"""Decides for a controller which requests are this replica's, and fences their reconciles."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+from pykb.meta.gvk import NamespacedName
+from pykb.runtime.controller.queue import WorkQueue
+from pykb.runtime.election.fence import fence
+from pykb.runtime.errors import ApiError, ServerUnreachable
+from pykb.runtime.sharding._parts import ShardPart, Way
+
+logger = logging.getLogger(__name__)
+
+
+class Gate:
+    """The gate of one controller.
+
+    A request of another replica is dropped without harm: its replica sees the same events.
+    """
+
+    def __init__(
+        self,
+        queue: WorkQueue[Any],
+        roots: ShardPart,
+        *,
+        is_open: Callable[[int], bool],
+        check: Callable[[int], None],
+        exists: Callable[[NamespacedName], Awaitable[bool]],
+        dropped: Callable[[], None],
+    ) -> None:
+        """Make a gate.
+
+        Args:
+            queue: The queue of the controller.
+            roots: The part of the kind that it reconciles.
+            is_open: Whether reconciles of a range may start.
+            check: Raises if reconciles of a range may not write any more.
+            exists: Asks the server whether a root exists.
+            dropped: Called for each request of another replica.
+        """
+        self._queue = queue
+        self._roots = roots
+        self._is_open = is_open
+        self._check = check
+        self._exists = exists
+        self._dropped = dropped
+        self._running: Counter[int] = Counter()
+        self._ended = asyncio.Event()
+        roots.awaited.append(queue.__contains__)
+
+    @contextlib.asynccontextmanager
+    async def admit(self, request: NamespacedName) -> AsyncIterator[bool]:
+        """Enter a reconcile. Yield whether this replica has to do it."""
+        number = self._roots.index.get(request, self._roots.deleted.get(request))
+        if number is None or not self._is_open(number):
+            self._drop(request)
+            yield False
+            return
+        self._running[number] += 1
+        self._roots.running[request] += 1
+        try:
+            if request not in self._roots.index and await self._was_made_again(request):
+                yield False
+                return
+            with fence(lambda: self._check(number)):
+                yield True
+        finally:
+            self._roots.running[request] -= 1
+            if not self._roots.running[request]:
+                del self._roots.running[request]
+            self._running[number] -= 1
+            self._ended.set()
+
+    async def drained(self, number: int) -> None:
+        """Wait until no reconcile of a range runs."""
+        while self._running[number]:
+            self._ended.clear()
+            await self._ended.wait()
+        del self._running[number]
+
+    async def _was_made_again(self, request: NamespacedName) -> bool:
+        """Whether a deleted root is there again, with another uid. It can be in a range of another replica."""
+        if self._roots.way is Way.WHOLE:
+            return False
+        try:
+            if not await self._exists(request):
+                return False
+        except (ApiError, ServerUnreachable) as error:
+            logger.warning("cannot ask for a deleted object, will retry", extra={"error": str(error)})
+            self._queue.add_rate_limited(request)
+            return True
+        self._drop(request)
+        return True
+
+    def _drop(self, request: NamespacedName) -> None:
+        self._queue.forget(request)
+        self._dropped()

@@ -1,0 +1,369 @@
+"""The parts of the mirrors that a member needs: the objects of its ranges.
+
+There are three ways, by what a kind is used for and by what the API server can do:
+
+* each range has a list and a watch of its own, and the server sends only its objects;
+* one list and watch brings all objects, and those of other ranges are dropped before they are
+  stored. A range that is added needs a new list;
+* everything is mirrored, since somebody reads or watches the kind as a whole.
+
+In all of them, the client computes the range of each object itself. A server that ignores the
+selector costs traffic, and nothing else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from enum import Enum, auto
+from typing import Any
+
+from pykb.meta.gvk import NamespacedName
+from pykb.runtime.cache.informer import SYNC_TIMEOUT, Informer
+from pykb.runtime.cache.reflector import TURN, ListWatch, WatchTarget
+from pykb.runtime.cache.store import owner_uids
+from pykb.runtime.sharding.ranges import Ranges, ShardBy
+
+logger = logging.getLogger(__name__)
+
+_REMEMBERED = 1000
+
+
+class Way(Enum):
+    """How the objects of a part come."""
+
+    SERVER = auto()
+    CLIENT = auto()
+    WHOLE = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """What sharded controllers use a kind for.
+
+    Attributes:
+        root: They reconcile its objects.
+        owned: Its objects belong to roots.
+        whole: Somebody reads or watches all of its objects.
+    """
+
+    root: bool = False
+    owned: bool = False
+    whole: bool = False
+
+
+class ShardPart:
+    """The part of one kind. The objects of a range are in it after :meth:`widen`, and gone after :meth:`narrow`."""
+
+    def __init__(
+        self,
+        informer: Informer[Any],
+        ranges: Ranges,
+        use: Use,
+        dropped: Callable[[], None],
+        sync_timeout: timedelta = SYNC_TIMEOUT,
+    ) -> None:
+        """Make an empty part.
+
+        Args:
+            informer: The mirror.
+            ranges: The ranges.
+            use: What the kind is used for.
+            dropped: Called for each object of another range that the server has sent.
+            sync_timeout: How long to wait for the first list.
+        """
+        self._informer = informer
+        self._ranges = ranges
+        self.use = use
+        self._dropped = dropped
+        self._sync_timeout = sync_timeout
+        self._was_listed = False
+        self._kept: set[int] = set()
+        self._complete: set[int] = set()
+        self._source: ListWatch | None = None
+        self._targets: Sequence[WatchTarget] = ()
+        self._runs = asyncio.Event()
+        self._tasks: asyncio.TaskGroup | None = None
+        self._streams: dict[WatchTarget, _Stream] = {}
+        self._changing = asyncio.Lock()
+        self.server_filters = False
+        """Whether the API server honours a ``shardSelector``. Set it before the first range is added."""
+        self.index: dict[NamespacedName, int] = {}
+        """The range of each mirrored root."""
+        self.deleted: dict[NamespacedName, int] = {}
+        """The range of each deleted root whose last reconcile may not have ended."""
+        self.running: Counter[NamespacedName] = Counter()
+        """How many controllers reconcile a root now."""
+        self.awaited: list[Callable[[NamespacedName], bool]] = []
+        """Say whether a controller still has a request for a root."""
+
+    @property
+    def way(self) -> Way:
+        """How the objects come."""
+        if self.use.whole:
+            return Way.WHOLE
+        by_own_field = self._ranges.by is ShardBy.NAMESPACE or not self.use.owned
+        return Way.SERVER if self.server_filters and by_own_field else Way.CLIENT
+
+    # -- for the informer
+
+    def knows(self, key: NamespacedName) -> bool:
+        """Whether an object that is not mirrored does not exist."""
+        # What was deleted may be there again, in a range of another replica. That is not for its last reconcile.
+        if self.use.whole or (key in self.deleted and key in self.running):
+            return True
+        by_name = self._ranges.by is ShardBy.NAMESPACE  # else only the uid, or the owner, says where it belongs
+        return by_name and not self._complete.isdisjoint(self._numbers_of_stored(key))
+
+    def may_see(self, key: NamespacedName) -> bool:
+        """Whether the mirror will see the next version of an object."""
+        if self.way is not Way.SERVER:
+            return True  # all objects come, and some are dropped
+        if self._ranges.by is ShardBy.NAMESPACE:
+            return not self._kept.isdisjoint(self._numbers_of_stored(key))
+        return key in self._informer.store  # only the uid says it of others
+
+    async def run(self, source: ListWatch, targets: Sequence[WatchTarget]) -> None:
+        """Run the reflectors until cancelled."""
+        self._source, self._targets = source, targets
+        async with asyncio.TaskGroup() as tasks:
+            self._tasks = tasks
+            self._runs.set()
+            if self.use.whole:
+                self._start(targets)
+            await asyncio.get_running_loop().create_future()
+
+    # -- moving
+
+    async def widen(self, numbers: frozenset[int]) -> None:
+        """Add ranges. Return when all their objects are mirrored.
+
+        Raises:
+            CacheSyncTimeout: No list of the kind has ever arrived in time.
+        """
+        await self._runs.wait()
+        async with self._changing:
+            self._kept |= numbers
+        # One list after the other. At the same time, all of their pages would be in memory.
+        for some in [frozenset({number}) for number in sorted(numbers)] if self.way is Way.SERVER else [numbers]:
+            async with self._changing:
+                match self.way:
+                    case Way.SERVER:
+                        for number in some & self._kept:  # it may have been given up meanwhile
+                            self._start((self._of(target, number) for target in self._targets), number)
+                    case Way.CLIENT:
+                        await self._stop(self._targets)
+                        self._start(self._targets)
+            await self._listed(some)
+        self._complete |= numbers & self._kept
+
+    def announce(self, numbers: frozenset[int]) -> None:
+        """Call the handlers for the roots of some ranges, as if they were new."""
+        for key in [key for key, number in self.index.items() if number in numbers]:
+            self._informer.introduce(key)
+
+    async def announce_orphans(self, numbers: frozenset[int], roots: Mapping[tuple[str, str], ShardPart]) -> None:
+        """Call the handlers for children whose root is gone: it was deleted while no replica had its range.
+
+        Args:
+            numbers: The ranges of the roots.
+            roots: The parts of roots by group and kind.
+        """
+        for position, key in enumerate(self._informer.store.all_keys(), start=1):
+            if position % TURN == 0:
+                await asyncio.sleep(0)
+            if numbers.isdisjoint(self._numbers_of_stored(key)):
+                continue
+            obj = self._informer.store.get(key) or {"metadata": {}}
+            for owner in obj["metadata"].get("ownerReferences") or ():
+                part = roots.get((owner["apiVersion"].rpartition("/")[0], owner["kind"]))
+                number = self._ranges.of_object({"uid": owner["uid"], "namespace": key.namespace})
+                # A cluster-scoped root has no namespace. Which of the names is meant does not matter here.
+                names = [NamespacedName(namespace, owner["name"]) for namespace in (key.namespace, "")]
+                if part is not None and number in numbers and not any(name in part.index for name in names):
+                    part.deleted |= dict.fromkeys(names, number)
+                    self._informer.introduce(key)
+
+    async def narrow(self, number: int) -> None:
+        """Remove a range. No handler is called for its objects."""
+        await self._runs.wait()
+        async with self._changing:
+            self._kept.discard(number)
+            self._complete.discard(number)
+            match self.way:
+                case Way.WHOLE:
+                    return
+                case Way.SERVER:
+                    await self._stop([self._of(target, number) for target in self._targets])
+                case Way.CLIENT if not self._kept:
+                    await self._stop(self._targets)
+            for position, key in enumerate(self._informer.store.all_keys(), start=1):
+                if not self._kept.intersection(self._numbers_of_stored(key)):
+                    self.index.pop(key, None)
+                    self._informer.drop(key)
+                if position % (TURN * TURN) == 0:
+                    await asyncio.sleep(0)
+
+    # -- for its streams
+
+    def upsert(self, key: NamespacedName, obj: dict[str, Any], number: int | None, *, listed: bool) -> None:
+        """Mirror an object if it belongs to a range of this part, and to the range that the server was asked for."""
+        own = self._ranges.of_object(obj["metadata"]) if self._needs_own else None
+        if number not in (None, own):
+            self._dropped()
+            self._filter_is_gone()
+            return
+        numbers = self._numbers(obj, own)
+        if self.use.root and own is not None and (own in self._kept or self.use.whole):
+            self.index[key] = own
+            self.deleted.pop(key, None)
+        if self.use.whole or self._kept.intersection(numbers):
+            known = self._informer.store.peek(key) if listed else None
+            if known is None or known.resource_version != obj["metadata"].get("resourceVersion"):
+                self._informer.upsert(key, obj, listed=listed)
+            return
+        self._informer.saw(key, obj)
+        if key in self.index:  # a new root of this name
+            self.remove(key, None)
+        elif key in self._informer.store:  # it has another owner: the previous one is woken
+            self._informer.upsert(key, obj, listed=listed)
+            self._informer.drop(key)
+        else:
+            self._dropped()
+
+    def remove(self, key: NamespacedName, obj: dict[str, Any] | None) -> None:
+        """Remove an object that was deleted."""
+        if key in self.index:
+            self.deleted[key] = self.index.pop(key)
+            if len(self.deleted) > _REMEMBERED:
+                self.deleted = {key: n for key, n in self.deleted.items() if any(has(key) for has in self.awaited)}
+        self._informer.remove(key, obj)
+
+    def known(self, namespace: str | None, number: int | None) -> list[NamespacedName]:
+        """The mirrored keys of a namespace, and of a range."""
+        keys = self._informer.store.all_keys(namespace)
+        return keys if number is None else [key for key in keys if number in self._numbers_of_stored(key)]
+
+    def holds(self, key: NamespacedName, number: int | None) -> bool:
+        """Whether the mirrored object of this name is in a range. There may be a newer one in another range."""
+        return number is None or number in self._numbers_of_stored(key)
+
+    # -- inside
+
+    async def _listed(self, numbers: frozenset[int]) -> None:
+        limit = self._sync_timeout
+        try:
+            async with asyncio.timeout(None if self._was_listed else limit.total_seconds()):
+                # Another change can replace a stream before its list is complete.
+                while waiting := await self._unlisted(numbers):
+                    await asyncio.gather(*(stream.progress.wait() for stream in waiting))
+        except TimeoutError:
+            raise self._informer.not_listed(limit) from None
+        self._was_listed = True
+
+    async def _unlisted(self, numbers: frozenset[int]) -> list[_Stream]:
+        async with self._changing:  # a change stops streams before it starts others
+            return [one for one in self._streams.values() if not one.is_listed and one.concerns(numbers)]
+
+    def _filter_is_gone(self) -> None:
+        """The server was restarted without its filter. Then one stream must do: each brings everything."""
+        if self.server_filters and self._tasks is not None:
+            self.server_filters = False
+            logger.warning(
+                "the API server no longer filters by shard: it sends all objects to each replica",
+                extra={"kind": self._informer.gvk.kind},
+            )
+            self._tasks.create_task(self._join_streams())
+
+    async def _join_streams(self) -> None:
+        async with self._changing:
+            await self._stop(tuple(self._streams))
+            if self._kept:
+                self._start(self._targets)
+
+    @property
+    def _needs_own(self) -> bool:
+        return self.use.root or self._ranges.by is ShardBy.NAMESPACE
+
+    def _numbers(self, obj: dict[str, Any], own: int | None) -> set[int]:
+        numbers = set() if own is None else {own}
+        if self.use.owned and self._ranges.by is ShardBy.UID:
+            numbers |= {self._ranges.of(uid) for uid in owner_uids(obj)}
+        return numbers
+
+    def _numbers_of_stored(self, key: NamespacedName) -> set[int]:
+        if self._ranges.by is ShardBy.NAMESPACE:
+            return {self._ranges.of_object({"namespace": key.namespace})}
+        numbers = {self.index[key]} if key in self.index else set()
+        stored = self._informer.store.peek(key)
+        if self.use.owned and stored is not None:
+            numbers |= {self._ranges.of(uid) for uid in stored.values[0]}  # the store's own index comes first
+        return numbers
+
+    def _of(self, target: WatchTarget, number: int) -> WatchTarget:
+        return replace(target, shard=self._ranges.selector(number))
+
+    def _start(self, targets: Iterable[WatchTarget], number: int | None = None) -> None:
+        assert self._tasks is not None and self._source is not None  # noqa: PT018, S101 - it runs
+        for target in targets:
+            if target not in self._streams:
+                stream = self._streams[target] = _Stream(self, self._informer, number)
+                stream.task = self._tasks.create_task(stream.run(target, self._source))
+
+    async def _stop(self, targets: Iterable[WatchTarget]) -> None:
+        stopped = [self._streams.pop(target) for target in targets if target in self._streams]
+        await asyncio.gather(*(stream.stop() for stream in stopped))
+
+
+class _Stream:
+    """One list and watch of a part."""
+
+    def __init__(self, part: ShardPart, informer: Informer[Any], number: int | None) -> None:
+        self._part = part
+        self._informer = informer
+        self._number = number
+        self.task: asyncio.Task[None] | None = None
+        self.is_listed = False
+        self.progress = asyncio.Event()
+        """Set when the list is complete, or the stream has ended."""
+
+    def concerns(self, numbers: frozenset[int]) -> bool:
+        return self._number is None or self._number in numbers
+
+    async def run(self, target: WatchTarget, source: ListWatch) -> None:
+        reflector = self._informer.reflect(target, source, self)
+        try:
+            await reflector.run()
+        finally:
+            self._informer.stop_reflecting(target, reflector)
+            self.progress.set()
+
+    async def stop(self) -> None:
+        if self.task is not None:
+            self.task.cancel()
+            await asyncio.gather(self.task, return_exceptions=True)
+            self.progress.set()  # also if it had not begun
+
+    # -- as a sink
+
+    def upsert(self, key: NamespacedName, obj: dict[str, Any], *, listed: bool) -> None:
+        self._part.upsert(key, obj, self._number, listed=listed)
+
+    def remove(self, key: NamespacedName, obj: dict[str, Any] | None) -> None:
+        if self._part.holds(key, self._number):
+            self._part.remove(key, obj)
+
+    def known(self, namespace: str | None) -> list[NamespacedName]:
+        return self._part.known(namespace, self._number)
+
+    def synced(self, target: WatchTarget) -> None:
+        self._informer.synced(target)
+        self.is_listed = True
+        self.progress.set()
+
+    def failed(self, target: WatchTarget, problem: str) -> None:
+        self._informer.failed(target, problem)

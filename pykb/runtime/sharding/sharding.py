@@ -1,0 +1,323 @@
+"""Binds a member to a manager: which controllers and mirrors depend on its ranges, and what happens when a range moves.
+
+A range that comes: first the mirrors of owned kinds get its objects, then reconciles of it may
+start, then its roots come, each as an event. A range that goes: no reconcile of it starts any more,
+those that run end, its objects are forgotten, and then its Lease is released.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from prometheus_client import Counter, Gauge
+
+from pykb.diagnostics import EnvironmentProblem
+from pykb.diagnostics.codes.runtime import NO_NAMESPACE
+from pykb.meta.gvk import GroupVersionKind, NamespacedName
+from pykb.runtime._metrics import Metrics
+from pykb.runtime.cache.informer import Informer
+from pykb.runtime.client.client import Client
+from pykb.runtime.clock import Clock
+from pykb.runtime.election.elector import LeaderElectionOptions, LeaderElector, LeadershipLost, default_identity
+from pykb.runtime.election.leading import Work
+from pykb.runtime.errors import ApiError, ServerUnreachable
+from pykb.runtime.sharding._board import member_lease
+from pykb.runtime.sharding._claims import ClaimOptions, Claims
+from pykb.runtime.sharding._gate import Gate
+from pykb.runtime.sharding._parts import ShardPart, Use, Way
+from pykb.runtime.sharding._probe import filters_by_shard
+from pykb.runtime.sharding.ranges import Ranges, ShardBy
+
+if TYPE_CHECKING:
+    from pykb.runtime.controller.controller import Controller
+    from pykb.runtime.manager.options import ManagerOptions
+
+logger = logging.getLogger(__name__)
+
+
+class Sharding:
+    """The share of one replica."""
+
+    def __init__(self, options: ManagerOptions, *, clock: Clock, metrics: Metrics) -> None:
+        """Make an empty share. It sends nothing before :meth:`run`."""
+        self.ranges = Ranges(options.shards, ShardBy(options.shard_by))
+        self.identity = default_identity()
+        """The identity of this process in all Leases."""
+        self._options = options
+        self._clock = clock
+        self._metrics = _ShardMetrics(metrics)
+        self._uses: dict[Informer[Any], Use] = {}
+        self._roots: list[tuple[Controller[Any], Informer[Any]]] = []
+        self._parts: dict[Informer[Any], ShardPart] | None = None
+        self._gates: list[Gate] = []
+        self._wanted: dict[int, object] = {}
+        self._open: set[int] = set()
+        self._complete: set[int] = set()
+        self._opening: asyncio.TaskGroup | None = None
+        self._elector: LeaderElector | None = None
+        self._claims: Claims | None = None
+        self._client: Client | None = None
+        self._was_ready = False
+
+    # -- setting up
+
+    def add(
+        self,
+        controller: Controller[Any],
+        root: Informer[Any] | None,
+        owned: Iterable[Informer[Any]],
+        others: Iterable[Informer[Any]],
+    ) -> None:
+        """Add a controller. It is sharded if it reconciles a kind, and its options do not say otherwise.
+
+        Args:
+            controller: The controller.
+            root: The mirror of the kind that it reconciles.
+            owned: The mirrors of the kinds that its roots own.
+            others: The mirrors of all other kinds that it watches. They stay whole.
+
+        Raises:
+            RuntimeError: The manager runs already.
+        """
+        if self._parts is not None:
+            raise RuntimeError("a manager with shards needs its controllers before it starts")
+        options = controller.options
+        controller.sharded = root is not None and options.sharded and options.needs_leader_election
+        roots = [] if root is None else [root]
+        if not controller.sharded:
+            others = [*roots, *owned, *others]
+            roots, owned = [], []
+        for informer in roots:
+            self._roots.append((controller, informer))
+            self._use(informer, root=True)
+        for informer in owned:
+            self._use(informer, owned=True)
+        for informer in others:
+            self._use(informer, whole=True)
+
+    def _use(self, informer: Informer[Any], **changes: bool) -> None:
+        use = self._uses.get(informer, Use(whole=not informer.options.sharded))
+        self._uses[informer] = replace(use, **changes)
+
+    def prepare(self, client: Client) -> None:
+        """Divide the mirrors. Call it when all controllers are there, and before the mirrors start.
+
+        Args:
+            client: The client of the controllers.
+        """
+        self._client = client
+        self._parts = {
+            informer: ShardPart(informer, self.ranges, use, self._drop_object, self._options.cache.sync_timeout)
+            for informer, use in self._uses.items()
+            if use.root or use.owned
+        }
+        for informer, part in self._parts.items():
+            informer.part = part
+        for controller, informer in self._roots:
+            gate = Gate(
+                controller.queue,
+                self._parts[informer],
+                is_open=self._open.__contains__,
+                check=self._check,
+                exists=partial(self._exists, informer.gvk),
+                dropped=self._metrics.requests.inc,
+            )
+            controller.admit = gate.admit
+            self._gates.append(gate)
+
+    def check_ready(self) -> None:
+        """Raise until this replica has its first ranges. Later it stays ready while ranges move."""
+        if self._was_ready:
+            return
+        if self._claims is None or not self._claims.looked.is_set():
+            raise RuntimeError("this replica has not claimed its ranges yet")
+        if missing := self._wanted.keys() - self._complete:
+            raise RuntimeError(f"no list yet of the objects of ranges {sorted(missing)}")
+        self._was_ready = True
+
+    def retire(self) -> None:
+        """Take no more ranges, because the manager stops."""
+        if self._claims is not None:
+            self._claims.is_retiring = True
+
+    # -- running
+
+    async def run(self, client: Client, own_namespace: str, work: Work) -> None:
+        """Take part until cancelled, and leave at the end.
+
+        Args:
+            client: Reads and writes the Leases.
+            own_namespace: The namespace of the Leases if the options have none. If empty too,
+                ``default``.
+            work: Runs the controllers.
+
+        Raises:
+            LeadershipLost: The member's Lease could not be renewed.
+            EnvironmentProblem: Other replicas have another number of ranges.
+            CacheSyncTimeout: No list of a kind that is divided has arrived in time.
+        """
+        options, identity = self._options, self.identity
+        namespace = options.leader_election_namespace or own_namespace or "default"
+        group = options.leader_election_id
+        claims = ClaimOptions(
+            group,
+            namespace,
+            identity,
+            self.ranges,
+            lease_duration=options.lease_duration,
+            period=options.retry_period,
+            leader=group,
+        )
+        election = LeaderElectionOptions(
+            member_lease(group, identity),
+            namespace,
+            identity,
+            lease_duration=options.lease_duration,
+            renew_deadline=options.renew_deadline,
+            retry_period=options.retry_period,
+            release_on_stop=options.release_on_cancel,
+            labels=claims.labels,
+            own=True,
+        )
+        self._elector = LeaderElector(client, election, clock=self._clock, end_within=work.end_within, idle=work.idle)
+        self._claims = Claims(client, claims, self, clock=self._clock, observer=self._metrics.observe)
+        await self._ask_server(client, namespace)
+        await self._elector.run(lambda: self._take_part(work.lead))
+
+    async def _ask_server(self, client: Client, namespace: str) -> None:
+        while True:
+            try:
+                filters = await filters_by_shard(client, namespace)
+                break
+            except (ApiError, ServerUnreachable) as error:
+                logger.warning("cannot ask the API server about shards", extra={"error": str(error)})
+            await self._clock.sleep(self._options.retry_period)
+        for part in self._all_parts():
+            part.server_filters = filters
+        if not filters:
+            logger.info(
+                "the API server does not filter by shard: it sends all objects to each replica, which drops the others",
+                extra={"help": "switch on its feature gate `ShardedListAndWatch` (Kubernetes 1.36)"},
+            )
+
+    async def _take_part(self, lead: Callable[[], Awaitable[None]]) -> None:
+        assert self._claims is not None  # noqa: S101 - `run` made it
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                self._opening = tasks
+                tasks.create_task(self._claims.run(), name="claims")
+                tasks.create_task(_awaited(lead), name="sharded controllers")
+        except BaseExceptionGroup as errors:
+            raise errors.exceptions[0] from None
+        finally:
+            self._opening = None
+
+    # -- as what works on the ranges
+
+    def gained(self, numbers: frozenset[int]) -> None:
+        """Start working on ranges, in the background."""
+        wanted = {number: object() for number in numbers}
+        self._wanted |= wanted
+        if self._opening is not None:
+            self._opening.create_task(self._open_all(wanted), name="opening ranges")
+
+    async def leaving(self, number: int) -> None:
+        """Stop working on a range. Return when nothing works on it any more."""
+        self._wanted.pop(number, None)
+        self._open.discard(number)
+        await asyncio.gather(*(gate.drained(number) for gate in self._gates))
+        await asyncio.gather(*(part.narrow(number) for part in self._all_parts()))
+        self._complete.discard(number)
+        self._metrics.moves.labels("given").inc()
+
+    async def _open_all(self, wanted: dict[int, object]) -> None:
+        await self._check_scopes()
+        first: list[ShardPart] = []
+        last: list[ShardPart] = []
+        for part in self._all_parts():
+            (last if part.use.root and part.way is not Way.WHOLE and not part.use.owned else first).append(part)
+        await asyncio.gather(*(part.widen(self._still(wanted)) for part in first))
+        numbers = self._still(wanted)
+        self._open |= numbers
+        for part in first:
+            if part.use.root:
+                part.announce(numbers)
+        await asyncio.gather(*(part.widen(numbers) for part in last))
+        numbers = self._still(wanted)
+        parts = self._parts or {}
+        roots = {(informer.gvk.group, informer.gvk.kind): part for informer, part in parts.items() if part.use.root}
+        for part in first:
+            if part.use.owned:
+                await part.announce_orphans(numbers, roots)
+        self._complete |= numbers
+        self._metrics.moves.labels("taken").inc(len(numbers))
+
+    async def _check_scopes(self) -> None:
+        """Refuse to distribute what has no namespace by its namespace. Waits until the kinds are served."""
+        if self.ranges.by is not ShardBy.NAMESPACE or self._client is None:
+            return
+        for controller, informer in self._roots:
+            if not (await self._client.live.mapper.mapping(informer.gvk)).namespaced:
+                raise EnvironmentProblem(
+                    NO_NAMESPACE.at(
+                        None,
+                        f"controller `{controller.name}` cannot be sharded by namespace: {informer.gvk.kind} has none",
+                        help=("use `--shard-by uid`", "or give it to the leader: `.with_options(sharded=False)`"),
+                    )
+                )
+
+    def _still(self, wanted: dict[int, object]) -> frozenset[int]:
+        """Those ranges that were not given up meanwhile, nor given up and taken again."""
+        return frozenset(number for number, token in wanted.items() if self._wanted.get(number) is token)
+
+    def _all_parts(self) -> list[ShardPart]:
+        return list((self._parts or {}).values())
+
+    def _check(self, number: int) -> None:
+        held = self._claims.held if self._claims is not None else ()
+        if self._elector is None or not self._elector.is_leader or number not in held:
+            raise LeadershipLost(f"this replica has lost range {number}: another one may work on its objects")
+
+    async def _exists(self, gvk: GroupVersionKind, key: NamespacedName) -> bool:
+        return self._client is not None and await self._client.live.find(gvk, key) is not None
+
+    def _drop_object(self) -> None:
+        self._metrics.objects.inc()
+
+
+class _ShardMetrics:
+    """The metrics of a replica's share."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        registry = metrics.registry
+        self.held = Gauge("pykb_shard_ranges_held", "Ranges that this replica holds", registry=registry)
+        self.members = Gauge("pykb_shard_members", "Replicas that share the ranges", registry=registry)
+        self.moves = Counter(
+            "pykb_shard_moves", "Ranges that came to or left this replica", ("direction",), registry=registry
+        )
+        self.objects = Counter(
+            "pykb_shard_foreign_objects_dropped",
+            "Objects of other replicas' ranges that the API server sent",
+            registry=registry,
+        )
+        self.requests = Counter(
+            "pykb_shard_foreign_requests_dropped",
+            "Requests for objects of other replicas' ranges",
+            registry=registry,
+        )
+        for direction in ("taken", "given"):
+            self.moves.labels(direction)
+
+    def observe(self, members: int, held: int) -> None:
+        """Take the numbers of members and of held ranges."""
+        self.members.set(members)
+        self.held.set(held)
+
+
+async def _awaited(lead: Callable[[], Awaitable[None]]) -> None:
+    await lead()

@@ -1,0 +1,223 @@
+"""What people write first: reconcilers with several bugs at once."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from pykb.api.core.v1 import ConfigMap, Secret
+from pykb.api.meta.v1 import ObjectMeta
+from pykb.runtime import (
+    AlreadyExists,
+    ControllerBuilder,
+    Manager,
+    Reconciler,
+    Request,
+    create_or_update,
+    ensure_applied,
+    set_controller_reference,
+)
+from tests.explorer.keeper import Keeper
+from tests.explorer.zoo.kinds import SAMPLE, Animal, Manifest
+from tests.explorer.zoo.owners import NoOwner, TrustsHash
+
+
+class Newcomer(Reconciler):
+    """Watches its own kind only."""
+
+    bugs: ClassVar[dict[str, int]]
+    """How many bugs it has, by the code of their findings."""
+    only: ClassVar[tuple[str, ...]] = ()
+    """The codes to look for."""
+    sample: ClassVar[Manifest] = SAMPLE
+    rules: ClassVar[list[Manifest] | None] = None
+
+    async def reconcile(self, request: Request) -> None:
+        """Make a child of an animal."""
+        animal = await self.client.find(Animal, request)
+        if animal is not None:
+            await self.keep(animal)
+
+    async def keep(self, animal: Animal) -> None:
+        """Make the child."""
+
+    def child(self, animal: Animal) -> ConfigMap:
+        """The wanted child."""
+        metadata = ObjectMeta(name=f"{animal.metadata.name}-menu", namespace=animal.metadata.namespace)
+        return ConfigMap(metadata=metadata, data={"food": animal.spec.food, "count": str(animal.spec.count)})
+
+    def setup(self, manager: Manager) -> None:
+        """Register with the manager."""
+        ControllerBuilder(manager).for_(Animal).complete(self)
+
+
+class CreatesIfMissing(Newcomer):
+    """Never changes the child, is not its owner, does not watch it, and takes any object of that name for its own."""
+
+    bugs: ClassVar = {"explore-history": 1, "explore-leak": 1, "explore-drift": 1, "explore-theft": 1}
+
+    async def keep(self, animal: Animal) -> None:
+        """One child for all animals."""
+        child = self.child(animal)
+        child.metadata.name = "menu"
+        if await self.client.find(ConfigMap, child) is None:
+            await self.client.create(child)
+
+
+class CreatesOnce(Newcomer):
+    """Believes its status, cannot create a second time, is not the owner, and does not watch."""
+
+    bugs: ClassVar = {"explore-history": 1, "explore-crash": 1, "explore-leak": 1, "explore-drift": 1}
+
+    async def keep(self, animal: Animal) -> None:
+        """Create, then say so."""
+        if animal.status.phase != "Created":
+            await self.client.create(self.child(animal))
+            animal.status.phase = "Created"
+            await self.client.status.update(animal)
+
+
+class UpdatesAny(Newcomer):
+    """Is not the owner, and writes into objects of others."""
+
+    bugs: ClassVar = {"explore-leak": 1, "explore-theft": 1}
+
+    async def keep(self, animal: Animal) -> None:
+        """Create or update."""
+        wanted = self.child(animal)
+        child = ConfigMap(metadata=wanted.metadata)
+
+        def change() -> None:
+            child.data = wanted.data
+
+        await create_or_update(self.client, child, change)
+
+    def setup(self, manager: Manager) -> None:
+        """Watch the children by name."""
+
+        def owner(child: ConfigMap) -> list[Request]:
+            return [Request(child.metadata.namespace or "", (child.metadata.name or "").removesuffix("-menu"))]
+
+        ControllerBuilder(manager).for_(Animal).watches(ConfigMap, owner).complete(self)
+
+
+class LacksRule(Newcomer):
+    """Has no marker for its children: several verbs, one marker. Nor does it watch them, nor say whose name is taken."""
+
+    bugs: ClassVar = {"explore-rbac": 1, "explore-drift": 1, "explore-theft": 1}
+    only: ClassVar = (
+        "explore-rbac",
+        "explore-drift",
+        "explore-theft",
+    )
+    rules: ClassVar = [{"apiGroups": ["zoo.example.com"], "resources": ["animals"], "verbs": ["*"]}]
+
+    async def keep(self, animal: Animal) -> None:
+        """Apply."""
+        await ensure_applied(self.client, self.child(animal), owner=animal)
+
+
+# Pairs of bugs that look alike. The zoo has each of them alone.
+
+
+class NoOwnerNoWatch(NoOwner):
+    """Its children stay when the animal goes, and do not come back when they go themselves."""
+
+    bugs: ClassVar = {"explore-leak": 1, "explore-drift": 1}
+    only: ClassVar = (
+        "explore-leak",
+        "explore-drift",
+        "explore-theft",
+    )
+
+    def setup(self, manager: Manager) -> None:
+        """Watch no child."""
+        ControllerBuilder(manager).for_(Animal).complete(self)
+
+
+class TrustsHashNoWatch(TrustsHash):
+    """Nothing wakes it, and when it is awake it looks at a hash."""
+
+    bugs: ClassVar = {"explore-drift": 2}
+    only: ClassVar = ("explore-drift",)
+    owned: ClassVar = ()
+
+
+class TwoLines(Keeper):
+    """Creates two children and never changes them, each on a line of its own."""
+
+    bugs: ClassVar = {"explore-history": 2}
+    only: ClassVar = (
+        "explore-history",
+        "explore-drift",
+        "explore-bug",
+    )
+
+    async def keep(self, animal: Animal) -> None:
+        """Create both."""
+        first, second = self.child(animal), self.child(animal)
+        second.metadata.name = f"{animal.metadata.name}-second"
+        first.data, second.data = {"food": animal.spec.food}, {"count": str(animal.spec.count)}
+        if await self.is_free(animal, first):
+            await self.client.create(first)
+        if await self.is_free(animal, second):
+            await self.client.create(second)
+
+    async def is_free(self, animal: Animal, child: ConfigMap) -> bool:
+        """Whether there is no such child."""
+        set_controller_reference(animal, child)
+        found = await self.client.live.find(ConfigMap, child)
+        if found is not None and not found.metadata.owner_references:
+            self.recorder.event(animal, "Warning", "Taken", "the child is somebody else's")
+        return found is None
+
+
+class GeneratesNoOwner(Newcomer):
+    """A lost answer makes a second child, and a deletion leaves all of them: two bugs of one line."""
+
+    bugs: ClassVar = {"explore-crash": 1, "explore-leak": 1, "explore-history": 1}
+    only: ClassVar = (
+        "explore-crash",
+        "explore-leak",
+        "explore-history",
+        "explore-stale",
+    )
+
+    async def keep(self, animal: Animal) -> None:
+        """Create a child unless the status names one."""
+        if animal.status.child is None:
+            child = self.child(animal)
+            child.metadata.name, child.metadata.generate_name = None, "menu-"
+            created = await self.client.create(child)
+            animal.status.child = created.metadata.name
+            await self.client.status.update(animal)
+
+
+class OneLine(Keeper):
+    """Makes objects of two kinds on one line, without an owner: one bug."""
+
+    bugs: ClassVar = {"explore-leak": 1}
+    only: ClassVar = (
+        "explore-leak",
+        "explore-theft",
+    )
+
+    async def keep(self, animal: Animal) -> None:
+        """Create both."""
+        child = self.child(animal)
+        for each in (child, Secret(metadata=child.metadata)):
+            try:
+                await self.client.create(each)
+            except AlreadyExists:
+                self.recorder.event(animal, "Warning", "Taken", "it is somebody's")
+
+    def child(self, animal: Animal) -> ConfigMap:
+        """A child that never changes."""
+        return ConfigMap(metadata=self.metadata(animal))
+
+    def setup(self, manager: Manager) -> None:
+        """Watch both by name."""
+
+        def owner(child: ConfigMap | Secret) -> list[Request]:
+            return [Request(child.metadata.namespace or "", (child.metadata.name or "").removesuffix("-menu"))]
+
+        ControllerBuilder(manager).for_(Animal).watches(ConfigMap, owner).watches(Secret, owner).complete(self)

@@ -1,0 +1,87 @@
+"""Builds the image of a project as its Dockerfile says, in a folder of this machine instead of in a container."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.metadata import distribution
+from pathlib import Path
+
+from packaging.requirements import Requirement
+
+import pykb
+
+PIP = f"""#!/usr/bin/env bash
+# pip --python ENVIRONMENT install ... --requirement FILE: from the packages of these tests, without an index.
+exec '{sys.executable}' '{__file__}' "$2" "${{@: -1}}"
+"""
+
+
+def build(project: Path, folder: Path) -> Path:
+    """Run the first stage of the Dockerfile. What it writes to `/` goes into `folder`. Returns the image's files."""
+    programs = folder / "bin"
+    programs.mkdir(parents=True)
+    (programs / "python").symlink_to(sys.executable)
+    (programs / "pip").write_text(PIP, encoding="utf-8")
+    (programs / "pip").chmod(0o755)
+    (folder / "build").mkdir()
+    environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"}
+    stage = (project / "Dockerfile").read_text(encoding="utf-8").partition("\nFROM ${RUNTIME_IMAGE}")[0]
+    for word, rest in re.findall(r"^(COPY|RUN) ((?:.*\\\n)*.*)", stage, re.MULTILINE):
+        if word == "COPY":
+            *sources, target = rest.split()
+            _copy(project, sources, folder / "build" / target if target == "./" else folder / target.strip("/"))
+        else:
+            command = re.sub(r"(?<![\w.])/(?=opt/venv|image|app)", f"{folder}/", rest)
+            subprocess.run(["bash", "-ec", command], cwd=folder / "build", env=environment, check=True)
+    return folder / "image"
+
+
+def _copy(project: Path, sources: list[str], target: Path) -> None:
+    for source in sources:
+        for found in project.glob(source):
+            if found.is_dir():
+                shutil.copytree(found, target)
+            else:
+                shutil.copy(found, target)
+
+
+def _needed(requirements: list[Requirement]) -> Iterator[str]:
+    """The packages of requirements, and what these need."""
+    waiting, known = [*requirements], set()
+    while waiting:
+        each = waiting.pop()
+        extras = each.extras or {""}
+        if (each.name, *extras) in known or not all(
+            each.marker is None or each.marker.evaluate({"extra": extra}) for extra in extras
+        ):
+            continue
+        known.add((each.name, *extras))
+        yield each.name
+        for line in distribution(each.name).requires or ():
+            further = Requirement(line)
+            if further.marker is None or any(further.marker.evaluate({"extra": extra}) for extra in extras):
+                further.marker = None
+                waiting.append(further)
+
+
+def _install(environment: Path, requirements: Path) -> None:
+    (packages,) = environment.glob("lib/python*/site-packages")
+    lines = requirements.read_text(encoding="utf-8").splitlines()
+    for name in {*_needed([Requirement(line) for line in lines])}:
+        if name == "pykubebuilder":  # it is editable here
+            shutil.copytree(Path(pykb.__file__).parent, packages / "pykb", ignore=shutil.ignore_patterns("__pycache__"))
+            continue
+        for file in distribution(name).files or ():
+            if file.parts[0] != ".." and file.suffix != ".pyc":
+                target = packages / file
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(file.locate(), target)
+
+
+if __name__ == "__main__":
+    _install(Path(sys.argv[1]), Path(sys.argv[2]))

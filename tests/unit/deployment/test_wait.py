@@ -1,0 +1,41 @@
+"""Waiting until CRDs are served."""
+
+from datetime import timedelta
+
+import pytest
+
+from pykb.deployment.apply import wait_established
+from pykb.diagnostics import EnvironmentProblem
+from pykb.tools.kubectl import Kubectl
+
+NO_CONDITIONS = "error: .status.conditions accessor error: <nil> is of the type <nil>, expected []interface{}"
+
+
+@pytest.fixture
+def kubectl(tmp_path):
+    """Makes a kubectl that fails, at first or always, and notes its calls."""
+
+    def make(message, *, times):
+        program = tmp_path / "kubectl"
+        count = f'echo "$2" >>{tmp_path}/calls; test $(wc -l <{tmp_path}/calls) -gt {times} && exit 0'
+        program.write_text(f"#!/bin/sh\n{count}\necho '{message}' >&2; exit 1\n", encoding="utf-8")
+        program.chmod(0o755)
+        return Kubectl(program)
+
+    return make
+
+
+def test_a_crd_that_the_api_server_has_not_looked_at_is_waited_for(kubectl, tmp_path):
+    """On a busy machine its conditions are still null, which ends `kubectl wait`."""
+    wait_established(kubectl(NO_CONDITIONS, times=2), ["boats.example.com"])
+    assert (tmp_path / "calls").read_text("utf-8").split() == ["--for=condition=Established"] * 3
+
+
+@pytest.mark.parametrize(
+    ("message", "timeout"), [("error: timed out", timedelta(minutes=1)), (NO_CONDITIONS, timedelta(0))]
+)
+def test_any_other_error_and_the_end_of_time_are_reported(kubectl, tmp_path, message, timeout):
+    """With what kubectl wrote."""
+    with pytest.raises(EnvironmentProblem, match="kubectl"):
+        wait_established(kubectl(message, times=9), ["boats.example.com"], timeout=timeout)
+    assert len((tmp_path / "calls").read_text("utf-8").split()) == 1

@@ -1,0 +1,51 @@
+"""The pages of docs/reference that are made from the code are current, and those about Python name all that is public."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from importlib import import_module
+
+import pytest
+
+from hack.write_reference import FOLDER, PAGES
+
+ROOT = FOLDER.parents[1]
+
+MODULES = {
+    "api.md": "pykb.api",
+    "envtest.md": "pykb.envtest",
+    "fake.md": "pykb.runtime.fake",
+    "runtime.md": "pykb.runtime",
+    "testing.md": "pykb.testing",
+}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_current(name: str) -> None:
+    """`python -m hack.write_reference` writes it."""
+    assert (FOLDER / name).read_text(encoding="utf-8") == PAGES[name]()
+
+
+def test_each_page_about_python_is_checked() -> None:
+    """The test below knows them by their names."""
+    assert {path.name for path in (FOLDER / "api").iterdir()} == set(MODULES)
+
+
+@pytest.mark.parametrize("page", MODULES)
+def test_a_page_has_each_public_name_once(page: str) -> None:
+    """Of Pydantic's own, the page only speaks."""
+    module = MODULES[page]
+    text = (FOLDER / "api" / page).read_text(encoding="utf-8")
+    named = Counter(re.findall(rf"^::: {re.escape(module)}\.(\w+)$", text, re.MULTILINE))
+    assert set(named) == set(import_module(module).__all__) - {"Field"}
+    assert set(named.values()) == {1}
+
+
+def test_troubleshooting_quotes_what_a_manager_logs() -> None:
+    """The first column of the table of its messages."""
+    page = (ROOT / "docs/how-to/troubleshoot.md").read_text(encoding="utf-8")
+    quoted = re.findall(r"^\| `([^`]+)` \|", page, re.MULTILINE)
+    code = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "pykb/runtime").rglob("*.py"))
+    assert quoted
+    assert [message for message in quoted if f'"{message}' not in code] == []

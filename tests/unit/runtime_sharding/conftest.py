@@ -1,0 +1,117 @@
+"""Members of a group on the API server in memory, with clocks that stand still."""
+
+import asyncio
+import random
+from datetime import timedelta
+
+import pytest
+
+from pykb.runtime.client import Client
+from pykb.runtime.clock import VirtualClock
+from pykb.runtime.election.elector import LeaderElectionOptions, LeaderElector
+from pykb.runtime.fake import FakeApiServer
+from pykb.runtime.sharding._claims import ClaimOptions, Claims
+from pykb.runtime.sharding.ranges import Ranges
+
+
+async def settle(turns=60):
+    """Let tasks run."""
+    for _ in range(turns):
+        await asyncio.sleep(0)
+
+
+async def pass_time(clock, seconds, step=0.5, turns=60):
+    """Advance a clock in steps."""
+    for _ in range(round(seconds / step)):
+        clock.advance(timedelta(seconds=step))
+        await settle(turns)
+
+
+class MemberProcess:
+    """A replica: its own Lease, its claims, and the ranges on which it works."""
+
+    def __init__(self, server, name, clock, ranges):
+        client = Client(server)
+        options = ClaimOptions("group", "default", name, ranges)
+        election = LeaderElectionOptions(
+            f"group-member-{name}", "default", identity=name, labels=options.labels, own=True
+        )
+        self.name = name
+        self.works_on = set()
+        self.frozen = False
+        self.idle = asyncio.Event()
+        self.busy = set()
+        """Ranges with a reconcile that does not end."""
+        self.elector = LeaderElector(client, election, clock=clock)
+        self.claims = Claims(client, options, self, clock=clock)
+        self.task = asyncio.create_task(self.elector.run(self.claims.run))
+
+    def gained(self, numbers):
+        """As the manager's part."""
+        self.works_on |= numbers
+
+    async def leaving(self, number):
+        """As the manager's part."""
+        if number in self.busy:
+            await self.idle.wait()
+        self.works_on.discard(number)
+
+    @property
+    def may_write(self):
+        """The ranges on which its fence lets it work."""
+        return self.works_on if self.elector.is_leader and not self.frozen else set()
+
+    async def stop(self):
+        """Stop in order."""
+        self.task.cancel()
+        await asyncio.gather(self.task, return_exceptions=True)
+
+
+class Group:
+    """Members of one group."""
+
+    def __init__(self, count):
+        random.seed(1)
+        self.ranges = Ranges(count)
+        self.server = FakeApiServer()
+        self.clock = VirtualClock()
+        self.members = []
+
+    def join(self, name, *, clock=None, ranges=None):
+        """Start a member."""
+        member = MemberProcess(self.server, name, clock or self.clock, ranges or self.ranges)
+        self.members.append(member)
+        return member
+
+    async def pass_time(self, seconds, **rest):
+        """Advance the clock. No range is worked on by two members at any moment."""
+        for _ in range(round(seconds * 2)):
+            await pass_time(self.clock, 0.5, **rest)
+            self.check()
+
+    def check(self):
+        """No range is with two members that may write."""
+        working = [number for member in self.members for number in member.may_write]
+        assert len(working) == len(set(working)), sorted(working)
+
+    @property
+    def counts(self):
+        """How many ranges each living member works on."""
+        return sorted(len(member.may_write) for member in self.members if not member.task.done())
+
+    def requests(self, method=None):
+        """The requests for Leases so far."""
+        return [call for call in self.server.calls if "/leases" in call.path and method in (None, call.method)]
+
+
+@pytest.fixture
+async def group_of():
+    """Make groups. Their members are stopped at the end."""
+    groups = []
+
+    def make(count):
+        groups.append(Group(count))
+        return groups[-1]
+
+    yield make
+    await asyncio.gather(*(member.stop() for group in groups for member in group.members))
