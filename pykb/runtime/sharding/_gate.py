@@ -21,7 +21,9 @@ logger = logging.getLogger(__name__)
 class Gate:
     """The gate of one controller.
 
-    A request of another replica is dropped without harm: its replica sees the same events.
+    A request of another replica is dropped without harm: its replica sees the same events. It does
+    not see the children of a former root of this name, whose range is ours. Such a request comes
+    again until they are gone: the new root may be, before its replica has reconciled it.
     """
 
     def __init__(
@@ -32,6 +34,7 @@ class Gate:
         is_open: Callable[[int], bool],
         check: Callable[[int], None],
         exists: Callable[[NamespacedName], Awaitable[bool]],
+        has_children: Callable[[str], bool],
         dropped: Callable[[], None],
     ) -> None:
         """Make a gate.
@@ -42,6 +45,7 @@ class Gate:
             is_open: Whether reconciles of a range may start.
             check: Raises if reconciles of a range may not write any more.
             exists: Asks the server whether a root exists.
+            has_children: Whether children of a uid are mirrored.
             dropped: Called for each request of another replica.
         """
         self._queue = queue
@@ -49,6 +53,7 @@ class Gate:
         self._is_open = is_open
         self._check = check
         self._exists = exists
+        self._has_children = has_children
         self._dropped = dropped
         self._running: Counter[int] = Counter()
         self._ended = asyncio.Event()
@@ -57,7 +62,9 @@ class Gate:
     @contextlib.asynccontextmanager
     async def admit(self, request: NamespacedName) -> AsyncIterator[bool]:
         """Enter a reconcile. Yield whether this replica has to do it."""
-        number = self._roots.index.get(request, self._roots.deleted.get(request))
+        number = self._roots.index.get(request)
+        if number is None:
+            number = next(iter(self._deleted(request).values()), None)
         if number is None or not self._is_open(number):
             self._drop(request)
             yield False
@@ -98,6 +105,14 @@ class Gate:
         self._drop(request)
         return True
 
+    def _deleted(self, request: NamespacedName) -> dict[str, int]:
+        """The deleted roots of a name for which this replica has to clean up."""
+        found = self._roots.deleted.get(request, {})
+        return {uid: number for uid, number in found.items() if self._is_open(number)}
+
     def _drop(self, request: NamespacedName) -> None:
-        self._queue.forget(request)
         self._dropped()
+        if any(map(self._has_children, self._deleted(request))):
+            self._queue.add_rate_limited(request)
+        else:
+            self._queue.forget(request)

@@ -25,7 +25,7 @@ from typing import Any
 from pykb.meta.gvk import NamespacedName
 from pykb.runtime.cache.informer import SYNC_TIMEOUT, Informer
 from pykb.runtime.cache.reflector import TURN, ListWatch, WatchTarget
-from pykb.runtime.cache.store import owner_uids
+from pykb.runtime.cache.store import OWNER_INDEX, owner_uids
 from pykb.runtime.sharding.ranges import Ranges, ShardBy
 
 logger = logging.getLogger(__name__)
@@ -94,8 +94,8 @@ class ShardPart:
         """Whether the API server honours a ``shardSelector``. Set it before the first range is added."""
         self.index: dict[NamespacedName, int] = {}
         """The range of each mirrored root."""
-        self.deleted: dict[NamespacedName, int] = {}
-        """The range of each deleted root whose last reconcile may not have ended."""
+        self.deleted: dict[NamespacedName, dict[str, int]] = {}
+        """The deleted roots of a name whose last reconcile may not have ended: their ranges by uid."""
         self.running: Counter[NamespacedName] = Counter()
         """How many controllers reconcile a root now."""
         self.awaited: list[Callable[[NamespacedName], bool]] = []
@@ -136,6 +136,16 @@ class ShardPart:
             if self.use.whole:
                 self._start(targets)
             await asyncio.get_running_loop().create_future()
+
+    # -- for the gate
+
+    def works_on(self, key: NamespacedName) -> bool:
+        """Whether a root exists, and is in a range of this replica."""
+        return self.index.get(key) in self._kept
+
+    def has_children(self, uid: str) -> bool:
+        """Whether an owner has objects of this kind."""
+        return self.use.owned and any(self._informer.store.select(fields={OWNER_INDEX: uid}))
 
     # -- moving
 
@@ -184,8 +194,9 @@ class ShardPart:
                 number = self._ranges.of_object({"uid": owner["uid"], "namespace": key.namespace})
                 # A cluster-scoped root has no namespace. Which of the names is meant does not matter here.
                 names = [NamespacedName(namespace, owner["name"]) for namespace in (key.namespace, "")]
-                if part is not None and number in numbers and not any(name in part.index for name in names):
-                    part.deleted |= dict.fromkeys(names, number)
+                if part is not None and number in numbers and not any(map(part.works_on, names)):
+                    for name in names:
+                        part.deleted.setdefault(name, {})[owner["uid"]] = number
                     self._informer.introduce(key)
 
     async def narrow(self, number: int) -> None:
@@ -219,8 +230,9 @@ class ShardPart:
             return
         numbers = self._numbers(obj, own)
         if self.use.root and own is not None and (own in self._kept or self.use.whole):
+            if self.index.get(key, own) != own:  # a list shows a new root of this name
+                self._note_deletion(key, None)
             self.index[key] = own
-            self.deleted.pop(key, None)
         if self.use.whole or self._kept.intersection(numbers):
             known = self._informer.store.peek(key) if listed else None
             if known is None or known.resource_version != obj["metadata"].get("resourceVersion"):
@@ -238,9 +250,7 @@ class ShardPart:
     def remove(self, key: NamespacedName, obj: dict[str, Any] | None) -> None:
         """Remove an object that was deleted."""
         if key in self.index:
-            self.deleted[key] = self.index.pop(key)
-            if len(self.deleted) > _REMEMBERED:
-                self.deleted = {key: n for key, n in self.deleted.items() if any(has(key) for has in self.awaited)}
+            self._note_deletion(key, obj)
         self._informer.remove(key, obj)
 
     def known(self, namespace: str | None, number: int | None) -> list[NamespacedName]:
@@ -253,6 +263,20 @@ class ShardPart:
         return number is None or number in self._numbers_of_stored(key)
 
     # -- inside
+
+    def _note_deletion(self, key: NamespacedName, obj: dict[str, Any] | None) -> None:
+        number = self.index.pop(key)
+        if number not in self._kept:
+            return  # another replica cleans up
+        obj = obj or self._informer.store.get(key) or {"metadata": {}}
+        # Until they are reconciled, also those before it: the next one can be in a range of another replica.
+        before = self.deleted.get(key, {}) if self._is_awaited(key) else {}
+        self.deleted[key] = {**before, obj["metadata"].get("uid", ""): number}
+        if len(self.deleted) > _REMEMBERED:
+            self.deleted = {key: found for key, found in self.deleted.items() if self._is_awaited(key)}
+
+    def _is_awaited(self, key: NamespacedName) -> bool:
+        return any(has(key) for has in self.awaited)
 
     async def _listed(self, numbers: frozenset[int]) -> None:
         limit = self._sync_timeout

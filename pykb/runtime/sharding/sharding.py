@@ -125,6 +125,7 @@ class Sharding:
                 is_open=self._open.__contains__,
                 check=self._check,
                 exists=partial(self._exists, informer.gvk),
+                has_children=self._has_children,
                 dropped=self._metrics.requests.inc,
             )
             controller.admit = gate.admit
@@ -285,6 +286,9 @@ class Sharding:
 
     async def _exists(self, gvk: GroupVersionKind, key: NamespacedName) -> bool:
         return self._client is not None and await self._client.live.find(gvk, key) is not None
+
+    def _has_children(self, uid: str) -> bool:
+        return any(part.has_children(uid) for part in self._all_parts())
 
     def _drop_object(self) -> None:
         self._metrics.objects.inc()

@@ -24,7 +24,7 @@ from pykb.runtime.errors import Forbidden
 from pykb.runtime.fake import FakeApiServer
 from pykb.runtime.manager.manager import Manager
 from pykb.runtime.manager.options import ManagerOptions
-from pykb.runtime.sharding.ranges import ShardBy
+from pykb.runtime.sharding.ranges import Ranges, ShardBy
 
 from .conftest import settle  # noqa: TID252 - shared by this folder only
 
@@ -125,6 +125,7 @@ class Cluster:
     def __init__(self, by, *, filters):
         random.seed(1)
         self.by = by
+        self.ranges = Ranges(8, by)
         self.clock = VirtualClock()
         self.server = FakeApiServer(kinds=[App], filters_by_shard=filters)
         self.server.react = self._arrive
@@ -405,6 +406,42 @@ async def test_a_child_whose_root_went_unseen_is_cleaned_up(cluster):
     two, three = cluster.join(), cluster.join()
     await cluster.pass_time(8)
     assert two.gone + three.gone == ["app-4"]
+
+
+@pytest.mark.parametrize("cluster", [way for way in WAYS if way[0] is ShardBy.UID], indirect=True)
+@pytest.mark.parametrize("is_whole", [False, True])
+async def test_a_child_is_cleaned_up_if_the_new_root_of_its_name_goes_unseen(cluster, is_whole):
+    """The new root has another range, whose replica is dead, and is deleted before that range has a replica again."""
+    cache = CacheOptions(by_kind={App.gvk: InformerOptions(sharded=not is_whole)})
+    await cluster.make(20)
+    own = VirtualClock()
+    one, two = cluster.join(cache=cache), cluster.join(cache=cache, clock=own)
+    for _ in range(16):
+        own.advance(timedelta(seconds=0.5))
+        await cluster.pass_time(0.5)
+    assert not set(one.seen) & set(two.seen)
+    theirs = two.manager.sharding._claims.held
+    lost, other = sorted(set(one.seen))[:2]
+    one.paused, two.paused = asyncio.Event(), asyncio.Event()
+    await cluster.resize(int(other.removeprefix("app-")), 500)
+    await cluster.pass_time(0.5)  # its only worker is busy
+    await cluster.client.delete(App, f"default/{lost}")
+    while True:  # until its range is one of the dead replica
+        new = await cluster.client.create(App(metadata=ObjectMeta(name=lost, namespace="default"), spec=AppSpec()))
+        if cluster.ranges.of(new.metadata.uid) in theirs:
+            break
+        await cluster.client.delete(new)
+    await cluster.pass_time(0.5)
+    one.paused.set()
+    await cluster.pass_time(2)
+    assert (one.gone, [request.name for request in cluster.working]) == ([], [lost])
+    frozen = cluster.working.copy()
+    cluster.working.clear()
+    await cluster.client.delete(new)
+    await cluster.pass_time(30)
+    assert set(one.gone) == {lost}
+    cluster.working |= frozen
+    two.paused.set()
 
 
 async def test_what_is_not_mirrored_is_read_from_the_server(cluster):
