@@ -57,7 +57,7 @@ class Gate:
         self._dropped = dropped
         self._running: Counter[int] = Counter()
         self._ended = asyncio.Event()
-        roots.awaited.append(queue.__contains__)
+        roots.former.awaited.append(queue.__contains__)
 
     @contextlib.asynccontextmanager
     async def admit(self, request: NamespacedName) -> AsyncIterator[bool]:
@@ -107,8 +107,7 @@ class Gate:
 
     def _deleted(self, request: NamespacedName) -> dict[str, int]:
         """The deleted roots of a name for which this replica has to clean up."""
-        found = self._roots.deleted.get(request, {})
-        return {uid: number for uid, number in found.items() if self._is_open(number)}
+        return {uid: number for uid, number in self._roots.former.of(request).items() if self._is_open(number)}
 
     def _drop(self, request: NamespacedName) -> None:
         self._dropped()

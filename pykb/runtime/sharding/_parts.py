@@ -16,7 +16,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import Enum, auto
@@ -26,11 +26,10 @@ from pykb.meta.gvk import NamespacedName
 from pykb.runtime.cache.informer import SYNC_TIMEOUT, Informer
 from pykb.runtime.cache.reflector import TURN, ListWatch, WatchTarget
 from pykb.runtime.cache.store import OWNER_INDEX, owner_uids
+from pykb.runtime.sharding._former import FormerRoots
 from pykb.runtime.sharding.ranges import Ranges, ShardBy
 
 logger = logging.getLogger(__name__)
-
-_REMEMBERED = 1000
 
 
 class Way(Enum):
@@ -94,12 +93,12 @@ class ShardPart:
         """Whether the API server honours a ``shardSelector``. Set it before the first range is added."""
         self.index: dict[NamespacedName, int] = {}
         """The range of each mirrored root."""
-        self.deleted: dict[NamespacedName, dict[str, int]] = {}
-        """The deleted roots of a name whose last reconcile may not have ended: their ranges by uid."""
+        self.former = FormerRoots()
         self.running: Counter[NamespacedName] = Counter()
         """How many controllers reconcile a root now."""
-        self.awaited: list[Callable[[NamespacedName], bool]] = []
-        """Say whether a controller still has a request for a root."""
+        self.roots: Mapping[tuple[str, str], ShardPart] = {}
+        """The parts of possible owners, by group and kind."""
+        self._announced: set[int] = set()
 
     @property
     def way(self) -> Way:
@@ -114,7 +113,7 @@ class ShardPart:
     def knows(self, key: NamespacedName) -> bool:
         """Whether an object that is not mirrored does not exist."""
         # What was deleted may be there again, in a range of another replica. That is not for its last reconcile.
-        if self.use.whole or (key in self.deleted and key in self.running):
+        if self.use.whole or (key in self.former and key in self.running):
             return True
         by_name = self._ranges.by is ShardBy.NAMESPACE  # else only the uid, or the owner, says where it belongs
         return by_name and not self._complete.isdisjoint(self._numbers_of_stored(key))
@@ -176,28 +175,20 @@ class ShardPart:
         for key in [key for key, number in self.index.items() if number in numbers]:
             self._informer.introduce(key)
 
-    async def announce_orphans(self, numbers: frozenset[int], roots: Mapping[tuple[str, str], ShardPart]) -> None:
+    async def announce_orphans(self, numbers: frozenset[int]) -> None:
         """Call the handlers for children whose root is gone: it was deleted while no replica had its range.
 
         Args:
-            numbers: The ranges of the roots.
-            roots: The parts of roots by group and kind.
+            numbers: The ranges of the roots, which are mirrored.
         """
+        self._announced |= numbers & self._kept
         for position, key in enumerate(self._informer.store.all_keys(), start=1):
             if position % TURN == 0:
                 await asyncio.sleep(0)
             if numbers.isdisjoint(self._numbers_of_stored(key)):
                 continue
-            obj = self._informer.store.get(key) or {"metadata": {}}
-            for owner in obj["metadata"].get("ownerReferences") or ():
-                part = roots.get((owner["apiVersion"].rpartition("/")[0], owner["kind"]))
-                number = self._ranges.of_object({"uid": owner["uid"], "namespace": key.namespace})
-                # A cluster-scoped root has no namespace. Which of the names is meant does not matter here.
-                names = [NamespacedName(namespace, owner["name"]) for namespace in (key.namespace, "")]
-                if part is not None and number in numbers and not any(map(part.works_on, names)):
-                    for name in names:
-                        part.deleted.setdefault(name, {})[owner["uid"]] = number
-                    self._informer.introduce(key)
+            if self._is_orphan(key, self._informer.store.get(key) or {"metadata": {}}, numbers):
+                self._informer.introduce(key)
 
     async def narrow(self, number: int) -> None:
         """Remove a range. No handler is called for its objects."""
@@ -205,6 +196,7 @@ class ShardPart:
         async with self._changing:
             self._kept.discard(number)
             self._complete.discard(number)
+            self._announced.discard(number)
             match self.way:
                 case Way.WHOLE:
                     return
@@ -236,6 +228,8 @@ class ShardPart:
         if self.use.whole or self._kept.intersection(numbers):
             known = self._informer.store.peek(key) if listed else None
             if known is None or known.resource_version != obj["metadata"].get("resourceVersion"):
+                if not self._announced.isdisjoint(numbers):
+                    self._is_orphan(key, obj, self._announced)
                 self._informer.upsert(key, obj, listed=listed)
             return
         self._informer.saw(key, obj)
@@ -266,17 +260,25 @@ class ShardPart:
 
     def _note_deletion(self, key: NamespacedName, obj: dict[str, Any] | None) -> None:
         number = self.index.pop(key)
-        if number not in self._kept:
-            return  # another replica cleans up
-        obj = obj or self._informer.store.get(key) or {"metadata": {}}
-        # Until they are reconciled, also those before it: the next one can be in a range of another replica.
-        before = self.deleted.get(key, {}) if self._is_awaited(key) else {}
-        self.deleted[key] = {**before, obj["metadata"].get("uid", ""): number}
-        if len(self.deleted) > _REMEMBERED:
-            self.deleted = {key: found for key, found in self.deleted.items() if self._is_awaited(key)}
+        if number in self._kept:  # else another replica cleans up
+            obj = obj or self._informer.store.get(key) or {"metadata": {}}
+            self.former.note(key, obj["metadata"].get("uid", ""), number)
 
-    def _is_awaited(self, key: NamespacedName) -> bool:
-        return any(has(key) for has in self.awaited)
+    def _is_orphan(self, key: NamespacedName, obj: dict[str, Any], numbers: Collection[int]) -> bool:
+        """Whether an owner in some ranges is gone. Remembers it, so that this replica cleans up after it."""
+        found = False
+        for owner in obj["metadata"].get("ownerReferences") or ():
+            part = self.roots.get((owner["apiVersion"].rpartition("/")[0], owner["kind"]))
+            # A cluster-scoped root has no namespace. Which of the names is meant does not matter here.
+            names = [NamespacedName(namespace, owner["name"]) for namespace in (key.namespace, "")]
+            if part is None or any(map(part.works_on, names)):
+                continue
+            number = self._ranges.of_object({"uid": owner["uid"], "namespace": key.namespace})
+            if number in numbers:
+                found = True
+                for name in names:
+                    part.former.note(name, owner["uid"], number)
+        return found
 
     async def _listed(self, numbers: frozenset[int]) -> None:
         limit = self._sync_timeout

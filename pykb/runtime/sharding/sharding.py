@@ -116,8 +116,9 @@ class Sharding:
             for informer, use in self._uses.items()
             if use.root or use.owned
         }
+        roots = {(informer.gvk.group, informer.gvk.kind): self._parts[informer] for _, informer in self._roots}
         for informer, part in self._parts.items():
-            informer.part = part
+            informer.part, part.roots = part, roots
         for controller, informer in self._roots:
             gate = Gate(
                 controller.queue,
@@ -250,11 +251,9 @@ class Sharding:
                 part.announce(numbers)
         await asyncio.gather(*(part.widen(numbers) for part in last))
         numbers = self._still(wanted)
-        parts = self._parts or {}
-        roots = {(informer.gvk.group, informer.gvk.kind): part for informer, part in parts.items() if part.use.root}
         for part in first:
             if part.use.owned:
-                await part.announce_orphans(numbers, roots)
+                await part.announce_orphans(numbers)
         self._complete |= numbers
         self._metrics.moves.labels("taken").inc(len(numbers))
 

@@ -444,6 +444,24 @@ async def test_a_child_is_cleaned_up_if_the_new_root_of_its_name_goes_unseen(clu
     two.paused.set()
 
 
+async def test_a_child_that_comes_after_its_root_has_gone_is_cleaned_up(cluster):
+    """A write of the replica before was under way when its range was taken."""
+    await cluster.make(6)
+    one = cluster.join()
+    await cluster.pass_time(6)
+    (late,) = [copy for copy in (await cluster.client.list(ConfigMap)).items if copy.data["size"] == "4"]
+    await one.stop()
+    await cluster.client.delete(late)
+    await cluster.client.delete(App, f"{cluster.namespace(4)}/app-4")
+    two, three = cluster.join(), cluster.join()
+    await cluster.pass_time(8)
+    assert two.gone + three.gone == []
+    late.metadata.resource_version = late.metadata.uid = None
+    await cluster.client.create(late)
+    await cluster.pass_time(1)
+    assert two.gone + three.gone == ["app-4"]
+
+
 async def test_what_is_not_mirrored_is_read_from_the_server(cluster):
     """A root of another replica is found, and one that is nowhere is not."""
     await cluster.make(10)
