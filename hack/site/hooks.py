@@ -23,7 +23,6 @@ SCRIPTS = {
 }
 _LINK = re.compile(r"\[((?:[^\[\]`]|`[^`]*`)*)\]\(((?:\.\./)+[^)#\s]+)(#[^)\s]*)?\)")
 _FENCE = re.compile(r" *(```|~~~)")
-_FENCE_WORD = re.compile(r"^( *```\w+) \w+$", re.MULTILINE)
 _DIRECTIVE = re.compile(r"^::: (\S+)\n(?:    .*\n)*", re.MULTILINE)
 _NESTED = re.compile(r"( +)(```|~~~|[-*] |\d+\. )")
 
@@ -44,11 +43,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001 - mkdocs'
-    """Check how lists are indented. Let links to files outside docs/ lead to the repository.
-
-    A word for tests after a language (`python notest`) goes, or what follows it would not be code.
-    """
-    markdown = _FENCE_WORD.sub(r"\1", markdown)
+    """Check how lists are indented. Let links to files outside docs/ lead to the repository."""
     for line in _badly_indented(markdown):
         LOG.warning("%s: indent what is inside a list by four columns: %s", page.file.src_uri, line)
     folder = (Path(config.docs_dir) / page.file.src_uri).parent

@@ -16,10 +16,15 @@ below it, or the whole package:
 ```python
 # +groupName=infra.example.com
 
-# +kubebuilder:subresource:status
-class Machine(CustomResource, group_version=GROUP_VERSION):
+
+class MachineSpec(Struct):
     # +kubebuilder:validation:MaxLength=63
     host: str
+
+
+# +kubebuilder:resource:shortName=vm
+class Machine(CustomResource, group_version=GROUP_VERSION):
+    spec: MachineSpec
 ```
 
 ## Where a marker counts

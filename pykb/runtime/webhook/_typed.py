@@ -153,7 +153,7 @@ class Defaulter(TypedWebhook[T]):
         class VirtulMachineDefaulter(Defaulter[VirtulMachine]):
             async def default(self, obj: VirtulMachine) -> None:
                 if obj.spec.memory is None:
-                    obj.spec.memory = "2Gi"
+                    obj.spec.memory = Quantity("2Gi")
 
     It is called for CREATE and UPDATE. It may be called twice for one object, so it must be
     idempotent. A plain method works too; it runs in a thread. To refuse a request, raise

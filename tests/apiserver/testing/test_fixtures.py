@@ -12,6 +12,7 @@ from pykb.api.meta.v1 import ObjectMeta
 from pykb.envtest import ControlPlane
 from pykb.runtime import Client, ControllerBuilder, Manager, ManagerOptions, Reconciler, Request, Result
 from pykb.testing import RunManager, eventually
+from tests.pages import program
 
 pytestmark = pytest.mark.apiserver
 
@@ -96,3 +97,8 @@ async def test_run_manager_runs_kopf_handlers(client: Client, namespace: str, ru
             assert (await client.get(ConfigMap, f"{namespace}/a")).data == {"seen": "yes"}
 
         await eventually(handled, timedelta(seconds=30))
+
+
+async def test_the_page_on_tests_shows_one_that_passes(client: Client, namespace: str, run_manager: RunManager) -> None:
+    """Its reconciler runs on a real API server."""
+    await program("docs/how-to/test-an-operator.md")["test_on_a_server"](client, namespace, run_manager)

@@ -27,7 +27,7 @@ def put(path: Path, code: str, *, start: str, end: str) -> None:
     path.write_text(f"{text[:first]}{code}\n{text[last:]}", encoding="utf-8")
 
 
-def test_the_tutorials_code_is_clean(grow: Grow) -> None:
+def test_the_tutorials_code_is_clean(grow: Grow, mypy_cache: Path) -> None:
     """Types and controller: generated, formatted as `make fmt` does it, then nothing is found."""
     root = grow(NewProject("sealyun.com", "sealvm", owner="fanux"), NewApi("infra", "v1", "VirtulMachine"))
     types, controller = re.findall(r"```python\n(.*?)```", TUTORIAL.read_text(encoding="utf-8"), re.DOTALL)
@@ -38,7 +38,12 @@ def test_the_tutorials_code_is_clean(grow: Grow) -> None:
 
     makefile = (root / "Makefile").read_text(encoding="utf-8")
     (fmt,) = re.findall(r"\$\(RUN\) ruff (check --quiet .*)", makefile)
-    for command in (["ruff", *fmt.split()], ["ruff", "format", "--check", "."], ["ruff", "check", "."]):
+    for command in (
+        ["ruff", *fmt.split()],
+        ["ruff", "format", "--check", "."],
+        ["ruff", "check", "."],
+        ["mypy", "--cache-dir", str(mypy_cache), "."],
+    ):
         done = subprocess.run([sys.executable, "-m", *command], cwd=root, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout
     subprocess.run([sys.executable, "-m", "pykb", "generate"], cwd=root, check=True, capture_output=True)
@@ -119,7 +124,9 @@ def edit(path: Path, *pairs: str) -> None:
 
 
 @pytest.mark.timeout(300)  # thirty programs, which take long on a busy machine
-def test_the_explorer_says_what_the_tutorial_shows(grow: Grow, request: pytest.FixtureRequest) -> None:
+def test_the_explorer_says_what_the_tutorial_shows(
+    grow: Grow, request: pytest.FixtureRequest, mypy_cache: Path
+) -> None:
     """After each mend, to the letter. In the end it finds nothing. `--update-golden` writes the page."""
     original, page, done = FAULTS.read_text(encoding="utf-8"), "", 0
     press = Press(grow(NewProject("example.com", "press"), NewApi("web", "v1", "Site")))
@@ -141,6 +148,7 @@ def test_the_explorer_says_what_the_tutorial_shows(grow: Grow, request: pytest.F
                 done = answer.end()
     assert shown == 6
     assert said.endswith("no findings\n")
+    press.run("mypy", "--cache-dir", str(mypy_cache), ".")
     page += original[done:]
     if request.config.getoption("--update-golden"):
         FAULTS.write_text(page, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The examples in docstrings of public names, and the programs of the how-to pages, are what type checkers accept."""
+"""The examples in docstrings of public names, and those in the pages, are what type checkers accept."""
 
 from __future__ import annotations
 
@@ -11,25 +11,36 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from tests.unit.runtime_fake.test_pages import PROGRAMS, blocks_of
+from tests.pages import EXCERPTS, FOLLOWED, PAGES, PARTS, PROGRAMS, blocks
+from tests.sources import ROOT
 
 MODULES = ("pykb.api", "pykb.api.conditions", "pykb.envtest", "pykb.runtime", "pykb.runtime.fake", "pykb.testing")
 
 PREAMBLE = """
+import contextlib
 import copy
+import requests
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Annotated, Any
 
 from pykb.api.apps.v1 import Deployment, DeploymentSpec
 from pykb.api.conditions import set_condition
-from pykb.api.core.v1 import ConfigMap, Pod, Secret, Service
+from pykb.api.core.v1 import ConfigMap, Namespace, Pod, ResourceQuota, Secret, Service
 from pykb.api.meta.v1 import Condition, ObjectMeta
 from pykb.runtime.client.mapper import ResourceMapper
+from sealvm.external.cert_manager_io.v1 import Certificate
+from zoo.__main__ import register
+
+FINALIZER = "example.com/bucket"
+GROUP_VERSION = GroupVersion("infra.example.com", "v1")
+SAMPLE = "config/samples/zoo_v1_animal.yaml"
 
 class VirtulMachineSpec(Struct):
     cpu: int = 1
-    memory: str | None = None
+    disk: str = ""
+    memory: Quantity | None = None
     secret: str = ""
     deployment_name: str = ""
 
@@ -37,11 +48,15 @@ class VirtulMachineStatus(Struct):
     phase: str = ""
     conditions: list[Condition] = []
 
-class VirtulMachine(CustomResource, group_version=GroupVersion("infra.example.com", "v1")):
+class VirtulMachine(CustomResource, group_version=GROUP_VERSION):
     spec: VirtulMachineSpec
     status: VirtulMachineStatus = VirtulMachineStatus()
 
+class Bucket:
+    async def create(self, name: str) -> None: ...
+
 class VirtulMachineReconciler(Reconciler):
+    bucket: Bucket
     finalizers: Finalizers
     async def delete_disk(self, machine: VirtulMachine) -> None: ...
     async def reconcile(self, request: Request) -> Result: return Result()
@@ -64,37 +79,85 @@ class v2:
     class CronJob(CustomResource, group_version=GroupVersion("batch.example.com", "v2")):
         spec: Spec
 
+class CronJobDefaulter(Defaulter[v2.CronJob]):
+    async def default(self, obj: v2.CronJob) -> None: ...
+
+class CronJobConverter(Converter[v1.CronJob, v2.CronJob]):
+    def to_hub(self, spoke: v1.CronJob) -> v2.CronJob: return carry_over(spoke, v2.CronJob)
+    def from_hub(self, hub: v2.CronJob) -> v1.CronJob: return carry_over(hub, v1.CronJob)
+
+class ServicePart(Struct):
+    name: str
+
+class AppSpec(Struct):
+    url: str
+    config_map: str
+    service: ServicePart
+
+class AppStatus(Struct):
+    created: bool = False
+    price: str = ""
+    conditions: list[Condition] | None = None
+
+class App(CustomResource, group_version=GROUP_VERSION):
+    spec: AppSpec
+    status: AppStatus = AppStatus()
+
 def parse(schedule: str) -> str: return schedule
 def deployment_of(machine: VirtulMachine) -> Deployment: return Deployment()
-def service_of(machine: VirtulMachine) -> Service: return Service()
-def register(manager: Manager) -> None: ...
+def service_of(owner: CustomResource) -> Service: return Service()
 async def create_fn(**_: Any) -> None: ...
-Foo = App = VirtulMachine
+Foo = VirtulMachine
+Site = App
 FooReconciler = VirtulMachineReconciler
 """
 
 GIVEN = {
+    "app": "App",
+    "child": "ConfigMap",
     "client": "Client",
     "configurations": "list[dict[str, Any]]",
     "crds": "list[dict[str, Any]]",
+    "explorer": "ProjectExplorer",
     "foo": "VirtulMachine",
+    "key": "str",
     "machine": "VirtulMachine",
     "manager": "Manager",
+    "memo": "App",
+    "name": "str",
+    "old": "ConfigMap",
+    "page": "ConfigMap",
     "pod": "Pod",
     "reconciler": "PlainReconciler",
     "request": "Request",
     "self": "VirtulMachineReconciler",
+    "site": "App",
     "status": "VirtulMachineStatus",
 }
 
-SAMPLES = Path(__file__).parents[3] / "testdata"
-PARTS = {
-    "add-a-version.md": ["version"],
-    "add-a-webhook.md": ["webhook", "webhook_with_client"],
-    "move-from-kopf.md": ["handlers", "fleet/api/v1/__init__", "reconciler"],
-    "why-did-it-reconcile.md": ["listener", "traces"],
+OTHERS = {
+    "sealvm/external/cert_manager_io/v1.py": """
+from pykb.api import CustomResource, GroupVersion, Struct
+
+class IssuerRef(Struct):
+    name: str
+
+class CertificateSpec(Struct):
+    secret_name: str
+    dns_names: list[str] | None = None
+    issuer_ref: IssuerRef
+
+class Certificate(CustomResource, group_version=GroupVersion("cert-manager.io", "v1")):
+    spec: CertificateSpec
+""",
+    "zoo/__main__.py": """
+from pykb.runtime import Manager
+
+def register(manager: Manager) -> None: ...
+""",
+    "myoperator/handlers.py": "",
 }
-"""Pages whose blocks are parts of a project. Each becomes a module, beside the packages of samples."""
+"""Modules of a user that examples import."""
 
 OF_HANDLERS = "# mypy: allow-untyped-defs, allow-incomplete-defs, allow-untyped-decorators\n"
 """Handlers of kopf operators seldom have types."""
@@ -102,10 +165,10 @@ OF_HANDLERS = "# mypy: allow-untyped-defs, allow-incomplete-defs, allow-untyped-
 
 def parts_of_projects(folder: Path) -> Iterator[Path]:
     """Writes the modules of `PARTS` into a folder."""
-    shutil.copytree(SAMPLES / "virtulmachine/sealvm", folder / "sealvm")
-    shutil.copytree(SAMPLES / "multigroup/fleet", folder / "fleet")
+    shutil.copytree(ROOT / "testdata/virtulmachine/sealvm", folder / "sealvm")
+    shutil.copytree(ROOT / "testdata/multigroup/fleet", folder / "fleet")
     for page, modules in PARTS.items():
-        for name, block in zip(modules, blocks_of(page), strict=True):
+        for name, block in zip(modules, blocks(page), strict=True):
             module = folder / f"{name}.py"
             module.parent.mkdir(exist_ok=True)
             module.write_text(OF_HANDLERS * (name == "handlers") + block, encoding="utf-8")
@@ -138,20 +201,36 @@ def _blocks(documented: Any) -> list[str]:
     return [textwrap.dedent(block).strip() for block in re.findall(r"::\n\n((?:    .*\n|\n)+)", text + "\n")]
 
 
+def function(number: int, code: str) -> str:
+    """An example with what it may suppose around it: a class, if it is a method."""
+    if re.match(r"(async )?def \w+\(self\b", code):
+        return f"class Example{number}(Reconciler):\n{textwrap.indent(code, '    ')}\n"
+    parameters = ", ".join(f"{name}: {kind}" for name, kind in GIVEN.items())
+    return f"async def example_{number}({parameters}) -> Any:\n    '''An example.'''\n{textwrap.indent(code, '    ')}\n"
+
+
+def test_each_page_with_code_is_checked() -> None:
+    """No page is twice in the lists, none in a list has gone, and the tests that follow pages are there."""
+    listed = [*PARTS, *EXCERPTS, *FOLLOWED]
+    assert len(set(listed)) == len(listed)
+    assert set(listed) < set(PAGES)
+    for test in FOLLOWED.values():
+        assert (ROOT / "tests" / test).exists()
+
+
 def test_type_checkers_accept_each_example(tmp_path, mypy):
     """Each in a function of its own, which has what an example may suppose. A page is a module, in the same run."""
-    found = list(dict.fromkeys(examples()))
-    assert len(found) > 30
-    parameters = ", ".join(f"{name}: {kind}" for name, kind in GIVEN.items())
-    functions = (
-        f"async def example_{number}({parameters}) -> Any:\n{textwrap.indent(code, '    ')}\n"
-        for number, code in enumerate(found)
-    )
+    found = list(dict.fromkeys([*examples(), *(block for page in EXCERPTS for block in blocks(page))]))
+    assert len(found) > 60
     program = tmp_path / "examples.py"
     imports = (f"from {module} import {', '.join(public(module))}" for module in MODULES)
-    program.write_text("\n".join([*imports, PREAMBLE, *functions]), encoding="utf-8")
-    pages = [tmp_path / f"{page.removesuffix('.md').replace('-', '_')}.py" for page in PROGRAMS]
+    program.write_text("\n".join([*imports, PREAMBLE, *map(function, range(len(found)), found)]), encoding="utf-8")
+    pages = [tmp_path / f"{re.sub(r'[^a-z]', '_', page)}.py" for page in PROGRAMS]
     for page, module in zip(PROGRAMS, pages, strict=True):
-        module.write_text("\n".join(blocks_of(page)), encoding="utf-8")
-    done = mypy(program, *pages, *parts_of_projects(tmp_path))
+        module.write_text("\n".join(blocks(page)), encoding="utf-8")
+    parts = list(parts_of_projects(tmp_path))
+    for name, text in OTHERS.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    done = mypy(program, *pages, *parts)
     assert done.returncode == 0, done.stdout

@@ -1,8 +1,6 @@
-"""The programs of the how-to pages do what the pages say."""
+"""The programs of the pages do what the pages say."""
 
 import inspect
-import re
-from pathlib import Path
 
 import pytest
 
@@ -11,40 +9,13 @@ from pykb.api.core.v1 import ConfigMap, Pod, Service
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.runtime import Request
 from pykb.runtime.fake import fake_client
-
-PAGES = Path(__file__).resolve().parents[3] / "docs" / "how-to"
-PROGRAMS = (
-    "choose-events.md",
-    "debug.md",
-    "external-systems.md",
-    "own-objects.md",
-    "retry-and-pace.md",
-    "run-in-production.md",
-    "several-clusters.md",
-    "test-an-operator.md",
-    "use-in-another-program.md",
-    "write-a-reconciler.md",
-)
-"""Pages whose blocks, one after the other, are a program. Type checkers accept it (unit/reference)."""
-
-
-def blocks_of(page: str) -> list[str]:
-    """The Python blocks of a page."""
-    text = (PAGES / page).read_text(encoding="utf-8")
-    return re.findall(r"^```python\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
-
-
-def program(page: str) -> dict[str, object]:
-    """What the Python blocks of a page define, run one after the other."""
-    names: dict[str, object] = {"__name__": page}
-    for block in blocks_of(page):
-        exec(compile(block, page, "exec"), names)
-    return names
+from tests.pages import PROGRAMS, program
 
 
 def shown_tests(page: str) -> list[str]:
-    """The tests that a page shows."""
-    return [name for name in program(page) if name.startswith("test_")]
+    """The tests that a page shows, without those that need a cluster."""
+    found = {name: value for name, value in program(page).items() if name.startswith("test_")}
+    return [name for name, value in found.items() if "client" not in inspect.signature(value).parameters]
 
 
 @pytest.mark.parametrize(
@@ -67,7 +38,7 @@ def pod(name, node, **labels):
 
 async def test_the_programs_of_the_page_on_other_programs_work():
     """Deployments are scaled down by label; pods are found by index and by label."""
-    names = program("use-in-another-program.md")
+    names = program("docs/how-to/use-in-another-program.md")
 
     def deployment(name, **labels):
         template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
@@ -85,7 +56,7 @@ async def test_the_programs_of_the_page_on_other_programs_work():
 
 async def test_the_reconciler_of_the_page_on_owned_objects_works():
     """It makes a Service, renames it, and takes away its own and no other."""
-    names = program("own-objects.md")
+    names = program("docs/how-to/own-objects.md")
     app = ConfigMap(metadata=ObjectMeta(name="x", namespace="team"), data={"service": "a"})
     client = fake_client(app, Service(metadata=ObjectMeta(name="web", namespace="team")))
     request = Request("team", "x")
@@ -101,7 +72,7 @@ async def test_the_reconciler_of_the_page_on_owned_objects_works():
 
 async def test_the_programs_of_the_page_on_own_objects_apply_a_part():
     """The image of one container, the replicas and a label, and then only the label is another one."""
-    names = program("own-objects.md")
+    names = program("docs/how-to/own-objects.md")
     template = {
         "metadata": {"labels": {"a": "b"}},
         "spec": {"containers": [{"name": name, "image": "old"} for name in ("proxy", "web")]},
