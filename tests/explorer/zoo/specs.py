@@ -299,7 +299,7 @@ class BadEdge(Keeper):
 
     def share(self, animal: Animal) -> str:
         """The share of each."""
-        return str(100 // animal.spec.count)  # fault
+        return str(round(100 / animal.spec.count))  # fault
 
 
 class BadEdgeMended(BadEdge):
@@ -309,7 +309,7 @@ class BadEdgeMended(BadEdge):
 
     def share(self, animal: Animal) -> str:
         """The share of each, if there are any."""
-        return str(100 // animal.spec.count) if animal.spec.count else "0"
+        return str(round(100 / animal.spec.count)) if animal.spec.count else "0"
 
 
 class MissingField(Keeper):
