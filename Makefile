@@ -13,6 +13,9 @@ ARGS ?=
 # The tests start hundreds of Python processes. Without bytecode, each of them compiles pykb again.
 unexport PYTHONDONTWRITEBYTECODE
 
+# $(call need,PROGRAM,REMEDY): one message if a program is missing.
+need = command -v "$(1)" >/dev/null 2>&1 || { echo "error: $(1) is not on PATH" >&2; echo "help: $(2)" >&2; exit 1; }
+
 ##@ Use
 
 .PHONY: help
@@ -40,6 +43,7 @@ if command -v uv >/dev/null 2>&1; then \
   uv venv --quiet --allow-existing --python "$(PYTHON)" "$(1)"; \
   uv pip install --quiet --python "$(1)/bin/python" --require-hashes -r $(2); \
 else \
+  $(call need,$(PYTHON),name the Python 3.11 or newer that you have: make PYTHON=python3.13 ...); \
   "$(PYTHON)" -c 'import sys; sys.exit("error: pykb needs Python 3.11 or newer, $(PYTHON) is " + sys.version.split()[0] + "\nhelp: make PYTHON=python3.13 ..." if sys.version_info < (3, 11) else 0)'; \
   "$(PYTHON)" -m venv "$(1)"; \
   "$(1)/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile --no-deps --require-hashes \
@@ -76,6 +80,7 @@ golden: env ## Write testdata anew from what pykb does now; read the diff before
 
 .PHONY: lock
 lock: ## Pin the newest allowed versions of all dependencies, with hashes (needs uv).
+	@$(call need,uv,install it: pip install uv)
 	uv pip compile --quiet pyproject.toml --extra cli --extra otel --extra test --group dev --universal --python-version 3.11 \
 	  --generate-hashes --no-header --upgrade -o requirements.txt
 	uv pip compile --quiet --group docs --universal --python-version 3.11 \
@@ -92,7 +97,7 @@ export REPOSITORY
 export NO_MKDOCS_2_WARNING := 1
 
 $(DOCS_VENV)/.ready: requirements-docs.txt hack/site/package-lock.json
-	@command -v npm >/dev/null 2>&1 || { echo "error: the documentation site gets two scripts from npm, which is not on PATH" >&2; exit 1; }
+	@$(call need,npm,install Node.js: the documentation site gets two scripts by npm)
 	@$(call venv,$(DOCS_VENV),requirements-docs.txt)
 	@npm ci --silent --prefix hack/site --ignore-scripts --no-audit --no-fund
 	@touch "$@"

@@ -41,7 +41,8 @@ def test_the_makefile_has_kubebuilders_targets_and_explains_all(root: Path) -> N
     documented = targets(root)
     assert documented.keys() >= set(KUBEBUILDERS)
     (phony,) = re.findall(r"^\.PHONY: ((?:.*\\\n)*.*)$", text, re.MULTILINE)
-    assert set(phony.replace("\\", " ").split()) == documented.keys()
+    checks = {"need-container-tool", "need-kind"}  # of other targets, not to be typed
+    assert set(phony.replace("\\", " ").split()) - checks == documented.keys()
 
 
 @pytest.mark.parametrize("page", ["README.md", "AGENTS.md", ".github/workflows/*.yml"])
