@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 from collections.abc import Callable, Mapping
 from itertools import combinations
 from typing import Any
@@ -19,6 +20,12 @@ YamlWriter = Callable[[Mapping[str, Any] | str], str | None]
 
 pytestmark = pytest.mark.differential
 
+
+def _is_old(char: str) -> bool:
+    """Whether all Pythons and Go know alike if this is a letter, by which keys are ordered: its age in Unicode."""
+    return unicodedata.ucd_3_2_0.category(char) != "Cn"
+
+
 # The peer reads its own JSON as YAML, where these are no characters (it fails) or a line break (it becomes a blank).
 _LOST = "".join(map(chr, [*range(0x7F, 0xA0), 0xFFFE, 0xFFFF]))
 _WORDS = [
@@ -32,7 +39,7 @@ _TEXT = (
     st.lists(st.sampled_from(_WORDS), max_size=6).map("".join)
     | st.lists(st.sampled_from(_WORDS), max_size=60).map("".join)
     | st.text("0123456789._+-eExXoObBaf:TZ ", max_size=12)
-    | st.text(st.characters(exclude_categories=("Cs", "Cn"), exclude_characters=_LOST), max_size=40)
+    | st.text(st.characters(exclude_categories=("Cs", "Cn"), exclude_characters=_LOST).filter(_is_old), max_size=40)
 )
 # A key `<<` is the one text that the peer writes so that nobody reads it back.
 _KEY = _TEXT.filter(lambda text: text != "<<") | st.integers(120, 140).map("k".__mul__)

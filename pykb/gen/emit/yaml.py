@@ -253,7 +253,10 @@ _FREQUENT = frozenset({"string", "object", "integer", "array", "boolean", "int32
 
 
 def sorted_keys(keys: Iterable[str]) -> list[str]:
-    """The keys in natural order."""
+    """The keys in natural order.
+
+    Letters come last. Characters that Unicode got after version 14 are letters in newer Pythons only, as in newer Gos.
+    """
     found = list(keys)
     if all(map(_SIMPLE, found)):
         found.sort()
