@@ -16,10 +16,11 @@ from datetime import UTC, datetime
 from pykb.api.coordination.v1 import Lease, LeaseSpec
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.runtime.sharding._plan import FREE
-from pykb.runtime.sharding.ranges import Ranges
+from pykb.runtime.sharding.ranges import Ranges, hash_of
 
 GROUP = "pykb-sharding-group"
 LAYOUT = "pykb-shards"
+CONTROLLERS = "pykb-controllers"
 _RANGE = re.compile(r"-shard-([0-9]+)$")
 
 
@@ -31,6 +32,11 @@ def group_label(group: str) -> str:
 def layout_label(ranges: Ranges) -> str:
     """The value of the label with what all members must agree on."""
     return f"{ranges.count}-by-{ranges.by}"
+
+
+def controllers_label(names: Iterable[str]) -> str:
+    """The value of the label that tells the members of one operator from those of another."""
+    return f"{hash_of(' '.join(sorted(names))):016x}"
 
 
 def holder_of(lease: Lease) -> str:

@@ -22,9 +22,11 @@ from pykb.runtime.clock import Clock
 from pykb.runtime.election.elector import LeadershipLost
 from pykb.runtime.errors import ApiError, NotFound, ServerUnreachable
 from pykb.runtime.sharding._board import (
+    CONTROLLERS,
     GROUP,
     LAYOUT,
     Board,
+    controllers_label,
     group_label,
     held_by,
     holder_of,
@@ -67,6 +69,7 @@ class ClaimOptions:
         period: The pause between two looks at the Leases.
         leader: The name of the leader's Lease. While a replica without shards holds it, which works
             on all objects, no ranges are taken. Empty if there is no leader.
+        controllers: The names of the controllers that are sharded.
     """
 
     group: str
@@ -76,11 +79,16 @@ class ClaimOptions:
     lease_duration: timedelta = timedelta(seconds=15)
     period: timedelta = timedelta(seconds=2)
     leader: str = ""
+    controllers: tuple[str, ...] = ()
 
     @property
     def labels(self) -> dict[str, str]:
         """The labels of the member's own Lease."""
-        return {GROUP: group_label(self.group), LAYOUT: layout_label(self.ranges)}
+        return {
+            GROUP: group_label(self.group),
+            LAYOUT: layout_label(self.ranges),
+            CONTROLLERS: controllers_label(self.controllers),
+        }
 
 
 class _Watch:
@@ -127,6 +135,7 @@ class Claims:
         self._clock = clock
         self._observer = observer or (lambda _members, _held: None)
         self._watched: dict[str, _Watch] = {}
+        self._strangers: set[str] = set()
         self._leaving: dict[int, asyncio.Task[None]] = {}
         self.held: set[int] = set()
         """The ranges that belong to this member, with those that it is giving up."""
@@ -193,7 +202,21 @@ class Claims:
         self._watched = {name: self._watched.get(name) or _Watch(lease, now) for name, lease in everybody.items()}
         for name, lease in everybody.items():
             self._watched[name].see(lease, now)
+        self._warn_of_strangers(board)
         return board
+
+    def _warn_of_strangers(self, board: Board) -> None:
+        own = self._options.labels[CONTROLLERS]
+        for name, lease in board.members.items():
+            if (lease.metadata.labels or {}).get(CONTROLLERS, own) != own and name not in self._strangers:
+                self._strangers.add(name)
+                logger.warning(
+                    "a replica with other controllers shares the ranges: objects in its ranges are not reconciled here",
+                    extra={
+                        "replica": name,
+                        "help": "give each operator its own `leader_election_id`; during an update, wait",
+                    },
+                )
 
     def _check(self, board: Board, leaving: frozenset[int]) -> None:
         for number in self.held - leaving:

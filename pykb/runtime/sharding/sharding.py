@@ -174,6 +174,7 @@ class Sharding:
             lease_duration=options.lease_duration,
             period=options.retry_period,
             leader=group,
+            controllers=tuple(controller.name for controller, _ in self._roots),
         )
         election = LeaderElectionOptions(
             member_lease(group, identity),

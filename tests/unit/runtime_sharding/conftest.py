@@ -30,9 +30,9 @@ async def pass_time(clock, seconds, step=0.5, turns=60):
 class MemberProcess:
     """A replica: its own Lease, its claims, and the ranges on which it works."""
 
-    def __init__(self, server, name, clock, ranges):
+    def __init__(self, server, name, clock, ranges, controllers=()):
         client = Client(server)
-        options = ClaimOptions("group", "default", name, ranges)
+        options = ClaimOptions("group", "default", name, ranges, controllers=controllers)
         election = LeaderElectionOptions(
             f"group-member-{name}", "default", identity=name, labels=options.labels, own=True
         )
@@ -77,9 +77,9 @@ class Group:
         self.clock = VirtualClock()
         self.members = []
 
-    def join(self, name, *, clock=None, ranges=None):
+    def join(self, name, *, clock=None, ranges=None, **options):
         """Start a member."""
-        member = MemberProcess(self.server, name, clock or self.clock, ranges or self.ranges)
+        member = MemberProcess(self.server, name, clock or self.clock, ranges or self.ranges, **options)
         self.members.append(member)
         return member
 

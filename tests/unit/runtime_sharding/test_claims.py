@@ -40,6 +40,21 @@ async def test_a_member_that_joins_has_its_share_within_ten_seconds(group_of):
     assert all(member.works_on <= before[member.name] for member in group.members[:2])
 
 
+async def test_a_member_with_other_controllers_is_named_once(group_of, caplog):
+    """Two operators with one id divide each other's objects. Each says so."""
+    group = group_of(8)
+    group.join("one", controllers=("app", "web"))
+    group.join("two", controllers=("web", "app"))
+    await group.pass_time(8)
+    assert caplog.messages == []
+    group.join("three", controllers=("other",))
+    await group.pass_time(8)
+    assert [message.partition(":")[0] for message in caplog.messages] == [
+        "a replica with other controllers shares the ranges"
+    ] * 4
+    assert [record.replica for record in caplog.records].count("three") == 2
+
+
 async def test_a_member_that_stops_leaves_its_ranges_at_once(group_of):
     """It deletes its own Lease. Nobody waits for its end."""
     group = group_of(8)
