@@ -6,19 +6,13 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 
 import pytest
 
-from pykb.commands.create_api import NewApi, plan_api
-from pykb.commands.create_webhook import NewWebhook, plan_webhook
-from pykb.commands.init import NewProject, plan_project
+from pykb.commands.init import NewProject
 from pykb.envtest import ControlPlane, get_assets
-from pykb.files.apply import apply
-from pykb.files.plan import Plan
-from pykb.project.file import read
-from pykb.scaffold import distribution
+from tests.unit.plugins.scaffolding import New, start
 
 Grow = Callable[..., Path]
 
@@ -26,28 +20,9 @@ Grow = Callable[..., Path]
 @pytest.fixture(scope="session")
 def grow(tmp_path_factory: pytest.TempPathFactory) -> Grow:
     """Makes a project with the APIs and webhooks that a test names; nothing is generated."""
-    wheel = cache(distribution.wheel)  # of the same sources it is the same
 
-    def make(options: NewProject, *additions: NewApi | NewWebhook) -> Path:
-        root = tmp_path_factory.mktemp("projects") / options.project_name
-        root.mkdir()
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(distribution, "wheel", wheel)
-            plan, found = plan_project(options, root, year="2026")
-        write(plan)
-        for each in additions:
-            file, problems = read(root)
-            assert not problems
-            planned, found = plan_api(each, file, root) if isinstance(each, NewApi) else plan_webhook(each, file, root)
-            assert planned is not None, [str(finding) for finding in found]
-            write(planned.plan)
-        return root
-
-    def write(plan: Plan | None) -> None:
-        assert plan is not None
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(os, "fsync", lambda _: None)  # the disk is not under test
-            assert apply(plan) is None
+    def make(options: NewProject, *additions: New) -> Path:
+        return start(options, tmp_path_factory.mktemp("projects") / options.project_name, *additions)
 
     return make
 

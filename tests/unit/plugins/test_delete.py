@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import shutil
 import subprocess
@@ -12,19 +11,18 @@ from pathlib import Path
 
 import pytest
 
-from pykb.commands.create_api import NewApi, plan_api
-from pykb.commands.create_webhook import NewWebhook, plan_webhook
+from pykb.commands.create_api import NewApi
+from pykb.commands.create_webhook import NewWebhook
 from pykb.commands.delete import OldApi, OldWebhook, plan_delete_api, plan_delete_webhook
-from pykb.commands.init import NewProject, plan_project
+from pykb.commands.init import NewProject
 from pykb.diagnostics import Diagnostics
-from pykb.files.apply import apply
 from pykb.files.plan import Plan
 from pykb.plugins import Style
 from pykb.project.file import read
 from pykb.project.resource import Operand
+from tests.unit.plugins.scaffolding import New, create, start, write
 
 Tree = dict[str, bytes]
-New = NewApi | NewWebhook
 Old = OldApi | OldWebhook
 
 OPERAND = Operand("memcached:1.6", ("memcached", "-v"), 11211, 1001)
@@ -72,33 +70,6 @@ def tree(root: Path) -> Tree:
             found |= {name: path.read_bytes()} if path.is_file() else {}
             found |= {f"{name}/": b""} if path.is_dir() and not any(path.iterdir()) else {}
     return found
-
-
-def write(plan: Plan | None, found: Diagnostics) -> None:
-    """Apply a plan that has no errors."""
-    assert plan is not None, [f"{finding.span} {finding.message}" for finding in found]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "fsync", lambda _: None)  # the disk is not under test
-        assert apply(plan) is None
-
-
-def start(options: NewProject, root: Path) -> Path:
-    """A new project."""
-    root.mkdir(parents=True)
-    write(*plan_project(options, root, year="2026"))
-    return root
-
-
-def create(root: Path, options: New) -> None:
-    """Add an API or webhooks."""
-    project, problems = read(root)
-    assert not problems
-    planned, found = plan_api(options, project, root) if isinstance(options, NewApi) else _webhook(options, root)
-    write(planned and planned.plan, found)
-
-
-def _webhook(options: NewWebhook, root: Path):  # type: ignore[no-untyped-def]
-    return plan_webhook(options, read(root)[0], root)
 
 
 def plan_of(root: Path, options: Old) -> tuple[Plan | None, Diagnostics]:
@@ -182,10 +153,8 @@ def test_webhooks_go_in_any_order(seed: int, tmp_path: Path, made: dict[str, tup
     root = tmp_path / "fleet"
     shutil.copytree(made["one-group"][1], root)
     webhooks = [each for each in ONE_GROUP if isinstance(each, NewWebhook)]
-    plain = start(PROJECTS["one-group"][0], tmp_path / "plain/fleet")
-    for each in ONE_GROUP:
-        if isinstance(each, NewApi):
-            create(plain, each)
+    apis = [each for each in ONE_GROUP if isinstance(each, NewApi)]
+    plain = start(PROJECTS["one-group"][0], tmp_path / "plain/fleet", *apis)
     random.Random(seed).shuffle(webhooks)
     for each in webhooks:
         assert (root / "config/webhook").is_dir()
@@ -198,11 +167,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Tree, Path
     """Each project as `init` makes it, and with everything."""
     found = {}
     for name, (options, additions) in PROJECTS.items():
-        root = start(options, tmp_path_factory.mktemp(name) / "fleet")
-        empty = tree(root)
-        for each in additions:
-            create(root, each)
-        found[name] = (empty, root)
+        folder = tmp_path_factory.mktemp(name)
+        empty = tree(start(options, folder / "empty/fleet"))
+        found[name] = (empty, start(options, folder / "fleet", *additions))
     return found
 
 

@@ -12,7 +12,8 @@ from pykb.commands.recipe import recipe
 from pykb.project.file import read
 from pykb.project.resource import Operand
 from tests.unit.plugins.conftest import Grow, run
-from tests.unit.plugins.test_delete import create, delete, tree
+from tests.unit.plugins.scaffolding import create
+from tests.unit.plugins.test_delete import delete, tree
 
 CREATE = ("create", "api", "--group", "cache", "--version", "v1", "--kind", "Memcached", "--plugins", "deploy-image")
 

@@ -16,7 +16,8 @@ from pykb.diagnostics import Diagnostics
 from pykb.files.plan import Plan
 from pykb.plugins import Style
 from pykb.project.file import read
-from tests.unit.plugins.test_delete import OPERAND, New, Tree, create, edit, start, tree, write
+from tests.unit.plugins.scaffolding import New, start, write
+from tests.unit.plugins.test_delete import OPERAND, Tree, edit, tree
 
 EXTERNAL = NewApi("certs", "v1", "Issuer", resource=False, external_api_path="fleet.external", external_api_domain="io")
 ADDITIONS: tuple[New, ...] = (
@@ -67,10 +68,7 @@ def test_the_result_is_that_of_init_multigroup(additions: tuple[New, ...], tmp_p
     roots = []
     for multigroup in (False, True):
         options = replace(OPTIONS, multigroup=multigroup, namespaced=namespaced)
-        root = start(options, tmp_path / str(multigroup) / "fleet")
-        for each in additions:
-            create(root, each)
-        roots.append(root)
+        roots.append(start(options, tmp_path / str(multigroup) / "fleet", *additions))
     write(*regroup(roots[0]))
     assert differences(tree(roots[0]), tree(roots[1])) == ""
     assert regroup(roots[0])[0] is not None
@@ -79,10 +77,7 @@ def test_the_result_is_that_of_init_multigroup(additions: tuple[New, ...], tmp_p
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """A project with one group in the layout without folders for groups."""
-    root = start(OPTIONS, tmp_path / "fleet")
-    for each in ADDITIONS[:3]:
-        create(root, each)
-    return root
+    return start(OPTIONS, tmp_path / "fleet", *ADDITIONS[:3])
 
 
 OWN = '''\

@@ -13,7 +13,8 @@ from pykb.commands.create_webhook import NewWebhook
 from pykb.commands.edit import Edits
 from pykb.commands.init import NewProject
 from pykb.project import Certificates
-from tests.unit.plugins.test_delete import New, create, edit, start, tree, write
+from tests.unit.plugins.scaffolding import New, create, start, write
+from tests.unit.plugins.test_delete import edit, tree
 from tests.unit.plugins.test_regroup import MIXED, OPTIONS, changed, differences
 
 BUILT_IN, CERT_MANAGER = Edits(certificates=Certificates.BUILT_IN), Edits(certificates=Certificates.CERT_MANAGER)
@@ -41,10 +42,8 @@ DEFAULT = "config/default/kustomization.yaml"
 def made(name: str, root: Path, certificates: Certificates) -> Path:
     """A project whose webhooks have these certificates."""
     options, additions = PROJECTS[name]
-    start(options, root)
-    for each in additions:
-        create(root, replace(each, certificates=certificates) if isinstance(each, NewWebhook) else each)
-    return root
+    issued = [replace(each, certificates=certificates) if isinstance(each, NewWebhook) else each for each in additions]
+    return start(options, root, *issued)
 
 
 @pytest.mark.parametrize("name", ["converted", "all"])

@@ -9,7 +9,8 @@ import pytest
 
 from pykb.commands.edit import Edits
 from pykb.commands.init import NewProject
-from tests.unit.plugins.test_delete import create, edit, start, tree, write
+from tests.unit.plugins.scaffolding import start, write
+from tests.unit.plugins.test_delete import edit, tree
 from tests.unit.plugins.test_regroup import ADDITIONS, MIXED, OPTIONS, changed, differences
 
 OWNED = replace(OPTIONS, owner="fanux")
@@ -31,10 +32,7 @@ CASES = {
 
 def made(options: NewProject, root: Path, *, everything: bool) -> Path:
     """A project with several kinds."""
-    start(options, root)
-    for each in MIXED if everything else ADDITIONS[:6]:
-        create(root, each)
-    return root
+    return start(options, root, *(MIXED if everything else ADDITIONS[:6]))
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -53,9 +51,7 @@ def test_the_result_is_that_of_init(name: str, tmp_path: Path) -> None:
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """A project with one kind."""
-    root = start(OWNED, tmp_path / "fleet")
-    create(root, ADDITIONS[0])
-    return root
+    return start(OWNED, tmp_path / "fleet", ADDITIONS[0])
 
 
 CONTROLLER = "fleet/controllers/machine_controller.py"

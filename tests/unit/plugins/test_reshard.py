@@ -11,7 +11,8 @@ from pykb.commands.edit import Edits
 from pykb.envtest import get_assets
 from pykb.project.file import read
 from pykb.tools.kubectl import build_kustomization
-from tests.unit.plugins.test_delete import Tree, edit, start, tree, write
+from tests.unit.plugins.scaffolding import start, write
+from tests.unit.plugins.test_delete import Tree, edit, tree
 from tests.unit.plugins.test_regroup import OPTIONS, changed, differences
 
 MANAGER = "config/manager/manager.yaml"

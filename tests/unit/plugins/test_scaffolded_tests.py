@@ -52,7 +52,7 @@ def test_what_is_scaffolded_holds_under_faults(grow: Grow) -> None:
         NewApi("deep", "v1beta1", "Squid", controller=False),
         NewApi("deep", "v1", "Squid"),
         NewWebhook("deep", "v1", "Squid", defaulting=True, validation=True, conversion=True, spoke=("v1beta1",)),
-        NewApi("shore", "v1", "Squid", operand=Operand("squid:1"), plugins=["deploy-image"]),
+        NewApi("shore", "v1", "Squid", operand=Operand("squid:1"), plugins=("deploy-image",)),
         NewApi("shore", "v1", "Crab", controller=False),
         NewApi("shore", "v1", "Gull", style=Style.HANDLERS),
         NewApi("core", "v1", "Pod", resource=False),
