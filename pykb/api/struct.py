@@ -21,6 +21,16 @@ if TYPE_CHECKING:
 class Struct(BaseModel):
     """A JSON object with known fields: snake_case in Python, camelCase on the wire.
 
+    ::
+
+        class DiskSpec(Struct):
+            size: Quantity
+            storage_class: str | None = None  # `storageClass` on the wire
+
+        disk = DiskSpec.from_wire({"size": "10Gi", "newer": 1})
+        disk.storage_class = "fast"
+        assert disk.to_wire() == {"size": "10Gi", "storageClass": "fast", "newer": 1}
+
     * `from_wire` and `to_wire` keep the fields that this class does not know. An older program
       therefore never erases a newer field. Unknown fields are not attributes: a misspelt name
       raises an error.

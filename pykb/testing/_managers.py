@@ -92,6 +92,15 @@ async def eventually(
 async def running(manager: Manager) -> AsyncIterator[Manager]:
     """Run a manager during a block. Before the block begins, the manager has listed what it watches.
 
+    ::
+
+        client = fake_client(kinds=[VirtulMachine])
+        manager = Manager(client=client)
+        VirtulMachineReconciler(manager.client).setup(manager)
+        async with running(manager):
+            await client.create(machine)
+            await eventually(lambda: client.get(Deployment, "default/vm"))
+
     Raises:
         Exception: The error of the manager, before or during the block.
     """

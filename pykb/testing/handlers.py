@@ -101,6 +101,12 @@ class RecordedEvent:
 class RecordedEvents(EventRecorder):
     """Replaces a recorder: ``FooReconciler(client, recorder=RecordedEvents())``.
 
+    ::
+
+        events = RecordedEvents()
+        await VirtulMachineReconciler(fake_client(machine), recorder=events).reconcile(Request("default", "vm"))
+        assert events.of(machine) == ["Normal Started the machine runs"]
+
     It merges and drops nothing: a test sees each event as it was recorded.
     """
 

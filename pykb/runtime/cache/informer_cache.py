@@ -38,6 +38,11 @@ ObjectT = TypeVar("ObjectT", bound=Object)
 class CacheOptions:
     """Options of a cache.
 
+    ::
+
+        pods = InformerOptions(labels="app=web", namespaces=("shop",))
+        manager = Manager(ManagerOptions(cache=CacheOptions(by_kind={Pod.gvk: pods})))
+
     Attributes:
         default: Options for every kind that has none of its own. Its ``namespaces`` also apply to
             kinds whose options name no namespaces.

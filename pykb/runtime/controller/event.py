@@ -216,7 +216,13 @@ class Not(Predicate[T_contra]):
 
 
 class Where(Predicate[T_contra]):
-    """Makes a predicate of a plain function, so that it can be combined: ``Where(f) & GenerationChanged()``."""
+    """Makes a predicate of a plain function, so that it can be combined: ``Where(f) & GenerationChanged()``.
+
+    ::
+
+        staying = Where[Pod](lambda event: event.object.metadata.deletion_timestamp is None)
+        ControllerBuilder(manager).for_(VirtulMachine).owns(Pod, predicates=[staying]).complete(reconciler)
+    """
 
     def __init__(self, function: EventFilter[T_contra]) -> None:
         self._function = function

@@ -42,6 +42,14 @@ RequestT_contra = TypeVar("RequestT_contra", bound=Hashable, default=Request, co
 class Result:
     """The result of a reconcile that did not raise.
 
+    ::
+
+        async def reconcile(self, request: Request) -> Result:
+            machine = await self.client.find(VirtulMachine, request)
+            if machine is None or machine.status.phase == "Running":
+                return Result()
+            return Result(requeue_after=timedelta(seconds=10))
+
     Attributes:
         requeue_after: Reconcile again after this time at the latest, even without an event.
         priority: The priority of the next reconcile in the queue. Defaults to the present priority.
@@ -59,6 +67,11 @@ class Result:
 
 class TerminalError(Exception):
     """An error that a retry cannot fix. It is logged and counted, and the request is not retried.
+
+    ::
+
+        if machine.spec.cpu > 64:
+            raise TerminalError(f"no host has {machine.spec.cpu} CPUs")
 
     The object is reconciled again when it changes.
     """

@@ -324,6 +324,11 @@ def fake_client(
 ) -> Client:
     """Make a client of an API server in memory that has these objects.
 
+    ::
+
+        client = fake_client(ConfigMap(metadata=ObjectMeta(name="a", namespace="default")))
+        found = await client.get(ConfigMap, "default/a")
+
     Args:
         *objects: The initial objects, with their status. Their namespaces and kinds are added, too.
         kinds: Further classes to serve, without an initial object.

@@ -132,6 +132,13 @@ class ManagerOverrides(TypedDict, total=False):
 class ManagerOptions:
     """Options of a manager.
 
+    ::
+
+        options = ManagerOptions.from_args(leader_election_id="sealvm.example.com")  # and the command line
+        manager = Manager(options)
+        VirtulMachineReconciler(manager.client).setup(manager)
+        manager.run()
+
     The defaults are controller-runtime's, except that metrics and probes are off. The defaults of
     :meth:`from_args` are those of a kubebuilder project: probes at ``:8081``, metrics off.
 

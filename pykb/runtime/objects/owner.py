@@ -257,6 +257,11 @@ async def prune(
 ) -> list[str]:
     """Delete the objects of a kind that ``owner`` controls, except those named in ``keep``.
 
+    ::
+
+        await ensure_applied(client, deployment_of(machine), owner=machine)
+        await prune(client, Deployment, owner=machine, keep=[machine.spec.deployment_name])
+
     Call it after the desired objects were made. It deletes objects that an earlier spec requested
     under other names, even if the process was restarted in between.
 

@@ -52,6 +52,12 @@ REFUSED_BY_CLASS = 4
 def objects_of(kind: type[StructT], *, overrides: Mapping[str, Override] | None = None) -> st.SearchStrategy[StructT]:
     """Return a hypothesis strategy for objects of a kind, or of any struct, that an API server accepts.
 
+    ::
+
+        @given(objects_of(VirtulMachine, overrides={"spec.cpu": st.integers(1, 8)}))
+        def test_any_machine_gets_a_deployment(machine: VirtulMachine) -> None:
+            assert deployment_of(machine).spec is not None
+
     The objects obey the kind's schema (types, annotations and markers) and the CEL rules that can
     be evaluated without a server. If the class refuses more, optional fields that it refuses are
     omitted.

@@ -20,6 +20,8 @@ PREAMBLE = """
 import contextlib
 import copy
 import requests
+from hypothesis import given
+from hypothesis import strategies as st
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
