@@ -73,6 +73,15 @@ def test_a_workflow_has_few_rights_and_pinned_actions(path: Path) -> None:
                 assert step["with"]["persist-credentials"] is False
 
 
+def test_a_release_is_built_with_pinned_packages_only() -> None:
+    """Whatever else runs, runs in jobs that cannot change the files. Nothing is attested before all of them passed."""
+    jobs = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text(encoding="utf-8"))["jobs"]
+    assert [step["run"] for step in jobs["build"]["steps"] if step.get("run", "").startswith("make")] == ["make dist"]
+    others = {name for name, job in jobs.items() if job.get("needs") == "build"}
+    assert others == {"sbom", "try"}
+    assert set(jobs["attest"]["needs"]) == others
+
+
 def test_the_targets_that_workflows_and_pages_name_exist() -> None:
     """`make X` is a target of the Makefile."""
     done = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True)
