@@ -185,7 +185,7 @@ def stack_of(frame: FrameType | None) -> Stack:
 
 def frames_of(frame: FrameType | None) -> Iterator[tuple[str, int]]:
     """Like :func:`stack_of`, one after the other."""
-    while frame is not None and frame.f_code is not _STEP:  # what runs the loop has nothing to do with it
+    while frame is not None and frame.f_code not in STEPS:  # what runs the loop has nothing to do with it
         yield frame.f_code.co_filename, frame.f_lineno
         frame = frame.f_back
 
@@ -201,5 +201,7 @@ def _suspended(coroutine: object) -> Stack:
     return tuple(found)
 
 
-_STEP = asyncio.Handle._run.__code__  # noqa: SLF001 - one step of the loop
+STEPS = {asyncio.Handle._run.__code__}  # noqa: SLF001
+"""What runs the steps of a loop."""
+
 _WAIT = concurrent.futures.wait
