@@ -12,6 +12,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, S
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import orjson
@@ -19,7 +20,7 @@ import orjson
 from pykb.diagnostics import Span
 from pykb.diagnostics.codes.environment import CLUSTER_UNREACHABLE
 from pykb.explore._history import Fault, FaultKind
-from pykb.explore._threads import frames_of
+from pykb.explore._threads import STEPS
 from pykb.runtime.client.connection import Call, parse_path
 from pykb.runtime.errors import ServerUnreachable, error_from_status
 from pykb.runtime.fake import FakeApiServer
@@ -60,6 +61,19 @@ def place_in(root: Path | None, stack: Iterable[tuple[str, int]]) -> Place | Non
     for file, line in stack:
         if path := _path_in(folder, file):
             return Place(path, line)
+    return None
+
+
+def _place_here(root: Path | None) -> Place | None:
+    """The first line of the user's code among the callers of a caller. This runs at each request."""
+    if root is None:
+        return None
+    folder = str(root)
+    frame: FrameType | None = sys._getframe(2)  # noqa: SLF001
+    while frame is not None and frame.f_code not in STEPS:
+        if path := _path_in(folder, frame.f_code.co_filename):
+            return Place(path, frame.f_lineno)  # looking up a line is slow
+        frame = frame.f_back
     return None
 
 
@@ -161,7 +175,7 @@ class Tape:
             group,
             resource,
             name,
-            self._place(),
+            _place_here(self._root),
             at=asyncio.get_running_loop().time(),
             because=waker.get(),
         )
@@ -197,9 +211,6 @@ class Tape:
         """Tell that a write succeeded."""
         if sent.write:
             self._on_write(sent.write)
-
-    def _place(self) -> Place | None:
-        return place_in(self._root, frames_of(sys._getframe(2)))  # noqa: SLF001 - the callers' lines
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import asyncio
 import concurrent.futures
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any, TypeVar
@@ -180,14 +180,11 @@ def sleep(loop: asyncio.AbstractEventLoop, seconds: float) -> None:
 
 def stack_of(frame: FrameType | None) -> Stack:
     """The files and lines of a frame and its callers."""
-    return tuple(frames_of(frame))
-
-
-def frames_of(frame: FrameType | None) -> Iterator[tuple[str, int]]:
-    """Like :func:`stack_of`, one after the other."""
+    found: list[tuple[str, int]] = []
     while frame is not None and frame.f_code not in STEPS:  # what runs the loop has nothing to do with it
-        yield frame.f_code.co_filename, frame.f_lineno
+        found.append((frame.f_code.co_filename, frame.f_lineno))
         frame = frame.f_back
+    return tuple(found)
 
 
 def _suspended(coroutine: object) -> Stack:
