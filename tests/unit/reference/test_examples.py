@@ -199,7 +199,8 @@ def examples() -> Iterator[str]:
 
 
 def _blocks(documented: Any) -> list[str]:
-    text = inspect.getdoc(documented) or ""
+    inherited = documented.__doc__ == type(documented).__doc__  # of an alias, in Python 3.12 and newer
+    text = "" if inherited else inspect.getdoc(documented) or ""
     return [textwrap.dedent(block).strip() for block in re.findall(r"::\n\n((?:    .*\n|\n)+)", text + "\n")]
 
 
