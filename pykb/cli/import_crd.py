@@ -51,9 +51,8 @@ def crd(
     from pykb.cli.changes import carry_out
     from pykb.cli.project import find_root, settle
     from pykb.diagnostics import Diagnostics
-    from pykb.importer.definition import find_definitions
+    from pykb.importer.definition import CLUSTER, find_definitions, read_sources
     from pykb.importer.plan import plan_import
-    from pykb.importer.source import CLUSTER, read_sources
 
     found = Diagnostics()
     kubectl = _kubectl(kubeconfig, context) if any(source.startswith(CLUSTER) for source in sources) else None

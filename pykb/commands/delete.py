@@ -33,8 +33,7 @@ from pykb.project.resource import Resource, Webhooks
 from pykb.project.writer import with_certificates, with_resource, without_resource
 from pykb.scaffold import naming
 from pykb.scaffold.license import boilerplate
-from pykb.scaffold.plan import PlanBuilder
-from pykb.scaffold.record import Scaffold
+from pykb.scaffold.plan import PlanBuilder, Scaffold
 from pykb.scaffold.withdraw import withdraw
 
 

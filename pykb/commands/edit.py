@@ -33,8 +33,7 @@ from pykb.project.writer import with_flag, with_layout, with_resource, with_shar
 from pykb.reading import yaml_text
 from pykb.scaffold import license, naming, tree  # noqa: A004 - our module of that name
 from pykb.scaffold.license import boilerplate
-from pykb.scaffold.plan import PlanBuilder
-from pykb.scaffold.record import Recorder, Scaffold
+from pykb.scaffold.plan import PlanBuilder, Recorder, Scaffold
 from pykb.scaffold.withdraw import withdraw
 
 _RBAC = re.compile(r"\s*#\s*\+kubebuilder:rbac:(?!.*\bnamespace=)")

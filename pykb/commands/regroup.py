@@ -26,8 +26,7 @@ from pykb.python_source.uses import Module, Renames, rewrite
 from pykb.scaffold.insert import FragmentKind
 from pykb.scaffold.kustomization import with_renamed_items
 from pykb.scaffold.merge import merge
-from pykb.scaffold.plan import PlanBuilder
-from pykb.scaffold.record import Recorder
+from pykb.scaffold.plan import PlanBuilder, Recorder
 
 _LARGE = 1_000_000
 """Larger files are not searched for mentions, in bytes."""

@@ -17,8 +17,7 @@ from pykb.python_source.source import Source
 from pykb.python_source.uses import uses
 from pykb.reading import yaml_text
 from pykb.scaffold.insert import FragmentKind
-from pykb.scaffold.plan import PlanBuilder
-from pykb.scaffold.record import Scaffold
+from pykb.scaffold.plan import PlanBuilder, Scaffold
 from pykb.scaffold.withdraw import on_disk
 
 _KUSTOMIZATION = "kustomization.yaml"

@@ -17,7 +17,7 @@ from pykb.plugins.plugin import Plugin, WebhookPlugin
 from pykb.plugins.request import ApiRequest, Controller, KindRequest, WebhookRequest, earlier
 from pykb.project.file import Project
 from pykb.project.resource import Resource, Webhooks
-from pykb.scaffold.record import Recorder, Scaffold
+from pykb.scaffold.plan import Recorder, Scaffold
 
 Variant = tuple[KindRequest, ...]
 """Requests in order, later ones with the result of earlier ones."""

@@ -27,8 +27,7 @@ from pykb.project.writer import with_certificates
 from pykb.python_source.source import CodeStyle
 from pykb.scaffold import tree
 from pykb.scaffold.merge import merge
-from pykb.scaffold.plan import OnExists, PlanBuilder
-from pykb.scaffold.record import Recorder, Scaffold
+from pykb.scaffold.plan import OnExists, PlanBuilder, Recorder, Scaffold
 from pykb.scaffold.withdraw import exchange, same, withdraw
 
 GENERATED = "config/rbac/role.yaml"

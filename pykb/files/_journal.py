@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pykb.files import durable
-from pykb.files._workspace import OutsideError, locate
-from pykb.files.plan import digest
+from pykb.files.plan import OutsideError, digest, locate
 from pykb.files.state import UnusableError, check_owner
 from pykb.reading import read_json
 

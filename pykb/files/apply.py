@@ -27,8 +27,7 @@ from pykb.diagnostics.codes.scaffold import (
 from pykb.files import _journal as journal
 from pykb.files import durable
 from pykb.files._journal import Step, content_of
-from pykb.files._workspace import OutsideError, locate
-from pykb.files.plan import Action, Plan, digest
+from pykb.files.plan import Action, OutsideError, Plan, digest, locate
 from pykb.files.state import STATE, UnusableError, check_owner, state_folder
 
 _NEW, _DECIDED, _DONE = "transaction.new", "transaction", "transaction.done"

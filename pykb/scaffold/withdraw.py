@@ -19,8 +19,7 @@ from pykb.python_source.source import CodeStyle, Source, is_same_code
 from pykb.reading import read_python, yaml_text
 from pykb.scaffold.insert import Fragment, FragmentKind
 from pykb.scaffold.kustomization import Member, covers, last_line, says
-from pykb.scaffold.plan import PlanBuilder
-from pykb.scaffold.record import Scaffold
+from pykb.scaffold.plan import PlanBuilder, Scaffold
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,7 @@ import pytest
 
 from pykb.diagnostics import Diagnostics
 from pykb.importer._package import needed_inits, package_files
-from pykb.importer.definition import Definition, find_definitions
-from pykb.importer.source import read_sources
+from pykb.importer.definition import Definition, find_definitions, read_sources
 
 ROOT = Path(__file__).parents[2] / "testdata" / "import"
 EXPECTED = ROOT / "expected"

@@ -17,9 +17,8 @@ from pykb.gen.options import GenerateOptions
 from pykb.gen.output import OutputRules, texts
 from pykb.gen.prune import stale_files
 from pykb.gen.run import generate
-from pykb.importer.definition import find_definitions
+from pykb.importer.definition import find_definitions, parse
 from pykb.importer.plan import plan_import
-from pykb.importer.source import parse
 from pykb.project.file import read
 from pykb.scaffold.plan import OnExists, PlanBuilder
 

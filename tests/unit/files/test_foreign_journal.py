@@ -18,9 +18,8 @@ from files_trees import Tree, read_tree
 
 from pykb.diagnostics import Diagnostic, EnvironmentProblem
 from pykb.files import _journal as journal
-from pykb.files._workspace import OutsideError, locate
 from pykb.files.apply import apply, pending, recover
-from pykb.files.plan import digest
+from pykb.files.plan import OutsideError, digest, locate
 from pykb.scaffold.plan import PlanBuilder
 
 Make = Callable[..., Path]

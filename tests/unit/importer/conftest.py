@@ -9,8 +9,7 @@ import pytest
 import yaml
 
 from pykb.diagnostics import Diagnostics
-from pykb.importer.definition import Definition, find_definitions
-from pykb.importer.source import Document
+from pykb.importer.definition import Definition, Document, find_definitions
 
 MakeCrd = Callable[..., dict[str, Any]]
 

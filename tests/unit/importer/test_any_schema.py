@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from pykb.diagnostics import Diagnostics
 from pykb.importer._package import package_files
-from pykb.importer.definition import find_definitions
+from pykb.importer.definition import Document, find_definitions
 from pykb.importer.plan import verify
-from pykb.importer.source import Document
 
 Schemas = st.SearchStrategy[dict[str, Any]]
 

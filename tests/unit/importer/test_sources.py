@@ -10,8 +10,7 @@ import pytest
 import yaml
 
 from pykb.diagnostics import Diagnostics
-from pykb.importer.definition import Definition, find_definitions
-from pykb.importer.source import read_sources
+from pykb.importer.definition import Definition, find_definitions, read_sources
 
 SCHEMA = "spec.versions.0.schema.openAPIV3Schema"
 

@@ -32,7 +32,7 @@ from pykb.gen.manifest import load_manifest
 from pykb.gen.request import read_settings
 from pykb.importer._package import package_files
 from pykb.importer.definition import find_definitions
-from pykb.importer.source import parse as parse_source
+from pykb.importer.definition import parse as parse_source
 from pykb.markers.collect import collect
 from pykb.markers.registry import builtin_registry
 from pykb.project.file import read
