@@ -18,7 +18,7 @@ from benchmarks.operators.process import Operator, Usage, cpu_of, running
 from benchmarks.operators.results import Figures
 from benchmarks.operators.run import Run
 from benchmarks.operators.world import KINDS, World, world
-from pykb.envtest.versions import APISERVER, ETCD
+from pykb.envtest.cache import APISERVER, ETCD
 from pykb.runtime.sharding.ranges import ShardBy
 
 MEMBERS, RANGES = 4, 16

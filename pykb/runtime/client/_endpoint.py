@@ -13,10 +13,9 @@ import orjson
 from pykb.meta.gvk import GroupVersionKind, NamespacedName
 from pykb.runtime._logging import current_reconcile
 from pykb.runtime._own_writes import note_deletion, note_write
-from pykb.runtime.client._page import Page
 from pykb.runtime.client.codec import AnyObject, Kind, UnreadableObjects, gvk_of, resource_of
 from pykb.runtime.client.connection import Call, Connection, Method, parse_path
-from pykb.runtime.client.json_text import encode, read_object, writable
+from pykb.runtime.client.json_text import Page, encode, read_object, writable
 from pykb.runtime.client.mapper import ResourceMapper, ResourceMapping
 from pykb.runtime.client.options import ClientOptions
 from pykb.runtime.errors import NotFound

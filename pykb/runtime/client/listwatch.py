@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, cast
 
 from pykb.diagnostics import EnvironmentProblem
 from pykb.runtime.cache.reflector import LISTED, Listed, RawEvent, WatchFailed, WatchTarget
-from pykb.runtime.client._page import Page
 from pykb.runtime.client._watch import Interrupted, RawWatch
 from pykb.runtime.client.codec import complete
 from pykb.runtime.client.connection import Call
+from pykb.runtime.client.json_text import Page
 from pykb.runtime.client.selectors import query_pairs
 from pykb.runtime.errors import ApiError, Gone, ServerUnreachable, with_rule
 

@@ -1,7 +1,7 @@
 """The credentials for an API server, as plain values. pykb's and kopf's clients share them.
 
 This module does not read files or run programs; :mod:`~pykb.runtime.login._kubeconfig` and
-:mod:`~pykb.runtime.login._discover` do.
+:mod:`~pykb.runtime.login` do.
 """
 
 from __future__ import annotations

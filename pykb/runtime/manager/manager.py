@@ -74,7 +74,7 @@ class Manager:
         self.options = options or ManagerOptions()
         self._place = own_place()
         if self._place is not None:
-            from pykb.runtime.processes.member import options_in
+            from pykb.runtime.processes.channel import options_in
 
             self.options = options_in(self._place, self.options)
         self.clock: Clock = clock or SystemClock()
@@ -282,7 +282,7 @@ class Manager:
 
     def _start_groups(self) -> None:
         if self._place is not None:
-            from pykb.runtime.processes.member import answer_parent
+            from pykb.runtime.processes.channel import answer_parent
 
             self._servers.add(partial(answer_parent, self._place, self), name="process")
         if isinstance(self.clock, SystemClock):  # a block has no length in virtual time

@@ -1,7 +1,8 @@
 """The channel between a parent and one of its processes: a socket pair on which the parent asks.
 
 A question is a line, and the answer is a line of JSON. The channel closes when either process ends,
-so each learns of the other's end, even if the other was killed.
+so each learns of the other's end, even if the other was killed. Here is also what differs in such a
+process.
 """
 
 from __future__ import annotations
@@ -9,12 +10,20 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 import socket
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import cache
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
+
+from pykb.runtime.serving import BindAddress
+
+if TYPE_CHECKING:
+    from pykb.runtime.manager.manager import Manager
+    from pykb.runtime.manager.options import ManagerOptions
+
 
 _VARIABLE = "PYKB_PROCESS"
 _LONGEST = 64 * 1024 * 1024
@@ -101,3 +110,23 @@ async def answer(place: Place, answers: Answers) -> None:
         return
     finally:
         writer.close()
+
+
+def options_in(place: Place, options: ManagerOptions) -> ManagerOptions:
+    """The options of one process. The parent serves probes and metrics; debug servers have ports in a row."""
+    pprof = BindAddress.parse(options.pprof_bind_address)
+    if pprof is not None and pprof.port:
+        host = f"[{pprof.host}]" if ":" in (pprof.host or "") else pprof.host or ""
+        options = replace(options, pprof_bind_address=f"{host}:{pprof.port + place.number - 1}")
+    return replace(options, processes=1, health_probe_bind_address="0", metrics_bind_address="0")
+
+
+async def answer_parent(place: Place, manager: Manager) -> None:
+    """Answer the parent. Stop when it has ended."""
+
+    async def scrape() -> str:
+        return (await manager.metrics.scrape())[0].decode()
+
+    await answer(place, {METRICS: scrape, HEALTHY: manager.healthz.pass_all, READY: manager.readyz.pass_all})
+    # As if it had passed on the signal. If this process stops already, it ends at once.
+    os.kill(os.getpid(), signal.SIGTERM)

@@ -11,9 +11,8 @@ from pykb.api import CustomResource, GroupVersion, Struct
 from pykb.api.unreadable import DEEPEST, UnreadableObject
 from pykb.api.unstructured import Unstructured
 from pykb.runtime.client import json_text
-from pykb.runtime.client._page import Page
 from pykb.runtime.client.codec import alone, from_wire, snapshot, to_wire
-from pykb.runtime.client.json_text import CUT, SetAside, encode, read_around, read_object, storable, writable
+from pykb.runtime.client.json_text import CUT, Page, SetAside, encode, read_around, read_object, storable, writable
 from pykb.runtime.client.patches import MergePatch
 
 OBJECT = ("object",)

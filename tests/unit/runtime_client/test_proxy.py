@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 import pytest
 import uvloop
 
-from pykb.envtest.certificates import Authority
+from pykb.envtest.components import Authority
 from pykb.runtime.client import Call, Transport
 from pykb.runtime.client._pool import Proxy
 from pykb.runtime.client.server import Server, environment_proxy

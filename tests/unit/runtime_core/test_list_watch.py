@@ -15,7 +15,7 @@ from pykb.api.core.v1 import ConfigMap
 from pykb.runtime.cache.informer import Informer
 from pykb.runtime.cache.reflector import LISTED, WatchFailed
 from pykb.runtime.client import Client, Transport
-from pykb.runtime.client._page import Page
+from pykb.runtime.client.json_text import Page
 from pykb.runtime.client.listwatch import ClientListWatch
 from pykb.runtime.errors import Expired
 from pykb.runtime.login import Credentials, StaticCredentials

@@ -23,7 +23,7 @@ from pykb.runtime import (
 )
 from pykb.runtime._bridge import Bridge
 from pykb.runtime.client import StatusWriter, SubresourceClient
-from pykb.runtime.client import _sync as facade
+from pykb.runtime.client import client as facade
 from pykb.runtime.client._subresource import ScaleClient
 from pykb.runtime.election.fence import check_fence, fenced
 from pykb.runtime.errors import NotFound

@@ -8,8 +8,7 @@ import pytest
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from pykb.runtime.manager.options import ManagerOptions
-from pykb.runtime.processes.channel import Channel, Place, answer
-from pykb.runtime.processes.member import options_in
+from pykb.runtime.processes.channel import Channel, Place, answer, options_in
 from pykb.runtime.processes.parent import Sums
 
 LIMIT = timedelta(seconds=30)
