@@ -12,7 +12,7 @@ from typing import Any
 from pykb.diagnostics import Diagnostic, Severity, Span
 from pykb.diagnostics.codes.generate import BREAKING_CHANGE, OPTION, REVISION
 from pykb.files.plan import Change
-from pykb.gen.compat._change import (
+from pykb.gen.compat._schema import (
     GONE,
     IMMUTABLE,
     ITEM,
@@ -28,8 +28,8 @@ from pykb.gen.compat._change import (
     UNSHOWN,
     VERSION_GONE,
     Incompatibility,
+    compare_schemas,
 )
-from pykb.gen.compat._schema import compare_schemas
 from pykb.gen.emit.crd import crd_object
 from pykb.gen.ir import Crd, CrdVersion, SchemaNode
 from pykb.gen.request import Request

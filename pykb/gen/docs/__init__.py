@@ -12,8 +12,21 @@ from pathlib import Path
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.generate import NOTHING_FOUND, OPTION, PATH_OUTSIDE
 from pykb.gen.docs._collect import collect
-from pykb.gen.docs._model import FieldDoc, KindDoc, Piece, Reference, Rule, TypeDoc, VersionDoc
-from pykb.gen.docs._prose import Code, Listing, Paragraph, blocks_of, code_span, spans_of
+from pykb.gen.docs._content import (
+    Code,
+    FieldDoc,
+    KindDoc,
+    Listing,
+    Paragraph,
+    Piece,
+    Reference,
+    Rule,
+    TypeDoc,
+    VersionDoc,
+    blocks_of,
+    code_span,
+    spans_of,
+)
 from pykb.gen.options import GenerateOptions
 from pykb.gen.run import find_crds, read_sources
 from pykb.markers.registry import builtin_registry

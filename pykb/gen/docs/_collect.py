@@ -9,8 +9,19 @@ from dataclasses import dataclass, field
 from pykb.api.builtin_table import TABLE
 from pykb.gen._samples import minimal_example
 from pykb.gen.declare import NamedType
-from pykb.gen.docs._model import FieldDoc, KindDoc, Piece, Reference, TypeDoc, VersionDoc
-from pykb.gen.docs._prose import constraints_of, is_quantity, json_text, rules_of, scalar_name
+from pykb.gen.docs._content import (
+    FieldDoc,
+    KindDoc,
+    Piece,
+    Reference,
+    TypeDoc,
+    VersionDoc,
+    constraints_of,
+    is_quantity,
+    json_text,
+    rules_of,
+    scalar_name,
+)
 from pykb.gen.emit.yaml import dump_document
 from pykb.gen.ir import Crd, CrdVersion, PropertyNode, SchemaNode
 

@@ -9,8 +9,7 @@ from pykb.diagnostics import Diagnostic, Diagnostics, Span
 from pykb.diagnostics.codes.crd import ONE_OF_MEMBER
 from pykb.diagnostics.suggest import closest
 from pykb.gen.ir import PropertyNode, Rule
-from pykb.gen.passes._as_cel import expression
-from pykb.gen.passes._markers import not_expressible
+from pykb.gen.passes._markers import expression, not_expressible
 from pykb.markers.model import Marker, unwrap
 from pykb.meta.names import cel_selector, cel_text
 

@@ -22,9 +22,8 @@ from pykb.gen.lower.annotation import PRESERVE, Lowering
 from pykb.gen.lower.constraints import IMMUTABLE_RULE, constrain
 from pykb.gen.lower.models import lower_named
 from pykb.gen.lower.scalars import node_of
-from pykb.gen.passes._as_cel import ANNOTATIONS, one_of_rule
 from pykb.gen.passes._combine import merge, unite, without_validation
-from pykb.gen.passes._markers import apply_markers, emptied, empties
+from pykb.gen.passes._markers import ANNOTATIONS, apply_markers, emptied, empties, one_of_rule
 from pykb.gen.passes._members import Members
 from pykb.markers.effect import Sets, Whole
 from pykb.markers.model import Marker, unwrap

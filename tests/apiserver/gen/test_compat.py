@@ -13,7 +13,7 @@ import pytest
 from pykb.envtest import ControlPlane
 from pykb.envtest.rest import Rest
 from pykb.gen.compat import compare_definitions
-from pykb.gen.compat._change import (
+from pykb.gen.compat._schema import (
     DEFAULTED,
     EMBEDDED,
     IMMUTABLE,

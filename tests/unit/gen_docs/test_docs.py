@@ -13,8 +13,21 @@ from hypothesis import strategies as st
 from pykb.diagnostics import Diagnostics
 from pykb.gen.docs import generate_docs, render_markdown, target_file
 from pykb.gen.docs._collect import _without_deprecation
-from pykb.gen.docs._model import FieldDoc, KindDoc, Piece, Reference, Rule, TypeDoc, VersionDoc
-from pykb.gen.docs._prose import Code, Listing, Paragraph, blocks_of, code_span, spans_of
+from pykb.gen.docs._content import (
+    Code,
+    FieldDoc,
+    KindDoc,
+    Listing,
+    Paragraph,
+    Piece,
+    Reference,
+    Rule,
+    TypeDoc,
+    VersionDoc,
+    blocks_of,
+    code_span,
+    spans_of,
+)
 from pykb.gen.options import GenerateOptions
 
 CRD = Path(__file__).parents[3] / "testdata" / "crd"
