@@ -22,7 +22,7 @@ import yaml
 
 from pykb.envtest import pins
 from pykb.envtest._gobuild import PROGRAMS, WHEEL, Go, GoRun, lay_out
-from pykb.envtest.versions import KUBERNETES, sort_key
+from pykb.envtest.cache import KUBERNETES, sort_key
 from pykb.tools.process import run
 
 OLDEST = "1.33.0"

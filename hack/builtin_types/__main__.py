@@ -12,8 +12,8 @@ from hack.builtin_types.emit import write
 from hack.builtin_types.model import build
 from hack.builtin_types.source import read
 from pykb.envtest import ControlPlane, get_assets
+from pykb.envtest.cache import KUBERNETES
 from pykb.envtest.rest import Rest
-from pykb.envtest.versions import KUBERNETES
 
 ROOT = Path(__file__).resolve().parents[2] / "pykb" / "api"
 

@@ -65,7 +65,7 @@ def up(
     """
     from pykb.cli.console import ProgressReporter
     from pykb.envtest.assets import get_assets
-    from pykb.envtest.versions import KUBERNETES, parse_version
+    from pykb.envtest.cache import KUBERNETES, parse_version
 
     cluster = _find_cluster(name)
     wanted = parse_version(version or KUBERNETES)

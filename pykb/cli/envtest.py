@@ -55,7 +55,7 @@ def use(
     """
     from pykb.cli.console import ProgressReporter
     from pykb.envtest.assets import available, get_assets, named_by_environment
-    from pykb.envtest.versions import KUBERNETES, LATEST, matches, newest, parse_version
+    from pykb.envtest.cache import KUBERNETES, LATEST, matches, newest, parse_version
 
     if installed_only:
         path(version.removesuffix("!"), output)
@@ -78,7 +78,7 @@ def path(version: Version = "", output: PrintOption = Print.PATH) -> None:
     from pykb.cli.errors import finish
     from pykb.diagnostics.codes.environment import ASSETS_MISSING
     from pykb.envtest.assets import find_assets
-    from pykb.envtest.versions import KUBERNETES, parse_version
+    from pykb.envtest.cache import KUBERNETES, parse_version
 
     wanted = parse_version(version or KUBERNETES)
     assets = find_assets(wanted)
@@ -98,8 +98,7 @@ def list_(version: Version = "", remote: Remote = False) -> None:
       pykb envtest list --format json
     """
     from pykb.envtest.assets import VARIABLE, available, named_by_environment
-    from pykb.envtest.cache import Cache
-    from pykb.envtest.versions import KUBERNETES, LATEST, matches, parse_version, sort_key
+    from pykb.envtest.cache import KUBERNETES, LATEST, Cache, matches, parse_version, sort_key
 
     wanted = parse_version(version or LATEST)
     if named := named_by_environment():
@@ -130,8 +129,7 @@ def cleanup(version: Selected) -> None:
       pykb envtest cleanup '<1.36'
     """
     from pykb.cli.console import ProgressReporter
-    from pykb.envtest.cache import Cache
-    from pykb.envtest.versions import matches, parse_version
+    from pykb.envtest.cache import Cache, matches, parse_version
 
     wanted = parse_version(version)
     cache = Cache.of_user()
@@ -158,7 +156,7 @@ def sideload(version: Exact) -> None:
     from pykb.cli.errors import EXIT_USAGE, finish
     from pykb.diagnostics.codes.cli import USAGE
     from pykb.envtest.assets import sideload as keep
-    from pykb.envtest.versions import is_exact, parse_version
+    from pykb.envtest.cache import is_exact, parse_version
 
     wanted = parse_version(version)
     if not is_exact(wanted):

@@ -15,8 +15,7 @@ from typing import Any
 
 from pykb.dev.project import DevProject
 from pykb.diagnostics import Diagnostic
-from pykb.envtest.certificates import write_serving_certificate
-from pykb.envtest.components import LOOPBACK
+from pykb.envtest.components import LOOPBACK, write_serving_certificate
 from pykb.envtest.crds import Converted, clear_conversions, install_conversions, remove_conversions
 from pykb.envtest.rest import Rest
 from pykb.envtest.webhooks import Serving, WebhookManifest, install_webhooks, installed_with, remove_webhooks

@@ -18,9 +18,9 @@ from pykb.dev.target import Target
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.render import render
 from pykb.envtest.assets import find_assets
+from pykb.envtest.cache import CONTROLLER_MANAGER
 from pykb.envtest.components import Component
 from pykb.envtest.processes import Processes
-from pykb.envtest.versions import CONTROLLER_MANAGER
 from pykb.tools.process import describe_exit
 
 MANAGER = "manager"

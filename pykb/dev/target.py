@@ -15,8 +15,8 @@ from pykb.deployment.manifests import as_deployed, is_converted
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.environment import DEV_RUNNING
 from pykb.envtest.assets import get_assets
-from pykb.envtest.certificates import write_private
 from pykb.envtest.cluster import Cluster
+from pykb.envtest.components import write_private
 from pykb.envtest.control_plane import ControlPlane, ExistingCluster
 from pykb.envtest.crds import install_crds, read_crds
 from pykb.envtest.reporter import Reporter, Silent

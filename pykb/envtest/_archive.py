@@ -17,9 +17,8 @@ import yaml
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.environment import ASSETS_CHECKSUM
 from pykb.envtest import pins
-from pykb.envtest.cache import SourceUnusable, newest_of, platform_name
+from pykb.envtest.cache import CONTROLLER_MANAGER, KUBECTL, SourceUnusable, is_exact, newest_of, platform_name
 from pykb.envtest.reporter import Reporter, Step
-from pykb.envtest.versions import CONTROLLER_MANAGER, KUBECTL, is_exact
 from pykb.reading import yaml_text
 
 INDEX = "https://raw.githubusercontent.com/kubernetes-sigs/controller-tools/HEAD/envtest-releases.yaml"

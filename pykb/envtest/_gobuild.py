@@ -22,9 +22,18 @@ from pathlib import Path
 from typing import TypeVar
 
 from pykb.envtest import pins
-from pykb.envtest.cache import Cache, SourceUnusable, VersionUnknown, newest_of
+from pykb.envtest.cache import (
+    APISERVER,
+    CONTROLLER_MANAGER,
+    ETCD,
+    KUBECTL,
+    Cache,
+    SourceUnusable,
+    VersionUnknown,
+    is_exact,
+    newest_of,
+)
 from pykb.envtest.reporter import Reporter, Silent, Step
-from pykb.envtest.versions import APISERVER, CONTROLLER_MANAGER, ETCD, KUBECTL, is_exact
 from pykb.tools.process import run
 
 _PINNED = ("--only-binary", ":all:", "--require-hashes", "--requirement", pins.TOOLCHAIN)

@@ -11,9 +11,19 @@ from typing import IO
 
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.environment import ASSETS_ARCHIVE, ASSETS_INCOMPLETE, ASSETS_MISSING, ASSETS_VERSION
-from pykb.envtest.cache import Cache, Source, SourceUnusable, VersionUnknown
+from pykb.envtest.cache import (
+    APISERVER,
+    CONTROLLER_MANAGER,
+    ETCD,
+    KUBECTL,
+    KUBERNETES,
+    Cache,
+    Source,
+    SourceUnusable,
+    VersionUnknown,
+    newest,
+)
 from pykb.envtest.reporter import Reporter, Silent
-from pykb.envtest.versions import APISERVER, CONTROLLER_MANAGER, ETCD, KUBECTL, KUBERNETES, newest
 
 VARIABLE = "KUBEBUILDER_ASSETS"
 REQUIRED = (ETCD, APISERVER)

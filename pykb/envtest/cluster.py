@@ -26,18 +26,19 @@ from typing import IO, Any
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.environment import CLUSTER_STATE, CONTROL_PLANE_START
 from pykb.envtest.assets import Assets
-from pykb.envtest.certificates import Authority, write_private
+from pykb.envtest.cache import APISERVER, CONTROLLER_MANAGER, ETCD
 from pykb.envtest.components import (
+    Authority,
     Layout,
     fits_sockets,
     new_folder,
     port_of,
     reserve_port,
+    write_private,
 )
 from pykb.envtest.processes import PROGRAM, State, mentions, process_id
 from pykb.envtest.reporter import Reporter, Silent
 from pykb.envtest.rest import is_ready
-from pykb.envtest.versions import APISERVER, CONTROLLER_MANAGER, ETCD
 from pykb.files.state import STATE, UnusableError, check_owner
 from pykb.reading import read_json
 from pykb.tools.process import describe_exit, quote

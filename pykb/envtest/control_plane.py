@@ -20,9 +20,11 @@ from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.environment import CLUSTER_UNREACHABLE, CONTROL_PLANE_START, KUBECONFIG_UNUSABLE
 from pykb.envtest import crds
 from pykb.envtest.assets import Assets, get_assets
-from pykb.envtest.certificates import Authority, KeyPair
+from pykb.envtest.cache import APISERVER, CONTROLLER_MANAGER, ETCD
 from pykb.envtest.components import (
+    Authority,
     Component,
+    KeyPair,
     Layout,
     new_folder,
     port_of,
@@ -32,7 +34,6 @@ from pykb.envtest.components import (
 from pykb.envtest.processes import Processes
 from pykb.envtest.reporter import Reporter, Silent
 from pykb.envtest.rest import Rest, is_ready
-from pykb.envtest.versions import APISERVER, CONTROLLER_MANAGER, ETCD
 from pykb.tools.process import describe_exit, quote
 
 EXISTING_CLUSTER = "USE_EXISTING_CLUSTER"

@@ -19,8 +19,7 @@ from typing import Any
 
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.render import render
-from pykb.envtest.certificates import write_serving_certificate
-from pykb.envtest.components import LOOPBACK
+from pykb.envtest.components import LOOPBACK, write_serving_certificate
 from pykb.envtest.crds import Converted, install_conversions, remove_conversions, settle_conversions
 from pykb.envtest.rest import Rest
 from pykb.envtest.webhooks import (

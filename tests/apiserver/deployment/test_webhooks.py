@@ -24,7 +24,7 @@ from pykb.deployment.cluster import Cluster
 from pykb.deployment.manifests import as_list
 from pykb.diagnostics import EnvironmentProblem
 from pykb.envtest import ControlPlane, get_assets
-from pykb.envtest.certificates import Authority
+from pykb.envtest.components import Authority
 from pykb.envtest.reporter import Silent
 from pykb.runtime import CertificateOptions, ManagerOptions, VirtualClock
 from pykb.runtime._metrics import Metrics

@@ -15,7 +15,7 @@ import pytest
 
 from pykb.diagnostics import EnvironmentProblem
 from pykb.envtest import ControlPlane
-from pykb.envtest.certificates import Authority
+from pykb.envtest.components import Authority
 from pykb.envtest.crds import install_conversions, remove_conversions, settle_conversions
 from pykb.envtest.rest import Rest
 from pykb.envtest.webhooks import Serving, WebhookManifest, install_webhooks, installed_with, remove_webhooks, settle

@@ -16,7 +16,7 @@ import pytest
 from pykb.api import Converter, CustomResource, GroupVersion, carry_over
 from pykb.api.core.v1 import ConfigMap, Secret
 from pykb.api.meta.v1 import ObjectMeta
-from pykb.envtest.certificates import Authority
+from pykb.envtest.components import Authority
 from pykb.meta.gvk import GroupVersionKind
 from pykb.runtime import (
     ApiError,

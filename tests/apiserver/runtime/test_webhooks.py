@@ -16,7 +16,7 @@ from pykb.api import Converter, CustomResource, Field, GroupVersion, Int32, Quan
 from pykb.api.core.v1 import ConfigMap
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.diagnostics import EnvironmentProblem
-from pykb.envtest.certificates import Authority, write_private
+from pykb.envtest.components import Authority, write_private
 from pykb.runtime import (
     ApiError,
     CertificateOptions,

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from pykb.api.core.v1 import Namespace
 from pykb.envtest import ControlPlane
-from pykb.envtest.versions import CONTROLLER_MANAGER
+from pykb.envtest.cache import CONTROLLER_MANAGER
 from pykb.runtime import Gone
 from pykb.testing import eventually
 from tests.chaos.kinds import Gadget

@@ -8,9 +8,8 @@ import pytest
 
 from pykb.diagnostics import EnvironmentProblem
 from pykb.envtest.assets import find_assets, get_assets
-from pykb.envtest.cache import Cache, SourceUnusable, VersionUnknown
+from pykb.envtest.cache import Cache, SourceUnusable, VersionUnknown, parse_version
 from pykb.envtest.reporter import Reporter
-from pykb.envtest.versions import parse_version
 
 
 class Unreachable:

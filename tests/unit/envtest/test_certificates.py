@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 from cryptography import x509
 
-from pykb.envtest.certificates import Authority, KeyPair, write_private
-from pykb.envtest.components import write_kubeconfig
+from pykb.envtest.components import Authority, KeyPair, write_kubeconfig, write_private
 from pykb.envtest.rest import Rest
 
 STRICT = ssl.VERIFY_X509_STRICT | ssl.VERIFY_X509_PARTIAL_CHAIN

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pykb.diagnostics import EnvironmentProblem
-from pykb.envtest.certificates import write_private
+from pykb.envtest.components import write_private
 from pykb.files.state import private_folder, state_folder
 
 
