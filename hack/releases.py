@@ -23,7 +23,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from hack.samples.steps import TESTDATA
-from pykb.commands.recipe import recipe
+from pykb.commands.update import recipe
 from pykb.diagnostics import Diagnostics
 from pykb.project.file import read
 from pykb.scaffold import _replay

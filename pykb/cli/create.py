@@ -157,7 +157,7 @@ def create(plan: Plan, what: str, root: Path, plugins: Sequence[str], *, dry_run
         report([UNCHANGED.at(None, f"nothing was changed: everything for {what} already exists")])
         return False
     if plugins:
-        from pykb.plugins.external.find import trust
+        from pykb.plugins.external import trust
 
         trust(root, plugins)
     if make:

@@ -53,7 +53,7 @@ def init(
     from pykb.cli.changes import carry_out
     from pykb.cli.project import settle
     from pykb.commands.init import NewProject, plan_project
-    from pykb.plugins.external.find import trust
+    from pykb.plugins.external import trust
     from pykb.scaffold.locate import WHEEL
 
     if project_version != "3":

@@ -129,9 +129,9 @@ _HELP = frozenset({"--help", "-h"})
 
 def add_plugin_options(command: click.Command, path: str, args: Sequence[str]) -> None:
     """Add to a command what the external plugins of this command line add. Asks them only if there are any."""
-    from pykb.plugins.external import find
+    from pykb.plugins import external
 
-    if "_PYKB_COMPLETE" in os.environ or not find.folder().is_dir():
+    if "_PYKB_COMPLETE" in os.environ or not external.folder().is_dir():
         return
     words = path.split()[1:]  # kubebuilder says `--api` for `create api`, and `--delete api`
     asked = " ".join(words if words[:1] == ["delete"] else words[-1:])
@@ -148,17 +148,17 @@ def _external(args: Sequence[str]) -> list[tuple[PluginKey, Path]]:
     """The external plugins that the command line names, else those of PROJECT that the user named before."""
     from pykb.cli.project import find_root
     from pykb.diagnostics import Diagnostics
-    from pykb.plugins.external import find
+    from pykb.plugins import external
     from pykb.project.file import read
 
     words = _named(args)
     if not words and (root := find_root()) is not None:
-        words = tuple(find.trusted(root).intersection(read(root)[0].layout))
-    programs = find.installed().items()
+        words = tuple(external.trusted(root).intersection(read(root)[0].layout))
+    programs = external.installed().items()
     return [
         (key, program)
         for key, program in programs
-        if any(key.answers_to(word) for word in words) and find.usable(key, program, Diagnostics())
+        if any(key.answers_to(word) for word in words) and external.usable(key, program, Diagnostics())
     ]
 
 

@@ -10,9 +10,7 @@ from pykb.diagnostics import Diagnostic, Diagnostics, Severity
 from pykb.diagnostics.codes.project import PLUGIN_BROKEN, PLUGIN_UNKNOWN, PLUGIN_UNNAMED
 from pykb.diagnostics.suggest import closest
 from pykb.plugins.deploy_image_v1 import DeployImageV1
-from pykb.plugins.external import find
-from pykb.plugins.external.find import trusted
-from pykb.plugins.external.plugin import ExternalPlugin
+from pykb.plugins.external import ExternalPlugin, installed, trusted, usable
 from pykb.plugins.grafana_v1 import GrafanaV1
 from pykb.plugins.helm_v1 import HelmV1
 from pykb.plugins.kustomize_v1 import KustomizeV1
@@ -120,16 +118,16 @@ def _of_packages(key: str, found: Diagnostics) -> Sequence[Plugin | None]:
 
 def _of_programs(key: str, found: Diagnostics) -> Sequence[Plugin | None]:
     """The executables that answer to a key. `None` for each that cannot be used, which is reported."""
-    programs = {each: program for each, program in find.installed().items() if each.answers_to(key)}
+    programs = {each: program for each, program in installed().items() if each.answers_to(key)}
     return [
-        Guarded(ExternalPlugin(each, program)) if find.usable(each, program, found) else None
+        Guarded(ExternalPlugin(each, program)) if usable(each, program, found) else None
         for each, program in programs.items()
     ]
 
 
 def _unknown(key: str) -> Diagnostic:
     registered = sorted(point.name for point in entry_points(group=ENTRY_POINTS))
-    known = [*(str(plugin.key) for plugin in built_in()), *registered, *map(str, find.installed())]
+    known = [*(str(plugin.key) for plugin in built_in()), *registered, *map(str, installed())]
     shorts = {each.name.partition(".")[0]: each.version for each in map(PluginKey.parse, known)}
     near = closest(key, known)
     if near is None and (short := closest(PluginKey.parse(key).name.partition(".")[0], shorts)):

@@ -9,9 +9,8 @@ import pytest
 from hack.samples.build import PROJECTS
 from hack.samples.build import files as paths
 from hack.samples.steps import TESTDATA, Step
-from pykb.commands.recipe import recipe
 from pykb.commands.rescaffold import GENERATED
-from pykb.commands.update import combine
+from pykb.commands.update import combine, recipe
 from pykb.diagnostics import Diagnostics
 from pykb.project.file import read
 from pykb.scaffold.release import render, running

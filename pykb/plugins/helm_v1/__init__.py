@@ -18,8 +18,7 @@ from pykb.diagnostics.codes.environment import TOOL_MISSING
 from pykb.diagnostics.codes.project import CHART_LATER
 from pykb.files.plan import digest
 from pykb.plugins import PluginKey
-from pykb.plugins.helm_v1._objects import SCHEDULING, SHARDS, Image, Writer
-from pykb.plugins.helm_v1._parts import Parts, place
+from pykb.plugins.helm_v1._objects import SCHEDULING, SHARDS, Image, Parts, Writer, place
 from pykb.plugins.helm_v1._template import Names, Template
 from pykb.plugins.rendered import AUTOSCALER, Record, Rendered, WrittenFiles, container_of, pod_of, render
 from pykb.plugins.request import ApiRequest, EditRequest, InitRequest

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory, mkdtemp
 
 import pytest
 
-from pykb.commands.recipe import recipe
+from pykb.commands.update import recipe
 from pykb.project.file import load
 from pykb.scaffold import release as releases
 from pykb.scaffold.locate import PACKAGE, templates

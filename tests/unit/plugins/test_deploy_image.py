@@ -8,7 +8,7 @@ import sys
 from pykb.commands.create_api import NewApi
 from pykb.commands.delete import OldApi
 from pykb.commands.init import NewProject
-from pykb.commands.recipe import recipe
+from pykb.commands.update import recipe
 from pykb.project.file import read
 from pykb.project.resource import Operand
 from tests.unit.plugins.conftest import Grow, run

@@ -13,7 +13,7 @@ import pytest
 
 from pykb.cli import app
 from pykb.files.state import remember, remembered
-from pykb.plugins.external.plugin import MOST_BYTES, universe
+from pykb.plugins.external import MOST_BYTES, universe
 from pykb.scaffold.plan import PlanBuilder
 
 _PLUGIN = f"""#!{sys.executable}
