@@ -33,7 +33,7 @@ SECTIONS: dict[str, tuple[Command, ...]] = {
     ),
     "Generate manifests": (
         Command("generate", "pykb.cli.generate:generate", "write CRDs, RBAC and webhook manifests from the code"),
-        Command("generate docs", "pykb.cli.generate_docs:docs", "write an API reference from the types"),
+        Command("generate docs", "pykb.cli.generate:docs", "write an API reference from the types"),
     ),
     "Use types of other projects": (
         Command(
@@ -47,9 +47,9 @@ SECTIONS: dict[str, tuple[Command, ...]] = {
         Command("dev", "pykb.cli.dev:dev", "run control plane, CRDs and manager, and follow code changes"),
         Command("explore", "pykb.cli.explore:explore", "look for faults of the operator, without a cluster"),
         Command("run", "pykb.cli.deploy:run", "run the manager on this machine against a cluster"),
-        Command("cluster up", "pykb.cli.cluster:up", "start a local control plane, no Docker needed"),
-        Command("cluster status", "pykb.cli.cluster:status", "show whether it runs, and where"),
-        Command("cluster down", "pykb.cli.cluster:down", "stop it"),
+        Command("cluster up", "pykb.cli.dev:up", "start a local control plane, no Docker needed"),
+        Command("cluster status", "pykb.cli.dev:status", "show whether it runs, and where"),
+        Command("cluster down", "pykb.cli.dev:down", "stop it"),
         Command("envtest use", "pykb.cli.envtest:use", "download the programs of a control plane"),
         Command("envtest list", "pykb.cli.envtest:list_", "list the versions in the cache"),
         Command("envtest path", "pykb.cli.envtest:path", "print the folder of a version"),

@@ -1,7 +1,11 @@
-"""``pykb dev``: runs control plane, CRDs and manager, and follows changes of files."""
+"""``pykb dev``: runs control plane, CRDs and manager, and follows changes of files.
+
+``pykb cluster`` is the control plane alone, in the background.
+"""
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -14,6 +18,9 @@ from pykb.cli import console
 if TYPE_CHECKING:
     from pykb.dev.loop import Source
     from pykb.dev.target import Target
+    from pykb.envtest.cluster import Cluster, Status
+    from pykb.envtest.reporter import Reporter
+
 
 _COLOURS = {"pykb": "1;34", "generate": "1;35", "manager": "1;32"}
 
@@ -59,7 +66,6 @@ def dev(
 
 
 def _introduce(target: Target, output: Lines) -> None:
-    from pykb.cli.cluster import export_line
     from pykb.dev.loop import Source
 
     output.line(Source.PYKB, f"cluster: {target.title}")
@@ -86,3 +92,208 @@ class Lines:
         """Print a diagnostic."""
         sys.stdout.flush()
         console.warn_raw(text)
+
+
+Name = Annotated[
+    str,
+    typer.Option(metavar="NAME", help="Name of the control plane.  [default: the project's own, else `default`]"),
+]
+
+WITHOUT_CONTROLLER_MANAGER = (
+    "owned objects are not garbage-collected",
+    "Deployments and Jobs make no pods",
+    "deleted namespaces stay Terminating, new ones get no default ServiceAccount",
+)
+
+
+def up(
+    name: Name = "",
+    version: Annotated[str, typer.Option(metavar="VERSION", help="Kubernetes version, such as 1.36.")] = "",
+    controller_manager: Annotated[
+        bool, typer.Option("--controller-manager/--no-controller-manager", help="Also run kube-controller-manager.")
+    ] = True,
+    port: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            max=65535,
+            metavar="PORT",
+            show_default="a free one",
+            help="Port of the API server.",
+        ),
+    ] = 0,
+    feature_gates: Annotated[
+        str,
+        typer.Option(
+            metavar="GATE=true[,...]",
+            help="Features of the API server to switch on or off, such as ShardedListAndWatch=true.",
+        ),
+    ] = "",
+) -> None:
+    """Start a control plane in the background: etcd, kube-apiserver and kube-controller-manager, without Docker.
+
+    Prints a line that sets KUBECONFIG. Run this line in every terminal that uses the control plane. `make` in the
+    project finds it without. If the control plane already runs, the command only prints the line again. The control
+    plane has no nodes, so pods stay pending. Programs that are not in the cache are downloaded (`pykb envtest use`).
+
+    Examples:
+      pykb cluster up
+      eval "$(pykb cluster up)"
+      pykb cluster up --name other --port 6443
+      pykb cluster up --feature-gates ShardedListAndWatch=true
+    """
+    from pykb.cli.console import ProgressReporter
+    from pykb.envtest.assets import get_assets
+    from pykb.envtest.cache import KUBERNETES, parse_version
+
+    cluster = _find_cluster(name)
+    wanted = parse_version(version or KUBERNETES)
+    gates = _gates_of(feature_gates)
+    with ProgressReporter() as reporter:
+        assets = get_assets(wanted, reporter=reporter)
+        status = cluster.up(
+            assets, controller_manager=controller_manager, port=port, feature_gates=gates, reporter=reporter
+        )
+        console.say("run this line in every terminal that uses it:")
+        console.out(export_line(status.kubeconfig))
+        if shutil.which("kubectl") is None and assets.kubectl is None:
+            get_assets(wanted, kubectl=True, reporter=reporter)
+        if controller_manager and not status.has_controller_manager:
+            _add_controller_manager(cluster, wanted, reporter)
+
+
+def _gates_of(text: str) -> dict[str, bool]:
+    """Read feature gates as kube-apiserver does."""
+    gates = {}
+    for part in filter(None, text.split(",")):
+        gate, _, value = part.strip().partition("=")
+        if not gate.isalnum() or value not in ("true", "false"):
+            raise typer.BadParameter(f"`{part}` is not a feature gate, expected e.g. `ShardedListAndWatch=true`")
+        gates[gate] = value == "true"
+    return gates
+
+
+def _add_controller_manager(cluster: Cluster, version: str, reporter: Reporter) -> None:
+    """Get the controller manager while the control plane is already in use. Ctrl-C skips it."""
+    from pykb.envtest.assets import get_assets
+
+    reporter.note("the control plane is ready; getting kube-controller-manager next (Ctrl-C to skip it)")
+    try:
+        assets = get_assets(version, controller_manager=True, reporter=reporter)
+    except KeyboardInterrupt:
+        _tell_without_controller_manager()
+        raise
+    if assets.kube_controller_manager is None:
+        _tell_without_controller_manager()
+        return
+    cluster.up(assets)
+
+
+def _tell_without_controller_manager() -> None:
+    """Warn which features need the controller manager."""
+    from pykb.cli.errors import report
+    from pykb.diagnostics import Severity
+    from pykb.diagnostics.codes.environment import CONTROLLER_MANAGER_MISSING
+
+    report(
+        [
+            CONTROLLER_MANAGER_MISSING.at(
+                None,
+                "the control plane runs without kube-controller-manager",
+                notes=WITHOUT_CONTROLLER_MANAGER,
+                help=("pykb envtest use       # gets it", "pykb cluster up        # adds it to the running one"),
+                severity=Severity.WARNING,
+            )
+        ]
+    )
+
+
+def status(name: Name = "") -> None:
+    """Show whether the control plane runs, and where. Exit 1 if it does not run or lacks a part.
+
+    Examples:
+      pykb cluster status
+      pykb cluster status --format json
+    """
+    from pykb.diagnostics.render import Format
+
+    cluster = _find_cluster(name)
+    found = cluster.status()
+    if console.settings.format is Format.JSON:
+        console.out(as_json(found))
+    else:
+        for line in describe(found) if found.alive else ["not running"]:
+            console.out(line)
+    up = f"pykb cluster up{f' --name {name}' if name else ''}"
+    if not found.alive and found.kubeconfig.exists():
+        console.say("note: it ended without `pykb cluster down`; the next start deletes its data")
+    for part in found.exited:
+        console.say(f"note: the log of {part} is {cluster.log(part)}")
+    if not found.alive or found.exited:
+        console.say(f"help: `{up}` starts {'what has ended' if found.alive else 'it'}")
+    if not found.complete:
+        raise typer.Exit(1)
+
+
+def describe(found: Status) -> list[str]:
+    """Describe a running cluster in a few lines."""
+    from pykb.tools.process import describe_exit
+
+    lines = [f"server      {found.url}", f"kubeconfig  {found.kubeconfig}"]
+    lines += [f"{name:<24}process {pid}" for name, pid in found.running.items()]
+    lines += [f"{name:<24}ended with {describe_exit(code)}" for name, code in found.exited.items()]
+    return lines
+
+
+def as_json(found: Status) -> str:
+    """Describe a cluster as JSON: its addresses, and the process id or exit code of each part."""
+    import json
+
+    facts = {
+        "alive": found.alive,
+        "complete": found.complete,
+        "server": found.url or None,
+        "kubeconfig": str(found.kubeconfig) if found.alive else None,
+        "running": dict(found.running),
+        "exited": dict(found.exited),
+    }
+    return json.dumps(facts, indent=2)
+
+
+def down(name: Name = "") -> None:
+    """Stop it and throw its data away.
+
+    Examples:
+      pykb cluster down
+    """
+    stopped = _find_cluster(name).down()
+    console.say("the control plane is stopped" if stopped else "there is no control plane to stop")
+
+
+def _find_cluster(name: str) -> Cluster:
+    """Find the cluster with a name.
+
+    Without a name: that of the project, else the user's default one.
+    """
+    from pykb.cli.errors import EXIT_USAGE, finish
+    from pykb.cli.project import find_root
+    from pykb.diagnostics.codes.environment import CLUSTER_NAME
+    from pykb.envtest.cluster import NAME, Cluster, named_folder
+
+    root = find_root()
+    if not name and root is not None:
+        return Cluster(_project_folder(root))
+    if name and not NAME.fullmatch(name):
+        message = f"`{name}` is not a valid cluster name, expected lower-case letters, digits and `-`"
+        finish([CLUSTER_NAME.at(None, message)], code=EXIT_USAGE)
+    return Cluster(named_folder(name or "default"))
+
+
+def _project_folder(root: Path) -> Path:
+    """The folder of a project's cluster. The ``.gitignore`` of a generated project contains it."""
+    return root / ".pykb" / "cluster"
+
+
+def export_line(kubeconfig: Path) -> str:
+    """The line to type (or ``eval``) so that kubectl uses the cluster."""
+    return f"export KUBECONFIG={shlex.quote(str(kubeconfig))}"
