@@ -108,7 +108,7 @@ def differences(expected: State, found: State, ignore: Iterable[str] = ()) -> tu
         before, after = expected.get(identity), found.get(identity)
         if before is None or after is None:
             every.append(Difference(identity, "", before, after))
-        else:
+        elif before != after:
             every += [Difference(identity, *each) for each in _compare("", before, after)]
     ignored = tuple(ignore)
     return tuple(each for each in every if not _is_ignored(each, ignored))

@@ -324,7 +324,7 @@ class _World(ReconcileListener):
     # -- notes
 
     def _note(self, change: Any) -> None:
-        identity = Identity.of(read(change.after or change.before))
+        identity = Identity(change.api_version, change.kind, change.namespace, change.name)
         self._changes += not identity.is_record  # an error that comes again and again may be said each time
         self.outcome.changes.append(
             Change(identity, change.before, change.after, author.get(), self._loop.time(), change.version)

@@ -6,7 +6,6 @@ https://github.com/kubernetes/community/blob/main/contributors/devel/sig-api-mac
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -33,7 +32,7 @@ def merge_applied(live: Any, applied: Any, structure: Structure) -> Any:
         for key, item in zip(wanted, applied, strict=True):
             items[key] = merge_applied(items[key], item, element) if key in items and element else item
         return [items[key] for key in _merged_order(before, wanted)]
-    return copy.deepcopy(applied)
+    return copied(applied)
 
 
 def _merged_order(live: Sequence[str], applied: Sequence[str]) -> list[str]:
@@ -87,10 +86,17 @@ def _goes(here: Path, rest: Any, before: Any, dropped: FieldSet, kept: FieldSet,
     return emptied and not below_kept and not item
 
 
+def copied(value: Any) -> Any:
+    """A copy of a JSON value. `copy.deepcopy` does the same for all values, and takes longer."""
+    if type(value) is dict:
+        return {name: copied(each) for name, each in value.items()}
+    return [copied(each) for each in value] if type(value) is list else value
+
+
 def merge_patch(target: Any, patch: Any) -> Any:
     """Apply a merge patch (RFC 7386)."""
     if not isinstance(patch, Mapping):
-        return copy.deepcopy(patch)
+        return copied(patch)
     result = dict(target) if isinstance(target, Mapping) else {}
     for name, value in patch.items():
         if value is None:
@@ -110,21 +116,21 @@ def json_patch(target: Any, operations: Sequence[Mapping[str, Any]]) -> Any:
     Raises:
         PatchRefused: A test fails, or a path does not exist.
     """
-    document = copy.deepcopy(target)
+    document = copied(target)
     for operation in operations:
         path = _pointer(operation["path"])
         match operation["op"]:
             case "add":
-                document = _add(document, path, copy.deepcopy(operation["value"]))
+                document = _add(document, path, copied(operation["value"]))
             case "remove":
                 document, _ = _remove(document, path)
             case "replace":
-                document = _replace(document, path, copy.deepcopy(operation["value"]))
+                document = _replace(document, path, copied(operation["value"]))
             case "move":
                 document, value = _remove(document, _pointer(operation["from"]))
                 document = _add(document, path, value)
             case "copy":
-                document = _add(document, path, copy.deepcopy(_resolve(document, _pointer(operation["from"]))))
+                document = _add(document, path, copied(_resolve(document, _pointer(operation["from"]))))
             case "test":
                 if _resolve(document, path) != operation.get("value"):
                     raise PatchRefused(f"testing path {operation['path']} value failed")
@@ -193,7 +199,7 @@ def strategic_merge(target: Any, patch: Any, structure: Structure) -> Any:
         ApiError: A directive is unknown, or an item of a list lacks its merge key.
     """
     if not isinstance(patch, Mapping):
-        return copy.deepcopy(patch)
+        return copied(patch)
     directive = patch.get("$patch")
     if directive == "delete":
         return {}

@@ -39,7 +39,9 @@ class Change:
     version: int
     storage: StorageKey
     namespace: str
+    name: str
     api_version: str
+    kind: str
     before: bytes | None
     after: bytes | None
 
@@ -85,8 +87,7 @@ class Storage:
                 break
             if change.storage != storage:
                 continue
-            metadata = orjson.loads(change.after or change.before or b"")["metadata"]
-            key = (metadata.get("namespace", ""), metadata["name"])
+            key = (change.namespace, change.name)
             if change.before is None:
                 objects.pop(key, None)
             else:
@@ -108,7 +109,7 @@ class Storage:
         objects = self._objects.setdefault(storage, {})
         before, after = objects.get(key), orjson.dumps(obj)
         objects[key] = after
-        await self._tell(Change(self.version, storage, key[0], obj["apiVersion"], before, after))
+        await self._tell(Change(self.version, storage, *key, obj["apiVersion"], obj["kind"], before, after))
         return obj
 
     async def remove(self, storage: StorageKey, obj: dict[str, Any]) -> dict[str, Any]:
@@ -117,7 +118,8 @@ class Storage:
         self.version += 1
         del self._objects[storage][key]
         obj["metadata"]["resourceVersion"] = str(self.version)
-        await self._tell(Change(self.version, storage, key[0], obj["apiVersion"], orjson.dumps(obj), None))
+        before = orjson.dumps(obj)
+        await self._tell(Change(self.version, storage, *key, obj["apiVersion"], obj["kind"], before, None))
         return obj
 
     def compact(self) -> None:

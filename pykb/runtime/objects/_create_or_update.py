@@ -280,8 +280,8 @@ def contains(found: Any, desired: Any, structure: Structure = UNKNOWN) -> bool:
     """
     if isinstance(desired, _PLAIN):  # true for most values, and the cheapest check
         return bool(found == desired) and isinstance(found, bool) == isinstance(desired, bool)
-    if isinstance(desired, Mapping):
-        if not isinstance(found, Mapping):
+    if type(desired) is dict or isinstance(desired, Mapping):
+        if not (type(found) is dict or isinstance(found, Mapping)):
             return False
         for name, value in desired.items():  # not by `all`: this runs in each reconcile of each child
             if name not in found or not contains(found[name], value, structure.child(name)):
