@@ -1,4 +1,4 @@
-"""Runs a manager as a program, with its own event loop, its garbage collection, its signals and a guaranteed end.
+"""Runs a manager as a program, with its own event loop, its signals and a guaranteed end.
 
 The first SIGTERM or Ctrl-C stops gracefully, the second ends the process at once. SIGUSR1 logs a dump.
 
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import logging
 import os
 import signal
@@ -23,25 +22,13 @@ from datetime import timedelta
 from types import FrameType
 
 from pykb.diagnostics import EnvironmentProblem
+from pykb.runtime._memory import settle
 from pykb.runtime.manager.watchdog import MARGIN, Ending
 
 logger = logging.getLogger(__name__)
 
 _NUMBERS = (signal.SIGINT, signal.SIGTERM)
 _DUMP: signal.Signals | None = getattr(signal, "SIGUSR1", None)  # Windows does not have it
-THRESHOLDS = (10_000, 20, 50)
-"""The thresholds for collecting the young, the middle and the old generation.
-
-Python's own (700, 10, 10) suit programs that make few objects. Parsing one page of a list makes a
-hundred thousand, and none is part of a cycle. Scanning them repeatedly takes a fifth of the CPU
-time of a first list.
-"""
-LARGE_BLOCK = 128 * 1024
-_MMAP_THRESHOLD = -3
-"""``M_MMAP_THRESHOLD`` of ``mallopt``.
-
-Source: https://man7.org/linux/man-pages/man3/mallopt.3.html
-"""
 
 
 def run_program(main: Callable[[], Coroutine[None, None, None]], ending: Ending, logger: logging.Logger) -> None:
@@ -71,30 +58,6 @@ def run_program(main: Callable[[], Coroutine[None, None, None]], ending: Ending,
         raise SystemExit(1) from None
     finally:
         ending.leave()
-
-
-def settle() -> None:
-    """Make the program's own objects permanent, raise the collector's thresholds, and return large blocks.
-
-    Call it in the entry point of a program, when everything is imported. Modules and classes live
-    as long as the process, so they need not be scanned again.
-    """
-    gc.freeze()
-    gc.set_threshold(*THRESHOLDS)
-    if sys.platform == "linux" and "MALLOC_MMAP_THRESHOLD_" not in os.environ:
-        _return_large_blocks()
-
-
-def _return_large_blocks() -> None:
-    """Let glibc return each block of 128 KiB or more to the system when it is freed.
-
-    By default, glibc raises this limit to the size of the largest block that was freed. Then pages
-    of lists, and buffers of TLS, come from the heap, which keeps the size of its peak.
-    """
-    with contextlib.suppress(ImportError, OSError, AttributeError):  # no libffi, or another C library
-        import ctypes
-
-        ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, LARGE_BLOCK)
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:

@@ -19,6 +19,7 @@ from prometheus_client import Counter, Gauge
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.runtime import NO_NAMESPACE
 from pykb.meta.gvk import GroupVersionKind, NamespacedName
+from pykb.runtime._memory import return_freed
 from pykb.runtime._metrics import Metrics
 from pykb.runtime.cache.informer import Informer
 from pykb.runtime.client.client import Client
@@ -58,6 +59,7 @@ class Sharding:
         self._wanted: dict[int, object] = {}
         self._open: set[int] = set()
         self._complete: set[int] = set()
+        self._leaving: set[int] = set()
         self._opening: asyncio.TaskGroup | None = None
         self._elector: LeaderElector | None = None
         self._claims: Claims | None = None
@@ -232,10 +234,14 @@ class Sharding:
     async def leaving(self, number: int) -> None:
         """Stop working on a range. Return when nothing works on it any more."""
         self._wanted.pop(number, None)
+        self._leaving.add(number)
         self._open.discard(number)
         await asyncio.gather(*(gate.drained(number) for gate in self._gates))
         await asyncio.gather(*(part.narrow(number) for part in self._all_parts()))
         self._complete.discard(number)
+        self._leaving.discard(number)
+        if not self._leaving:  # once, after the last of those that leave together
+            await return_freed()
         self._metrics.moves.labels("given").inc()
 
     async def _open_all(self, wanted: dict[int, object]) -> None:
