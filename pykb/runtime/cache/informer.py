@@ -12,7 +12,7 @@ from pykb.diagnostics import PykbError
 from pykb.meta.gvk import GroupVersionKind, NamespacedName
 from pykb.runtime.cache._options import InformerOptions
 from pykb.runtime.cache.reflector import SILENT, TURN, ListWatch, Reflector, Sink, WatchTarget
-from pykb.runtime.cache.store import OWNER_INDEX, Store, Stored
+from pykb.runtime.cache.store import OWNER_INDEX, Store, Stored, version_of
 from pykb.runtime.client.codec import alone, readable
 from pykb.runtime.client.json_text import storable
 from pykb.runtime.client.selectors import Labels, as_selector
@@ -208,7 +208,7 @@ class Informer(Generic[T]):
             self._selects
             or not version.isdecimal()
             or (self.part is not None and not self.part.may_see(key))
-            or (stored and _version_of(stored.resource_version) >= int(version))
+            or (stored and version_of(stored.resource_version) >= int(version))
         ):
             return None
         future = asyncio.get_running_loop().create_future()
@@ -346,7 +346,7 @@ class Informer(Generic[T]):
 
     def _saw(self, key: NamespacedName, obj: dict[str, Any] | None) -> None:
         """Set the futures that wait for this version; all of them, if the object vanished at an unknown one."""
-        version = None if obj is None else _version_of(obj["metadata"].get("resourceVersion", ""))
+        version = None if obj is None else version_of(obj["metadata"].get("resourceVersion", ""))
         for wanted, future in self._awaited.get(key, ()):
             if (version is None or version >= wanted) and not future.done():
                 future.set_result(None)
@@ -392,8 +392,3 @@ class Informer(Generic[T]):
                     )
                     self._tell(self.registrations, event)
             await self._synced.wait()
-
-
-def _version_of(text: str) -> int:
-    """A version as a number. The API server compares them so: https://kep.k8s.io/5504 (Kubernetes 1.35)."""
-    return int(text) if text.isdecimal() else 0

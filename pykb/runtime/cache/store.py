@@ -34,6 +34,11 @@ def key_of(obj: Mapping[str, Any]) -> NamespacedName:
     return NamespacedName(sys.intern(metadata.get("namespace", "")), metadata["name"])
 
 
+def version_of(text: str) -> int:
+    """A resource version as a number. The API server compares them so: https://kep.k8s.io/5504 (Kubernetes 1.35)."""
+    return int(text) if text.isdecimal() else 0
+
+
 class Stored:
     """One object as it was last seen."""
 

@@ -25,8 +25,9 @@ from typing import Any
 from pykb.meta.gvk import NamespacedName
 from pykb.runtime.cache.informer import SYNC_TIMEOUT, Informer
 from pykb.runtime.cache.reflector import TURN, ListWatch, WatchTarget
-from pykb.runtime.cache.store import OWNER_INDEX, owner_uids
+from pykb.runtime.cache.store import OWNER_INDEX, owner_uids, version_of
 from pykb.runtime.sharding._former import FormerRoots
+from pykb.runtime.sharding._stream import Stream
 from pykb.runtime.sharding.ranges import Ranges, ShardBy
 
 logger = logging.getLogger(__name__)
@@ -87,7 +88,7 @@ class ShardPart:
         self._targets: Sequence[WatchTarget] = ()
         self._runs = asyncio.Event()
         self._tasks: asyncio.TaskGroup | None = None
-        self._streams: dict[WatchTarget, _Stream] = {}
+        self._streams: dict[WatchTarget, Stream] = {}
         self._changing = asyncio.Lock()
         self.server_filters = False
         """Whether the API server honours a ``shardSelector``. Set it before the first range is added."""
@@ -222,8 +223,10 @@ class ShardPart:
             return
         numbers = self._numbers(obj, own)
         if self.use.root and own is not None and (own in self._kept or self.use.whole):
-            if self.index.get(key, own) != own:  # a list shows a new root of this name
-                self._note_deletion(key, None)
+            if self.index.get(key, own) != own:  # there are two roots of this name, and one is gone
+                if self._has_newer(key, obj):
+                    return
+                self.remove(key, None)
             self.index[key] = own
         if self.use.whole or self._kept.intersection(numbers):
             known = self._informer.store.peek(key) if listed else None
@@ -258,6 +261,12 @@ class ShardPart:
 
     # -- inside
 
+    def _has_newer(self, key: NamespacedName, obj: dict[str, Any]) -> bool:
+        """Whether a late event is of a former root. Nothing orders the events of two watches."""
+        stored = self._informer.store.peek(key)
+        version = obj["metadata"].get("resourceVersion", "")
+        return stored is not None and version_of(stored.resource_version) > version_of(version)
+
     def _note_deletion(self, key: NamespacedName, obj: dict[str, Any] | None) -> None:
         number = self.index.pop(key)
         if number in self._kept:  # else another replica cleans up
@@ -291,7 +300,7 @@ class ShardPart:
             raise self._informer.not_listed(limit) from None
         self._was_listed = True
 
-    async def _unlisted(self, numbers: frozenset[int]) -> list[_Stream]:
+    async def _unlisted(self, numbers: frozenset[int]) -> list[Stream]:
         async with self._changing:  # a change stops streams before it starts others
             return [one for one in self._streams.values() if not one.is_listed and one.concerns(numbers)]
 
@@ -337,59 +346,9 @@ class ShardPart:
         assert self._tasks is not None and self._source is not None  # noqa: PT018, S101 - it runs
         for target in targets:
             if target not in self._streams:
-                stream = self._streams[target] = _Stream(self, self._informer, number)
+                stream = self._streams[target] = Stream(self, self._informer, number)
                 stream.task = self._tasks.create_task(stream.run(target, self._source))
 
     async def _stop(self, targets: Iterable[WatchTarget]) -> None:
         stopped = [self._streams.pop(target) for target in targets if target in self._streams]
         await asyncio.gather(*(stream.stop() for stream in stopped))
-
-
-class _Stream:
-    """One list and watch of a part."""
-
-    def __init__(self, part: ShardPart, informer: Informer[Any], number: int | None) -> None:
-        self._part = part
-        self._informer = informer
-        self._number = number
-        self.task: asyncio.Task[None] | None = None
-        self.is_listed = False
-        self.progress = asyncio.Event()
-        """Set when the list is complete, or the stream has ended."""
-
-    def concerns(self, numbers: frozenset[int]) -> bool:
-        return self._number is None or self._number in numbers
-
-    async def run(self, target: WatchTarget, source: ListWatch) -> None:
-        reflector = self._informer.reflect(target, source, self)
-        try:
-            await reflector.run()
-        finally:
-            self._informer.stop_reflecting(target, reflector)
-            self.progress.set()
-
-    async def stop(self) -> None:
-        if self.task is not None:
-            self.task.cancel()
-            await asyncio.gather(self.task, return_exceptions=True)
-            self.progress.set()  # also if it had not begun
-
-    # -- as a sink
-
-    def upsert(self, key: NamespacedName, obj: dict[str, Any], *, listed: bool) -> None:
-        self._part.upsert(key, obj, self._number, listed=listed)
-
-    def remove(self, key: NamespacedName, obj: dict[str, Any] | None) -> None:
-        if self._part.holds(key, self._number):
-            self._part.remove(key, obj)
-
-    def known(self, namespace: str | None) -> list[NamespacedName]:
-        return self._part.known(namespace, self._number)
-
-    def synced(self, target: WatchTarget) -> None:
-        self._informer.synced(target)
-        self.is_listed = True
-        self.progress.set()
-
-    def failed(self, target: WatchTarget, problem: str) -> None:
-        self._informer.failed(target, problem)

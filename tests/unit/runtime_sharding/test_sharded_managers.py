@@ -583,6 +583,32 @@ async def test_an_object_that_is_made_again_can_change_its_replica(cluster):
         assert set((await cluster.copies()).values()) == {str(turn)}
 
 
+@pytest.mark.parametrize("cluster", [(ShardBy.UID, True)], indirect=True)
+async def test_events_of_a_former_root_may_come_after_those_of_the_new_one(cluster):
+    """Both ranges belong to one replica. Each has a watch of its own, and nothing orders the two."""
+    await cluster.make(1)
+    one = cluster.join()
+    await cluster.pass_time(6)
+    informer = one.manager.cache.informer(App)
+    part = one.manager.sharding._parts[informer]
+    events = []
+    informer.add_handler(lambda event: events.append((str(event.type), event.raw["metadata"]["uid"])))
+    key = Request("default", "app-0")
+    old = informer.store.get(key)
+    number = cluster.ranges.of(old["metadata"]["uid"])
+    new = {**old, "metadata": {**old["metadata"], "resourceVersion": "1000"}}
+    while cluster.ranges.of(new["metadata"]["uid"]) == number:
+        new["metadata"]["uid"] = str(random.random())
+    late = {**old, "metadata": {**old["metadata"], "resourceVersion": "999"}}
+    streams = {stream._number: stream for stream in part._streams.values()}
+    streams[cluster.ranges.of(new["metadata"]["uid"])].upsert(key, new, listed=False)
+    streams[number].upsert(key, late, listed=False)
+    streams[number].remove(key, late)
+    assert informer.store.get(key) == new
+    first, second = old["metadata"]["uid"], new["metadata"]["uid"]
+    assert events == [("create", first), ("delete", first), ("create", second)]
+
+
 async def test_a_deleted_object_of_another_range_is_found_when_it_is_made_again(cluster):
     """The old replica remembers its deletion for the last reconcile only."""
     await cluster.make(6)
