@@ -20,7 +20,7 @@ import orjson
 from pykb.diagnostics import Span
 from pykb.diagnostics.codes.environment import CLUSTER_UNREACHABLE
 from pykb.explore._history import Fault, FaultKind
-from pykb.explore._threads import STEPS
+from pykb.explore._threads import STEP
 from pykb.runtime.client.connection import Call, parse_path
 from pykb.runtime.errors import ServerUnreachable, error_from_status
 from pykb.runtime.fake import FakeApiServer
@@ -70,7 +70,7 @@ def _place_here(root: Path | None) -> Place | None:
         return None
     folder = str(root)
     frame: FrameType | None = sys._getframe(2)  # noqa: SLF001
-    while frame is not None and frame.f_code not in STEPS:
+    while frame is not None and frame.f_code is not STEP:
         if path := _path_in(folder, frame.f_code.co_filename):
             return Place(path, frame.f_lineno)  # looking up a line is slow
         frame = frame.f_back

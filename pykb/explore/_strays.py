@@ -11,8 +11,7 @@ from pykb.diagnostics import Diagnostic
 from pykb.diagnostics.codes.explore import REAL_WORLD
 from pykb.explore._gate import Sent, place_in
 from pykb.explore._history import History
-from pykb.explore._loop import VirtualLoop
-from pykb.explore._time import real_day
+from pykb.explore._time import VirtualLoop, real_day
 
 _CLOCKS = (
     "call `datetime.now(UTC)` or `time.time()` where you need the time: a default, a closure or a class keeps the "

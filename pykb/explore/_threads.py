@@ -181,7 +181,7 @@ def sleep(loop: asyncio.AbstractEventLoop, seconds: float) -> None:
 def stack_of(frame: FrameType | None) -> Stack:
     """The files and lines of a frame and its callers."""
     found: list[tuple[str, int]] = []
-    while frame is not None and frame.f_code not in STEPS:  # what runs the loop has nothing to do with it
+    while frame is not None and frame.f_code is not STEP:  # what runs the loop has nothing to do with it
         found.append((frame.f_code.co_filename, frame.f_lineno))
         frame = frame.f_back
     return tuple(found)
@@ -198,7 +198,5 @@ def _suspended(coroutine: object) -> Stack:
     return tuple(found)
 
 
-STEPS = {asyncio.Handle._run.__code__}  # noqa: SLF001
-"""What runs the steps of a loop."""
-
+STEP = asyncio.Handle._run.__code__  # noqa: SLF001 - one step of the loop
 _WAIT = concurrent.futures.wait

@@ -1,4 +1,4 @@
-"""Virtual time: clocks, dates and random values that follow from a seed, on an event loop that never waits.
+"""Virtual time: an event loop that never waits, and clocks, dates and random values that follow from a seed.
 
 A history of hours takes milliseconds, and the same history always has the same result. User code
 needs no change: ``asyncio.sleep``, ``time.sleep``, ``datetime.now``, ``time.time``, ``random``,
@@ -12,22 +12,114 @@ import concurrent.futures
 import contextlib
 import os
 import random
+import selectors
 import sys
 import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import Executor
 from datetime import UTC, date, datetime, timedelta, tzinfo
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 from unittest import mock
 
-from pykb.explore._loop import VirtualLoop
-from pykb.explore._threads import sleep, wait
+from pykb.explore._threads import PATIENCE, SLOW_STEP, Stack, Threads, sleep, stack_of, wait
 from pykb.runtime.clock import Timer
+
+if TYPE_CHECKING:
+    from _typeshed import FileDescriptorLike
 
 T = TypeVar("T")
 
 START = datetime(2030, 1, 1, tzinfo=UTC).timestamp()
 """The wall clock at the beginning of every history, in seconds since 1970."""
+
+
+class _Selector(selectors.SelectSelector):
+    """Lets time pass in the loop instead of waiting for it."""
+
+    def __init__(self, threads: Threads) -> None:
+        super().__init__()
+        self.now = 0.0
+        self._threads = threads
+        self._outside: dict[int, Stack] = {}
+        self._given_up: set[int] = set()
+
+    def register(self, fileobj: FileDescriptorLike, events: int, data: Any = None) -> selectors.SelectorKey:
+        key = super().register(fileobj, events, data)
+        if len(self.get_map()) > 1:  # the first is the loop's own
+            self._outside[key.fd] = stack_of(sys._getframe(1))  # noqa: SLF001 - the caller
+        return key
+
+    def unregister(self, fileobj: FileDescriptorLike) -> selectors.SelectorKey:
+        key = super().unregister(fileobj)
+        self._outside.pop(key.fd, None)
+        self._given_up.discard(key.fd)
+        return key
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        if timeout == 0 and not (self._threads.any or self._outside or self._given_up):
+            return []  # nobody else uses the loop's own socket
+        # While a thread works, the loop does nothing. So they always alternate in the same way.
+        waits = self._threads.busy or (self._outside and timeout != 0)
+        slows = (self._threads.stuck or self._given_up) and timeout != 0
+        ready = super().select(PATIENCE if waits else SLOW_STEP if slows else 0)
+        if waits and not ready:
+            self._give_up()
+        if ready or timeout == 0:
+            return ready
+        if timeout is None:
+            if self._threads.any:
+                return super().select(None)
+            raise RuntimeError("the virtual world stands still: nothing is scheduled")
+        self.now += timeout
+        return ready
+
+    def _give_up(self) -> None:
+        self._threads.give_up()
+        for stack in self._outside.values():
+            self._threads.waited_outside(stack)
+        self._given_up |= self._outside.keys()
+        self._outside.clear()
+
+
+class VirtualLoop(asyncio.SelectorEventLoop):
+    """An event loop whose time jumps to the next timer."""
+
+    def __init__(self) -> None:
+        self.threads = Threads(self._wake)
+        """The plain functions that run in threads."""
+        self._virtual = _Selector(self.threads)
+        self._pool: concurrent.futures.ThreadPoolExecutor | None = None
+        super().__init__(self._virtual)
+
+    def time(self) -> float:
+        """Virtual seconds since the loop was made."""
+        return self._virtual.now
+
+    def run_in_executor(  # type: ignore[override] # typeshed spells its variadic form
+        self, executor: Executor | None, func: Callable[..., T], *args: Any
+    ) -> asyncio.Future[T]:
+        """Run a plain function in a thread. Time passes only while the thread waits."""
+        pool = executor or self._own_pool()
+        run, ended = self.threads.begin(func)
+        running = pool.submit(run, *args)
+        future = asyncio.wrap_future(running, loop=self)
+        running.add_done_callback(ended)  # after the loop has learnt of it: no time passes in between
+        return future
+
+    def pass_time(self, seconds: float) -> None:
+        """Let time pass while nothing else runs, as after a blocking call."""
+        self._virtual.now += seconds
+
+    def _own_pool(self) -> Executor:
+        if self._pool is None:
+            self._pool = concurrent.futures.ThreadPoolExecutor()
+            self.set_default_executor(self._pool)
+        return self._pool
+
+    def _wake(self) -> None:
+        with contextlib.suppress(RuntimeError):  # closed
+            self.call_soon_threadsafe(lambda: None)
 
 
 class LoopClock:

@@ -24,7 +24,7 @@ import pytest
 from pykb.api.core.v1 import ConfigMap
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.explore import Explorer, History, Report, Step, Subject, Verb
-from pykb.explore import _loop as virtual
+from pykb.explore import _time as virtual
 from pykb.explore._gate import Place, Sent, place_in
 from pykb.explore._outcome import Outcome
 from pykb.explore._runner import Runner
