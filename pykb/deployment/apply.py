@@ -17,6 +17,7 @@ from pykb.deployment.cluster import Cluster
 from pykb.deployment.manifests import CRD, WEBHOOK_KINDS, Object, as_list, counted, names_of, of_kind, title_of
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.environment import COMMAND_FAILED, DELETE_STUCK, DEPLOY_REFUSED, KIND_UNSERVED
+from pykb.envtest.crds import DELETION_NUDGED, NUDGE_AFTER
 from pykb.envtest.reporter import Reporter
 from pykb.tools.kubectl import APPLY, Kubectl
 from pykb.tools.process import quote
@@ -194,16 +195,19 @@ def await_deleted(kubectl: Kubectl, crds: Sequence[str], *, timeout: timedelta =
     if not going:
         return
     places = [f"{_CRDS}/{name}" for name in going]
-    answer = kubectl.attempt("wait", "--for=delete", _seconds(timeout), *places)
-    if not answer.ok:
-        raise EnvironmentProblem(
-            DELETE_STUCK.at(
-                None,
-                f"`{'`, `'.join(going)}` {'is' if len(going) == 1 else 'are'} still being deleted",
-                notes=("nothing was applied", *quote(answer.stderr, source="kubectl wrote")),
-                help=(f"kubectl get {going[0]} --all-namespaces     # the objects whose finalizers keep it",),
+    end = time.monotonic() + timeout.total_seconds()
+    wait = ("wait", "--for=delete", _seconds(min(timedelta(seconds=NUDGE_AFTER), timeout)), *places)
+    while not (answer := kubectl.attempt(*wait)).ok:
+        kubectl.attempt("annotate", "--overwrite", *places, f"{DELETION_NUDGED}={time.monotonic():.0f}")
+        if time.monotonic() >= end:
+            raise EnvironmentProblem(
+                DELETE_STUCK.at(
+                    None,
+                    f"`{'`, `'.join(going)}` {'is' if len(going) == 1 else 'are'} still being deleted",
+                    notes=("nothing was applied", *quote(answer.stderr, source="kubectl wrote")),
+                    help=(f"kubectl get {going[0]} --all-namespaces     # the objects whose finalizers keep it",),
+                )
             )
-        )
 
 
 def wait_established(kubectl: Kubectl, names: Iterable[str], *, timeout: timedelta = _CRD_TIMEOUT) -> None:

@@ -15,6 +15,7 @@ from pykb.deployment.apply import await_deleted, deploy, diff, install, undeploy
 from pykb.deployment.cluster import Cluster, has_nodes
 from pykb.diagnostics import EnvironmentProblem
 from pykb.envtest import ControlPlane, get_assets
+from pykb.envtest.crds import DELETION_NUDGED
 from pykb.envtest.reporter import Silent
 from pykb.tools.kubectl import Kubectl
 
@@ -186,6 +187,8 @@ def test_a_crd_that_is_being_deleted_is_waited_for(cluster: Cluster) -> None:
     with pytest.raises(EnvironmentProblem, match="still being deleted") as problem:
         await_deleted(cluster.kubectl, ["wharves.rollout.test"], timeout=timedelta(seconds=1))
     assert problem.value.diagnostic.code.slug == "delete-stuck"
+    seen = cluster.kubectl("get", "crd/wharves.rollout.test", "--output=jsonpath={.metadata.annotations}")
+    assert DELETION_NUDGED in seen  # an API server that has given up tries again
     released = ("--type=merge", "--patch", '{"metadata": {"finalizers": null}}')
     words = ("patch", "wharves.rollout.test/held", f"--namespace={NAMESPACE}", *released)
     later = threading.Timer(1, cluster.kubectl, words)

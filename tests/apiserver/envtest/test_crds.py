@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pykb.diagnostics import EnvironmentProblem
-from pykb.envtest import ControlPlane
+from pykb.envtest import ControlPlane, crds
 
 pytestmark = pytest.mark.apiserver
 
@@ -92,7 +92,7 @@ MERGE = "application/merge-patch+json"
 
 
 def test_a_definition_that_is_being_deleted_is_made_again(
-    control_plane: ControlPlane, tmp_path: Path, namespace: str
+    control_plane: ControlPlane, tmp_path: Path, namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """To change the old one would be in vain: it goes with the last of its objects."""
     file = tmp_path / "crd.yaml"
@@ -103,9 +103,12 @@ def test_a_definition_that_is_being_deleted_is_made_again(
     objects = f"/apis/six.envtest.test/v1/namespaces/{namespace}/jugs"
     assert rest.call("POST", objects, jug).status == 201
     assert rest.call("DELETE", f"{DEFINITIONS}/{name}").ok
+    monkeypatch.setattr(crds, "NUDGE_AFTER", 0.1)
     with pytest.raises(EnvironmentProblem, match=rf"`{name}` is still being deleted") as caught:
         control_plane.install_crds(file, timeout=timedelta(seconds=0.5))
     assert caught.value.diagnostic.code.slug == "delete-stuck"
+    metadata = rest.call("GET", f"{DEFINITIONS}/{name}").body["metadata"]
+    assert crds.DELETION_NUDGED in metadata["annotations"]  # an API server that has given up tries again
     released = {"metadata": {"finalizers": None}}
     later = threading.Timer(0.5, rest.call, ("PATCH", f"{objects}/j", released), {"content_type": MERGE})
     later.start()
