@@ -6,9 +6,11 @@ first: while the manager runs, it can remove its finalizers.
 
 from __future__ import annotations
 
+import contextlib
 import re
+import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 
 from pykb.deployment._rollout import follow
@@ -189,25 +191,41 @@ def await_deleted(kubectl: Kubectl, crds: Sequence[str], *, timeout: timedelta =
     Raises:
         EnvironmentProblem: Some are still there after the time.
     """
-    if not crds:
-        return
-    going = [line.split()[2] for line in _marked(kubectl, _CRDS, *crds)]
+    going = _going(kubectl, crds)
     if not going:
         return
-    places = [f"{_CRDS}/{name}" for name in going]
-    end = time.monotonic() + timeout.total_seconds()
-    wait = ("wait", "--for=delete", _seconds(min(timedelta(seconds=NUDGE_AFTER), timeout)), *places)
-    while not (answer := kubectl.attempt(*wait)).ok:
-        kubectl.attempt("annotate", "--overwrite", *places, f"{DELETION_NUDGED}={time.monotonic():.0f}")
-        if time.monotonic() >= end:
-            raise EnvironmentProblem(
-                DELETE_STUCK.at(
-                    None,
-                    f"`{'`, `'.join(going)}` {'is' if len(going) == 1 else 'are'} still being deleted",
-                    notes=("nothing was applied", *quote(answer.stderr, source="kubectl wrote")),
-                    help=(f"kubectl get {going[0]} --all-namespaces     # the objects whose finalizers keep it",),
-                )
+    with _nudging(kubectl, going):
+        answer = kubectl.attempt("wait", "--for=delete", _seconds(timeout), *(f"{_CRDS}/{name}" for name in going))
+    if not answer.ok:
+        raise EnvironmentProblem(
+            DELETE_STUCK.at(
+                None,
+                f"`{'`, `'.join(going)}` {'is' if len(going) == 1 else 'are'} still being deleted",
+                notes=("nothing was applied", *quote(answer.stderr, source="kubectl wrote")),
+                help=(f"kubectl get {going[0]} --all-namespaces     # the objects whose finalizers keep it",),
             )
+        )
+
+
+@contextlib.contextmanager
+def _nudging(kubectl: Kubectl, crds: Sequence[str]) -> Iterator[None]:
+    """Meanwhile, make the API server try again to delete those of the CRDs whose deletion it may have given up."""
+    is_over = threading.Event()
+
+    def nudge() -> None:
+        while not is_over.wait(NUDGE_AFTER):
+            if places := [f"{_CRDS}/{name}" for name in _going(kubectl, crds)]:
+                kubectl.attempt("annotate", "--overwrite", *places, f"{DELETION_NUDGED}={time.monotonic():.0f}")
+
+    nudger = threading.Thread(target=nudge, daemon=True)
+    if crds:
+        nudger.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        if crds:
+            nudger.join()
 
 
 def wait_established(kubectl: Kubectl, names: Iterable[str], *, timeout: timedelta = _CRD_TIMEOUT) -> None:
@@ -313,9 +331,9 @@ def delete(cluster: Cluster, objects: Sequence[Object], reporter: Reporter, *, t
     step = reporter.step(f"deleting {counted(len(objects))}")
     served = _served_versions(cluster)
     known = [each for each in objects if each["apiVersion"] in served]
-    answer = cluster.kubectl.attempt(
-        "delete", "--ignore-not-found", _seconds(timeout), "--filename=-", stdin=as_list(known)
-    )
+    words = ("delete", "--ignore-not-found", _seconds(timeout), "--filename=-")
+    with _nudging(cluster.kubectl, names_of(of_kind(known, CRD))):
+        answer = cluster.kubectl.attempt(*words, stdin=as_list(known))
     if answer.ok:
         step.done()
         return answer.stdout.splitlines()
@@ -335,6 +353,11 @@ def delete(cluster: Cluster, objects: Sequence[Object], reporter: Reporter, *, t
             ),
         )
     )
+
+
+def _going(kubectl: Kubectl, crds: Sequence[str]) -> list[str]:
+    """The names of those of the CRDs that are marked for deletion."""
+    return [line.split()[2] for line in _marked(kubectl, _CRDS, *crds)] if crds else []
 
 
 def _marked(kubectl: Kubectl, *which: str, stdin: str | None = None) -> list[str]:

@@ -96,7 +96,7 @@ def install_crds(rest: Rest, paths: Sequence[Path], *, timeout: timedelta = time
     deadline = time.monotonic() + timeout.total_seconds()
     for file, definition in definitions:
         name = definition["metadata"]["name"]
-        _wait_until_deleted(rest, name, deadline)
+        wait_until_deleted(rest, name, deadline)
         path = f"{COLLECTION}/{name}?fieldManager={FIELD_MANAGER}&force=true"
         answer = rest.call("PATCH", path, keeping_local_conversion(rest, definition), content_type=APPLY)
         if not answer.ok:
@@ -108,8 +108,19 @@ def install_crds(rest: Rest, paths: Sequence[Path], *, timeout: timedelta = time
     return [definition["metadata"]["name"] for _, definition in definitions]
 
 
-def _wait_until_deleted(rest: Rest, name: str, deadline: float) -> None:
-    """Wait while a definition is being deleted: a change of it would be lost with it."""
+def wait_until_deleted(rest: Rest, name: str, deadline: float) -> None:
+    """Wait while a definition is being deleted: a change of it would be lost with it.
+
+    An API server that has given up the deletion is made to try again.
+
+    Args:
+        rest: The cluster.
+        name: The definition's name.
+        deadline: The time of ``time.monotonic`` until which to wait.
+
+    Raises:
+        EnvironmentProblem: The definition is not gone in time.
+    """
     nudged = time.monotonic()
     while "deletionTimestamp" in (rest.call("GET", f"{COLLECTION}/{name}").body.get("metadata") or {}):
         if time.monotonic() > nudged + NUDGE_AFTER:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import copy
 import json
 import sys
+import time
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Self
@@ -15,6 +17,7 @@ import aiohttp
 from pykb.api.core.v1 import Namespace, ServiceAccount
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.envtest import ControlPlane
+from pykb.envtest.crds import wait_until_deleted
 from pykb.runtime import Client, NoKindMatch, NotFound
 from pykb.testing import eventually
 from tests.chaos.kinds import DEFINITION, DEFINITION_NAME, GADGETS, RULES, Gadget
@@ -78,11 +81,8 @@ class Cluster:
     async def undefine(self) -> None:
         """Delete the kind, and wait until it and all its objects are gone."""
         await self.client.delete(DEFINITION, DEFINITION_NAME)
-
-        async def is_gone() -> bool:
-            return await self.client.find(DEFINITION, DEFINITION_NAME) is None
-
-        await eventually(is_gone, timeout=LONG)
+        deadline = time.monotonic() + LONG.total_seconds()
+        await asyncio.to_thread(wait_until_deleted, self.plane.rest(), DEFINITION_NAME, deadline)
 
     async def admit(self) -> None:
         """Make the operators' account, anew where there is one: its tokens are worth nothing any more."""

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
+from pykb.deployment import apply
 from pykb.deployment._rollout import follow
-from pykb.deployment.apply import await_deleted, deploy, diff, install, undeploy
+from pykb.deployment.apply import await_deleted, delete, deploy, diff, install, undeploy
 from pykb.deployment.cluster import Cluster, has_nodes
 from pykb.diagnostics import EnvironmentProblem
 from pykb.envtest import ControlPlane, get_assets
@@ -168,36 +169,78 @@ def test_a_manager_keeps_its_permissions_until_it_has_ended(cluster: Cluster) ->
     assert left() == set()
 
 
-def test_a_crd_that_is_being_deleted_is_waited_for(cluster: Cluster) -> None:
-    """As after `make undeploy` with `--wait=false`, or while objects of its kind have finalizers."""
-    schema = {"openAPIV3Schema": {"type": "object"}}
-    version = {"name": "v1", "served": True, "storage": True, "schema": schema}
-    names = {"kind": "Wharf", "plural": "wharves", "singular": "wharf", "listKind": "WharfList"}
-    crd = {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": "wharves.rollout.test"},
-        "spec": {"group": "rollout.test", "names": names, "scope": "Namespaced", "versions": [version]},
-    }
-    held = {"name": "held", "namespace": NAMESPACE, "finalizers": ["rollout.test/hold"]}
-    wharf = {"apiVersion": "rollout.test/v1", "kind": "Wharf", "metadata": held}
-    install(cluster, [crd], Silent())
+WHARVES: dict[str, Any] = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": "wharves.rollout.test"},
+    "spec": {
+        "group": "rollout.test",
+        "names": {"kind": "Wharf", "plural": "wharves", "singular": "wharf", "listKind": "WharfList"},
+        "scope": "Namespaced",
+        "versions": [
+            {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}
+        ],
+    },
+}
+
+
+@pytest.fixture
+def held(cluster: Cluster) -> Iterator[Callable[[], None]]:
+    """A CRD with an object that a finalizer keeps. Gives what removes the finalizer."""
+    install(cluster, [WHARVES], Silent())
+    metadata = {"name": "held", "namespace": NAMESPACE, "finalizers": ["rollout.test/hold"]}
+    wharf = {"apiVersion": "rollout.test/v1", "kind": "Wharf", "metadata": metadata}
     cluster.kubectl("create", "--filename=-", stdin=json.dumps(wharf))
+    words = ("--type=merge", "--patch", '{"metadata": {"finalizers": null}}')
+
+    def release() -> None:
+        cluster.kubectl.attempt("patch", "wharves.rollout.test/held", f"--namespace={NAMESPACE}", *words)
+
+    yield release
+    release()
+    cluster.kubectl("delete", "crd/wharves.rollout.test", "--ignore-not-found")
+
+
+def annotations_of(cluster: Cluster) -> str:
+    """The annotations of the CRD."""
+    return cluster.kubectl("get", "crd/wharves.rollout.test", "--output=jsonpath={.metadata.annotations}")
+
+
+def test_a_crd_that_is_being_deleted_is_waited_for(
+    cluster: Cluster, held: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after `make undeploy` with `--wait=false`, or while objects of its kind have finalizers."""
+    monkeypatch.setattr(apply, "NUDGE_AFTER", 0.1)
     cluster.kubectl("delete", "crd/wharves.rollout.test", "--wait=false")
     with pytest.raises(EnvironmentProblem, match="still being deleted") as problem:
         await_deleted(cluster.kubectl, ["wharves.rollout.test"], timeout=timedelta(seconds=1))
     assert problem.value.diagnostic.code.slug == "delete-stuck"
-    seen = cluster.kubectl("get", "crd/wharves.rollout.test", "--output=jsonpath={.metadata.annotations}")
-    assert DELETION_NUDGED in seen  # an API server that has given up tries again
-    released = ("--type=merge", "--patch", '{"metadata": {"finalizers": null}}')
-    words = ("patch", "wharves.rollout.test/held", f"--namespace={NAMESPACE}", *released)
-    later = threading.Timer(1, cluster.kubectl, words)
+    assert DELETION_NUDGED in annotations_of(cluster)  # an API server that has given up tries again
+    later = threading.Timer(1, held)
     later.start()
     try:
-        assert install(cluster, [crd], Silent()) == [
+        assert install(cluster, [WHARVES], Silent()) == [
             "customresourcedefinition.apiextensions.k8s.io/wharves.rollout.test serverside-applied"
         ]
         assert cluster.kubectl("get", "wharves.rollout.test", "--all-namespaces", "--output=name") == ""
+        assert DELETION_NUDGED not in annotations_of(cluster)
     finally:
         later.join()
-        cluster.kubectl("delete", "crd/wharves.rollout.test")
+
+
+def test_a_crd_that_is_uninstalled_is_nudged(
+    cluster: Cluster, held: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An API server that has given up its deletion tries again. Nothing else is changed."""
+    monkeypatch.setattr(apply, "NUDGE_AFTER", 0.1)
+    other = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "pier", "namespace": NAMESPACE}}
+    cluster.kubectl.apply(json.dumps(other))
+    with pytest.raises(EnvironmentProblem, match="still there after 1 s") as problem:
+        delete(cluster, [WHARVES, other], Silent(), timeout=timedelta(seconds=1))
+    assert "wharves.rollout.test" in problem.value.diagnostic.notes[0]
+    assert DELETION_NUDGED in annotations_of(cluster)
+    later = threading.Timer(1, held)
+    later.start()
+    said = delete(cluster, [WHARVES], Silent(), timeout=timedelta(minutes=1))
+    later.join()
+    assert len(said) == 1

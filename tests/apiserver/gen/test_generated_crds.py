@@ -12,6 +12,7 @@ import yaml
 
 from pykb.diagnostics import Diagnostics
 from pykb.envtest import ControlPlane
+from pykb.envtest.crds import wait_until_deleted
 from pykb.envtest.rest import APPLY
 from pykb.gen.request import Given, make_request
 from pykb.gen.run import generate
@@ -59,7 +60,8 @@ def install(plane: ControlPlane, crd: dict[str, Any]) -> dict[str, str]:
         return conditions
     finally:
         if is_ours:
-            until(lambda: rest.call("DELETE", f"{CRDS}/{name}").status == 404, f"{name} is gone")
+            assert rest.call("DELETE", f"{CRDS}/{name}").ok
+            wait_until_deleted(rest, name, time.monotonic() + PATIENCE)
 
 
 def until(check: Callable[[], bool], what: str) -> None:
