@@ -48,7 +48,7 @@ async def call_handler(
 
     ::
 
-        outcome = await call_handler(create_fn, Foo(metadata=ObjectMeta(name="x", namespace="default"), spec=...))
+        outcome = await call_handler(create_fn, machine)
         assert outcome.patch == {"status": {"phase": "Ready"}}
 
     Args:

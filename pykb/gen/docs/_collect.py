@@ -264,9 +264,9 @@ def _deprecated(python: object, attribute: str) -> str | None:
 def _documentation_of(module: str, name: str) -> str:
     """The URL of a built-in type's documentation.
 
-    >>> documentation_of("pykb.api.core.v1", "PodSpec")[-22:]
+    >>> _documentation_of("pykb.api.core.v1", "PodSpec")[-22:]
     'v1.36/#podspec-v1-core'
-    >>> documentation_of("pykb.api.networking.v1", "IngressRule")[-33:]
+    >>> _documentation_of("pykb.api.networking.v1", "IngressRule")[-33:]
     '#ingressrule-v1-networking-k8s-io'
     """
     parts = module.split(".")

@@ -1,10 +1,13 @@
-"""The examples in docstrings of public names, and those in the pages, are what type checkers accept."""
+"""The examples in docstrings of public names, and those in the pages, are what type checkers accept, and hold."""
 
 from __future__ import annotations
 
+import doctest
 import inspect
 import re
 import shutil
+import subprocess
+import sys
 import textwrap
 from collections.abc import Iterator
 from importlib import import_module
@@ -12,11 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from tests.pages import EXCERPTS, FOLLOWED, PAGES, PARTS, PROGRAMS, blocks
-from tests.sources import ROOT
+from tests.sources import ROOT, files_of
 
 MODULES = ("pykb.api", "pykb.api.conditions", "pykb.envtest", "pykb.runtime", "pykb.runtime.fake", "pykb.testing")
 
 PREAMBLE = """
+import asyncio
 import contextlib
 import copy
 import requests
@@ -29,8 +33,10 @@ from typing import Annotated, Any
 
 from pykb.api.apps.v1 import Deployment, DeploymentSpec
 from pykb.api.conditions import set_condition
-from pykb.api.core.v1 import ConfigMap, Namespace, Pod, ResourceQuota, Secret, Service
+from pykb.api.core.v1 import ConfigMap, Container, Namespace, Pod, PodSpec, PodTemplateSpec, ResourceQuota, Secret
+from pykb.api.core.v1 import Service
 from pykb.api.meta.v1 import Condition, ObjectMeta
+from pykb.api.meta.v1 import LabelSelector as LabelSelectorSpec
 from pykb.runtime.client.mapper import ResourceMapper
 from sealvm.external.cert_manager_io.v1 import Certificate
 from zoo.__main__ import register
@@ -61,8 +67,14 @@ class VirtulMachineReconciler(Reconciler):
     bucket: Bucket
     finalizers: Finalizers
     async def delete_disk(self, machine: VirtulMachine) -> None: ...
-    async def reconcile(self, request: Request) -> Result: return Result()
-    def setup(self, manager: Manager) -> None: ...
+    async def reconcile(self, request: Request) -> Result:
+        machine = await self.client.find(VirtulMachine, request)
+        if machine is not None:
+            await ensure_applied(self.client, deployment_of(machine), owner=machine)
+            self.recorder.event(machine, "Normal", "Started", "the machine runs")
+        return Result()
+    def setup(self, manager: Manager) -> None:
+        ControllerBuilder(manager).for_(VirtulMachine).owns(Deployment).complete(self)
 
 class PlainReconciler(Reconciler):
     def reconcile(self, request: Request) -> Result: return Result()
@@ -106,9 +118,13 @@ class App(CustomResource, group_version=GROUP_VERSION):
     status: AppStatus = AppStatus()
 
 def parse(schedule: str) -> str: return schedule
-def deployment_of(machine: VirtulMachine) -> Deployment: return Deployment()
+def deployment_of(machine: VirtulMachine) -> Deployment:
+    labels = {"machine": machine.metadata.name or ""}
+    template = PodTemplateSpec(metadata=ObjectMeta(labels=labels), spec=PodSpec(containers=[Container(name="app")]))
+    spec = DeploymentSpec(selector=LabelSelectorSpec(match_labels=labels), template=template)
+    return Deployment(metadata=ObjectMeta(name=machine.metadata.name, namespace="default"), spec=spec)
 def service_of(owner: CustomResource) -> Service: return Service()
-async def create_fn(**_: Any) -> None: ...
+def create_fn(patch: Any, **_: Any) -> None: patch.status["phase"] = "Ready"
 Foo = VirtulMachine
 Site = App
 FooReconciler = VirtulMachineReconciler
@@ -136,6 +152,27 @@ GIVEN = {
     "site": "App",
     "status": "VirtulMachineStatus",
 }
+
+WORLD = """
+async def world() -> dict[str, Any]:
+    '''The objects that an example may suppose.'''
+    made = VirtulMachine(metadata=ObjectMeta(name="vm", namespace="default"), spec=VirtulMachineSpec())
+    made.status.phase = "Running"
+    client = fake_client(made, kinds=[App, Deployment, Pod, ConfigMap, Secret, Service, ResourceQuota, Namespace])
+    machine = await client.get(VirtulMachine, "default/vm")
+    return {name: None for name in GIVEN} | {
+        "client": client, "foo": machine, "key": "default/vm", "machine": machine, "manager": Manager(client=client),
+        "name": "vm", "reconciler": PlainReconciler(client), "request": Request("default", "vm"),
+        "self": VirtulMachineReconciler(client), "status": machine.status,
+    }
+
+async def run() -> None:
+    for example in EXAMPLES:
+        await example(**await world())
+
+if __name__ == "__main__":
+    asyncio.run(run())
+"""
 
 OTHERS = {
     "sealvm/external/cert_manager_io/v1.py": """
@@ -221,19 +258,52 @@ def test_each_page_with_code_is_checked() -> None:
         assert (ROOT / "tests" / test).exists()
 
 
+def write(program: Path, found: list[str]) -> None:
+    """Write a program of examples. When it is run, it runs those that assert something."""
+    imports = (f"from {module} import {', '.join(public(module))}" for module in MODULES)
+    given = f"GIVEN = {list(GIVEN)}"
+    run = (f"example_{number}" for number, code in enumerate(found) if "assert " in code)
+    parts = [
+        *imports,
+        PREAMBLE,
+        *map(function, range(len(found)), found),
+        given,
+        f"EXAMPLES = ({', '.join(run)})",
+        WORLD,
+    ]
+    program.write_text("\n".join(parts), encoding="utf-8")
+    for name, text in OTHERS.items():
+        (program.parent / name).parent.mkdir(parents=True, exist_ok=True)
+        (program.parent / name).write_text(text, encoding="utf-8")
+
+
 def test_type_checkers_accept_each_example(tmp_path, mypy):
     """Each in a function of its own, which has what an example may suppose. A page is a module, in the same run."""
     found = list(dict.fromkeys([*examples(), *(block for page in EXCERPTS for block in blocks(page))]))
     assert len(found) > 60
-    program = tmp_path / "examples.py"
-    imports = (f"from {module} import {', '.join(public(module))}" for module in MODULES)
-    program.write_text("\n".join([*imports, PREAMBLE, *map(function, range(len(found)), found)]), encoding="utf-8")
     pages = [tmp_path / f"{re.sub(r'[^a-z]', '_', page)}.py" for page in PROGRAMS]
     for page, module in zip(PROGRAMS, pages, strict=True):
         module.write_text("\n".join(blocks(page)), encoding="utf-8")
     parts = list(parts_of_projects(tmp_path))
-    for name, text in OTHERS.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    done = mypy(program, *pages, *parts)
+    write(tmp_path / "examples.py", found)
+    done = mypy(tmp_path / "examples.py", *pages, *parts)
     assert done.returncode == 0, done.stdout
+
+
+def test_examples_that_assert_something_hold(tmp_path):
+    """They run over an API server in memory, each over its own."""
+    write(tmp_path / "examples.py", list(dict.fromkeys(examples())))
+    done = subprocess.run([sys.executable, "examples.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_doctests_hold():
+    """Also those in modules that are not public."""
+    files = [ROOT / path for path in files_of(ROOT) if path.startswith("pykb/") and path.endswith(".py")]
+    modules = [
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+        for path in files
+        if ">>> " in path.read_text(encoding="utf-8")
+    ]
+    assert len(modules) > 20
+    assert [name for name in modules if doctest.testmod(import_module(name)).failed] == []
