@@ -53,6 +53,13 @@ NOT_SAID: Final = _NotSaid()
 class FieldError:
     """One invalid field, for :meth:`Invalid.of <pykb.runtime.errors.Invalid.of>`.
 
+    ::
+
+        errors = [FieldError("spec.cpu", "must be even", value=machine.spec.cpu)]
+        if not machine.spec.disk:
+            errors.append(FieldError.required("spec.disk"))
+        raise Invalid.of(machine, errors)
+
     ``FieldError("spec.cpu", "must be even", value=3)`` reads ``spec.cpu: Invalid value: 3: must be even``.
 
     Attributes:

@@ -44,6 +44,14 @@ class StatusDetails:
 class ApiError(PykbError):
     """The API server answered with an error.
 
+    ::
+
+        try:
+            await client.create(pod)
+        except ApiError as error:
+            self.recorder.event(machine, "Warning", error.reason or "Failed", error.message)
+            raise  # the request is retried
+
     Attributes:
         status: The HTTP code.
         reason: The machine-readable reason (``NotFound``). Empty if the answer was not a
@@ -92,7 +100,13 @@ class Forbidden(ApiError):  # noqa: N818
 
 
 class NotFound(ApiError):  # noqa: N818
-    """404: the object or the resource does not exist."""
+    """404: the object or the resource does not exist.
+
+    ::
+
+        with contextlib.suppress(NotFound):
+            await client.delete(pod)
+    """
 
 
 class MethodNotSupported(ApiError):  # noqa: N818
@@ -108,7 +122,13 @@ class Conflict(ApiError):  # noqa: N818
 
 
 class AlreadyExists(ApiError):  # noqa: N818
-    """409: an object of this name exists already."""
+    """409: an object of this name exists already.
+
+    ::
+
+        with contextlib.suppress(AlreadyExists):
+            await client.create(Namespace(metadata=ObjectMeta(name="builds")))
+    """
 
 
 class Gone(ApiError):  # noqa: N818
@@ -162,7 +182,15 @@ class Invalid(ApiError):  # noqa: N818
 
 
 class TooManyRequests(ApiError):  # noqa: N818
-    """429: the server is busy, or a disruption budget does not allow an eviction."""
+    """429: the server is busy, or a disruption budget does not allow an eviction.
+
+    ::
+
+        try:
+            await client.subresource("eviction").create(pod, eviction)
+        except TooManyRequests as error:
+            return Result(requeue_after=error.retry_after or timedelta(seconds=10))
+    """
 
 
 class InternalServerError(ApiError):
@@ -193,7 +221,15 @@ class ServerUnreachable(EnvironmentProblem):
 
 
 class NoKindMatch(PykbError):  # noqa: N818
-    """The API server does not serve a kind."""
+    """The API server does not serve a kind.
+
+    ::
+
+        try:
+            certificates = await client.list(Certificate, namespace="default")
+        except NoKindMatch:
+            return Result(requeue_after=timedelta(minutes=1))  # until cert-manager is installed
+    """
 
     def __init__(self, kind: str, message: str, help: str) -> None:  # noqa: A002 - as in diagnostics
         super().__init__(f"{message}; {help}")

@@ -225,6 +225,10 @@ class EventRecorder:
 def reference_to(obj: AnyObject) -> ObjectReference:
     """Make the reference by which another object names this one.
 
+    ::
+
+        status.active = [reference_to(job) for job in await list_controlled(client, Job, owner=machine)]
+
     Unlike client-go's ``GetReference``, it has no ``resourceVersion``. With one, a status that has the
     reference would change with each change of the object.
     """

@@ -28,7 +28,13 @@ if TYPE_CHECKING:
 class StatusWriter:
     """Writes only ``status``. The server receives the whole object and ignores the rest.
 
-    The object is updated with the server's answer and returned, as by the other writes.
+    ::
+
+        machine.status.phase = "Stopped"
+        await client.status.update(machine)
+
+    The object is updated with the server's answer and returned, as by the other writes. In a
+    reconciler, use :func:`pykb.runtime.patch_status`, which sends only what has changed.
     """
 
     def __init__(self, exchange: Exchange) -> None:
@@ -68,7 +74,13 @@ class StatusWriter:
 
 
 class SubresourceClient:
-    """Reads and writes a subresource that has its own kind: ``client.subresource("scale")``."""
+    """Reads and writes a subresource that has its own kind: ``client.subresource("scale")``.
+
+    ::
+
+        eviction = Eviction(metadata=ObjectMeta(name=pod.metadata.name, namespace=pod.metadata.namespace))
+        await client.subresource("eviction").create(pod, eviction)
+    """
 
     def __init__(self, exchange: Exchange, name: str) -> None:
         self._exchange = exchange

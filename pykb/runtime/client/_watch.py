@@ -137,6 +137,12 @@ class RawWatch:
 class Watch(Generic[ItemT]):
     """An async iterator of events, and a context manager that closes its connection.
 
+    ::
+
+        async with client.watch(Pod, namespace="default", labels="app=web") as events:
+            async for event in events:
+                print(event.type, event.object.metadata.name)
+
     When a connection breaks or ends, the next one continues after the last resource version seen.
     No event is lost or repeated. Bookmarks are always used for this, but yielded only on request.
     An object that does not fit the kind's class is reported and left out.

@@ -72,6 +72,13 @@ def partial(cls: type[Any], key: Key | None = None, /, *, namespace: str | None 
 def extract_applied(obj: ObjectT, field_manager: str, *, subresource: str = "") -> ObjectT:
     """Return the fields that a manager applied and still owns, as a partial object (client-go's ``ExtractDeployment``).
 
+    ::
+
+        web = extract_applied(await client.live.get(Deployment, "default/web"), "rollout")
+        if web.spec is not None and "replicas" in web.spec.model_fields_set:
+            del web.spec.replicas  # an autoscaler sets them from now on
+            await client.apply(web, field_manager="rollout")
+
     Change it and apply it as the same manager. Other fields stay unchanged. The manager releases a
     field that was removed by ``del``. ``"spec" in extracted.model_fields_set`` says whether the
     manager owns fields of ``spec``. As in Go, fields written by create, update or patch are not

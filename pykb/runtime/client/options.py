@@ -36,6 +36,12 @@ def program_name() -> str:
 class ClientOptions:
     """Options of a client.
 
+    ::
+
+        options = ClientOptions(namespace="shop", field_manager="shop-tool", dry_run=True)
+        async with Client.from_environment(options=options) as client:
+            await client.apply(deployment_of(machine))  # validated, not stored
+
     Attributes:
         namespace: Restricts the client to this namespace, which is also the default. It does not
             affect cluster-scoped kinds.

@@ -28,7 +28,13 @@ class Patch(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class MergePatch:
-    """A JSON merge patch (RFC 7386). ``None`` removes a field, lists are replaced whole. Works for every kind."""
+    """A JSON merge patch (RFC 7386). ``None`` removes a field, lists are replaced whole. Works for every kind.
+
+    ::
+
+        await client.patch(machine, MergePatch({"metadata": {"labels": {"tier": "web", "old": None}}}))
+        assert machine.metadata.labels == {"tier": "web"}
+    """
 
     change: Mapping[str, Any]
     content_type: str = "application/merge-patch+json"
@@ -40,7 +46,14 @@ class MergePatch:
 
 @dataclass(frozen=True, slots=True)
 class StrategicMergePatch:
-    """A merge by the keys of built-in lists (containers by name). Custom resources do not support it."""
+    """A merge by the keys of built-in lists (containers by name). Custom resources do not support it.
+
+    ::
+
+        image = {"name": "app", "image": "app:2"}  # of the container `app`; others stay as they are
+        patch = StrategicMergePatch({"spec": {"template": {"spec": {"containers": [image]}}}})
+        await client.patch(deployment_of(machine), patch)
+    """
 
     change: Mapping[str, Any]
     content_type: str = "application/strategic-merge-patch+json"
@@ -52,7 +65,17 @@ class StrategicMergePatch:
 
 @dataclass(frozen=True, slots=True)
 class JsonPatch:
-    """A JSON patch (RFC 6902): a list of operations, applied all or none. ``test`` makes it conditional."""
+    """A JSON patch (RFC 6902): a list of operations, applied all or none. ``test`` makes it conditional.
+
+    ::
+
+        grow = JsonPatch([
+            {"op": "test", "path": "/spec/cpu", "value": 1},
+            {"op": "replace", "path": "/spec/cpu", "value": 2},
+        ])
+        await client.patch(machine, grow)
+        assert machine.spec.cpu == 2
+    """
 
     operations: Sequence[Mapping[str, Any]]
     content_type: str = "application/json-patch+json"

@@ -55,7 +55,14 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True)
 class LabelSelector:
-    """A list of requirements that must all be met. An empty selector matches everything."""
+    """A list of requirements that must all be met. An empty selector matches everything.
+
+    ::
+
+        selector = LabelSelector.parse("app=web,tier!=db")
+        assert selector.matches({"app": "web"})
+        pods = await client.list(Pod, namespace="default", labels=selector)
+    """
 
     requirements: tuple[Requirement, ...] = ()
 

@@ -40,6 +40,12 @@ _KNOWN_WARNINGS = 256
 class TransportOptions:
     """Limits of a transport.
 
+    ::
+
+        limits = TransportOptions(qps=20, burst=40)
+        async with Client.from_environment(transport=limits) as client:
+            await client.list(Pod, namespace="default")
+
     Attributes:
         max_connections: How many requests may run at once. Watches do not count.
         timeout: How long to wait for a whole answer. The server itself gives up after a minute.

@@ -110,6 +110,11 @@ def discover_credentials(
 ) -> CredentialSource:
     """Find the cluster: ``kubeconfig``, else KUBECONFIG, else the pod's service account, else ``~/.kube/config``.
 
+    ::
+
+        credentials = await discover_credentials(context="staging").current()
+        print(credentials.server, credentials.origin)
+
     Args:
         kubeconfig: A file that must exist (``--kubeconfig``).
         context: The context to use instead of the current one.

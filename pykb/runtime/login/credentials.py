@@ -29,6 +29,12 @@ class Impersonation:
 class Credentials:
     """One API server and the credentials for it. Its ``repr`` does not show secrets.
 
+    ::
+
+        credentials = Credentials("https://10.0.0.1:6443", token=token, ca_data=Path("ca.crt").read_bytes())
+        async with Client.from_credentials(credentials) as client:
+            await client.list(Pod, namespace="default")
+
     Attributes:
         server: The URL, without a slash at the end.
         ca_data: The certificates to trust, PEM. Defaults to the system's.
@@ -69,7 +75,22 @@ class Credentials:
 
 
 class CredentialSource(Protocol):
-    """Provides credentials to a client, repeatedly, since tokens are rotated and plugins return short-lived ones."""
+    """Provides credentials to a client, repeatedly, since tokens are rotated and plugins return short-lived ones.
+
+    ::
+
+        class Vault:
+            credentials: Credentials | None = None
+
+            async def current(self) -> Credentials:
+                return self.credentials or await self.refresh()
+
+            async def refresh(self) -> Credentials:
+                self.credentials = Credentials("https://10.0.0.1:6443", token=await new_token())
+                return self.credentials
+
+        client = Client.from_credentials(Vault())
+    """
 
     async def current(self) -> Credentials:
         """Return the credentials for the next request. It reads a file or runs a plugin only if they have expired.

@@ -46,7 +46,14 @@ _BOOKKEEPING = ("resourceVersion", "managedFields")
 
 
 class OperationResult(StrEnum):
-    """The result of an operation."""
+    """The result of an operation.
+
+    ::
+
+        deployment, result = await ensure_applied(client, deployment_of(machine), owner=machine)
+        if result is OperationResult.CREATED:
+            self.recorder.event(machine, "Normal", "Created", f"Deployment {deployment.metadata.name} created")
+    """
 
     UNCHANGED = "unchanged"
     CREATED = "created"
@@ -100,6 +107,15 @@ async def create_or_patch(
     client: Client, obj: AnyObjectT, mutate: Mutate, *, owner: AnyObject | None = None, adopt: bool = False
 ) -> tuple[AnyObjectT, OperationResult]:
     """Like :func:`create_or_update`, but sends only the changes, so that it does not conflict with other writers.
+
+    ::
+
+        config = ConfigMap(metadata=ObjectMeta(name=app.metadata.name, namespace=app.metadata.namespace))
+
+        def want() -> None:
+            config.data = {**(config.data or {}), "url": app.spec.url}
+
+        _, result = await create_or_patch(client, config, want, owner=app)
 
     It does not write the status; use :func:`patch_status`. An object with a controller is patched
     only if it has not changed since it was read.

@@ -102,12 +102,26 @@ class Finalizers:
 
 
 def has_finalizer(obj: AnyObject, name: str) -> bool:
-    """Whether the object carries a finalizer."""
+    """Whether the object carries a finalizer.
+
+    ::
+
+        if machine.metadata.deletion_timestamp is not None and has_finalizer(machine, FINALIZER):
+            await self.delete_disk(machine)
+            await release_finalizer(client, machine, FINALIZER)
+    """
     return name in finalizers(obj)
 
 
 def add_finalizer(obj: AnyObject, name: str) -> bool:
-    """Add a finalizer to the object in memory. Return whether it was missing. Nothing is sent."""
+    """Add a finalizer to the object in memory. Return whether it was missing. Nothing is sent.
+
+    ::
+
+        machine = VirtulMachine(metadata=ObjectMeta(name="a", namespace="default"), spec=VirtulMachineSpec())
+        add_finalizer(machine, "infra.example.com/disk")
+        await client.create(machine)
+    """
     present = finalizers(obj)
     if name in present:
         return False
@@ -116,7 +130,14 @@ def add_finalizer(obj: AnyObject, name: str) -> bool:
 
 
 def remove_finalizer(obj: AnyObject, name: str) -> bool:
-    """Remove a finalizer from the object in memory. Return whether it was present. Nothing is sent."""
+    """Remove a finalizer from the object in memory. Return whether it was present. Nothing is sent.
+
+    ::
+
+        patch = merge_from(machine, optimistic_lock=True)
+        if remove_finalizer(machine, "infra.example.com/disk"):
+            await client.patch(machine, patch)
+    """
     present = finalizers(obj)
     if name not in present:
         return False
@@ -149,6 +170,13 @@ async def ensure_finalizer(client: Client, obj: AnyObjectT, name: str) -> bool:
 
 async def release_finalizer(client: Client, obj: AnyObjectT, name: str) -> bool:
     """Remove a finalizer from the object in the cluster. Return whether it was present.
+
+    ::
+
+        if machine.metadata.deletion_timestamp is not None:
+            await self.delete_disk(machine)
+            await release_finalizer(client, machine, "infra.example.com/disk")
+            return Result()
 
     Without its last finalizer, a deleted object is gone. It is not an error if the object is gone
     already.

@@ -44,6 +44,16 @@ ATTEMPTS = 5
 class NotControlled(PykbError):  # noqa: N818 - as its kin
     """An object of the desired name exists, and the owner does not control it.
 
+    ::
+
+        before = copy.deepcopy(machine.status)
+        try:
+            await ensure_applied(client, deployment_of(machine), owner=machine)
+        except NotControlled as error:
+            found = set_condition(machine.status.conditions, "Ready", False, reason="NameTaken", message=str(error))
+            machine.status.conditions = found
+            await patch_status(client, machine, before)
+
     Attributes:
         kind: The kind of the object.
         obj: Its namespace and name.
@@ -87,6 +97,13 @@ class CrossNamespaceOwner(PykbError):  # noqa: N818
 def set_controller_reference(owner: AnyObject, obj: AnyObject, *, block_owner_deletion: bool = True) -> None:
     """Make ``owner`` the controller of ``obj``, in memory only.
 
+    ::
+
+        deployment = deployment_of(machine)
+        set_controller_reference(machine, deployment)
+        await client.create(deployment)
+        assert is_controlled_by(deployment, machine)
+
     Args:
         owner: An object that was read from the server, and so has a ``uid``.
         obj: The object to be owned.
@@ -109,6 +126,12 @@ def set_controller_reference(owner: AnyObject, obj: AnyObject, *, block_owner_de
 def set_owner_reference(owner: AnyObject, obj: AnyObject, *, block_owner_deletion: bool = False) -> None:
     """Make ``owner`` an owner of ``obj``, but not its controller, in memory only.
 
+    ::
+
+        patch = merge_from(config, optimistic_lock=True)
+        set_owner_reference(machine, config)  # it is deleted with the last of its owners
+        await client.patch(config, patch)
+
     Raises:
         CrossNamespaceOwner: The owner is in another namespace.
         ValueError: The owner has no ``uid``, because it was never stored.
@@ -117,7 +140,14 @@ def set_owner_reference(owner: AnyObject, obj: AnyObject, *, block_owner_deletio
 
 
 def remove_owner_reference(owner: AnyObject, obj: AnyObject) -> bool:
-    """Remove ``owner`` from the owners of ``obj``, in memory only. Return whether it was one."""
+    """Remove ``owner`` from the owners of ``obj``, in memory only. Return whether it was one.
+
+    ::
+
+        patch = merge_from(config, optimistic_lock=True)
+        if remove_owner_reference(machine, config):
+            await client.patch(config, patch)
+    """
     uid = uid_of(owner)
     references = owner_references(obj)
     kept = [reference for reference in references if reference.uid != uid]
@@ -128,12 +158,25 @@ def remove_owner_reference(owner: AnyObject, obj: AnyObject) -> bool:
 
 
 def controller_of(obj: AnyObject) -> OwnerReference | None:
-    """Return the reference to the object that controls ``obj``, or ``None``."""
+    """Return the reference to the object that controls ``obj``, or ``None``.
+
+    ::
+
+        controller = controller_of(pod)
+        if controller is not None and controller.kind == "ReplicaSet":
+            print(f"{pod.metadata.name} is a replica of {controller.name}")
+    """
     return next((reference for reference in owner_references(obj) if reference.controller), None)
 
 
 def is_controlled_by(obj: AnyObject, owner: AnyObject) -> bool:
-    """Whether ``owner`` controls ``obj``. A former owner of the same name does not count."""
+    """Whether ``owner`` controls ``obj``. A former owner of the same name does not count.
+
+    ::
+
+        pods = await client.list(Pod, namespace=machine.metadata.namespace, labels="app=web")
+        mine = [pod for pod in pods if is_controlled_by(pod, machine)]
+    """
     controller = controller_of(obj)
     return controller is not None and controller.uid == uid_of(owner)
 
@@ -202,6 +245,11 @@ async def list_controlled(client: Client, kind: GroupVersionKind, *, owner: AnyO
 async def list_controlled(client: Client, kind: Any, *, owner: AnyObject) -> list[Any]:
     """Return the objects of a kind that ``owner`` controls.
 
+    ::
+
+        jobs = await list_controlled(client, Job, owner=machine)
+        failed = [job for job in jobs if job.status and is_condition_true(job.status.conditions, "Failed")]
+
     A kind that the controller ``owns`` is read from the cache, by an index. For any other kind, all
     objects in the owner's namespace are listed.
 
@@ -218,6 +266,11 @@ async def ensure_deleted(
     client: Client, kind: Kind, key: Key, *, owner: AnyObject, propagation: Propagation | None = None
 ) -> bool:
     """Delete an object if ``owner`` controls it.
+
+    ::
+
+        if machine.status.phase == "Stopped":
+            await ensure_deleted(client, Deployment, machine, owner=machine)  # of the same name
 
     The object is first read where the client reads its kind. Before the deletion, the object and
     its owner are read from the server, so that an outdated copy does not cause a deletion.

@@ -29,14 +29,16 @@ from hypothesis import strategies as st
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 from typing import Annotated, Any
 
 from pykb.api.apps.v1 import Deployment, DeploymentSpec
-from pykb.api.conditions import set_condition
-from pykb.api.core.v1 import ConfigMap, Container, Namespace, Pod, PodSpec, PodTemplateSpec, ResourceQuota, Secret
-from pykb.api.core.v1 import Service
+from pykb.api.batch.v1 import Job
+from pykb.api.core.v1 import ConfigMap, Container, Namespace, ObjectReference, Pod, PodSpec, PodTemplateSpec
+from pykb.api.core.v1 import ResourceQuota, Secret, Service
 from pykb.api.meta.v1 import Condition, ObjectMeta
 from pykb.api.meta.v1 import LabelSelector as LabelSelectorSpec
+from pykb.api.policy.v1 import Eviction
 from pykb.runtime.client.mapper import ResourceMapper
 from sealvm.external.cert_manager_io.v1 import Certificate
 from zoo.__main__ import register
@@ -54,6 +56,7 @@ class VirtulMachineSpec(Struct):
 
 class VirtulMachineStatus(Struct):
     phase: str = ""
+    active: list[ObjectReference] = []
     conditions: list[Condition] = []
 
 class VirtulMachine(CustomResource, group_version=GROUP_VERSION):
@@ -123,6 +126,7 @@ def deployment_of(machine: VirtulMachine) -> Deployment:
     template = PodTemplateSpec(metadata=ObjectMeta(labels=labels), spec=PodSpec(containers=[Container(name="app")]))
     spec = DeploymentSpec(selector=LabelSelectorSpec(match_labels=labels), template=template)
     return Deployment(metadata=ObjectMeta(name=machine.metadata.name, namespace="default"), spec=spec)
+async def new_token() -> str: return ""
 def service_of(owner: CustomResource) -> Service: return Service()
 def create_fn(patch: Any, **_: Any) -> None: patch.status["phase"] = "Ready"
 Foo = VirtulMachine
@@ -134,8 +138,10 @@ GIVEN = {
     "app": "App",
     "child": "ConfigMap",
     "client": "Client",
+    "config": "ConfigMap",
     "configurations": "list[dict[str, Any]]",
     "crds": "list[dict[str, Any]]",
+    "eviction": "Eviction",
     "explorer": "ProjectExplorer",
     "foo": "VirtulMachine",
     "key": "str",
@@ -151,19 +157,25 @@ GIVEN = {
     "self": "VirtulMachineReconciler",
     "site": "App",
     "status": "VirtulMachineStatus",
+    "token": "str",
 }
 
 WORLD = """
 async def world() -> dict[str, Any]:
     '''The objects that an example may suppose.'''
-    made = VirtulMachine(metadata=ObjectMeta(name="vm", namespace="default"), spec=VirtulMachineSpec())
+    made = VirtulMachine(metadata=ObjectMeta(name="vm", namespace="default"), spec=VirtulMachineSpec(cpu=1))
     made.status.phase = "Running"
-    client = fake_client(made, kinds=[App, Deployment, Pod, ConfigMap, Secret, Service, ResourceQuota, Namespace])
+    parts = AppSpec(url="https://example.com", config_map="page", service=ServicePart(name="page"))
+    app = App(metadata=ObjectMeta(name="page", namespace="default"), spec=parts)
+    config = ConfigMap(metadata=ObjectMeta(name="shared", namespace="default"))
+    pod = Pod(metadata=ObjectMeta(name="vm-0", namespace="default"), spec=PodSpec(containers=[Container(name="app")]))
+    client = fake_client(made, app, config, pod)
     machine = await client.get(VirtulMachine, "default/vm")
     return {name: None for name in GIVEN} | {
-        "client": client, "foo": machine, "key": "default/vm", "machine": machine, "manager": Manager(client=client),
-        "name": "vm", "reconciler": PlainReconciler(client), "request": Request("default", "vm"),
-        "self": VirtulMachineReconciler(client), "status": machine.status,
+        "app": await client.get(App, "default/page"), "client": client, "config": await client.get(ConfigMap, config),
+        "key": "default/vm", "machine": machine, "manager": Manager(client=client), "name": "vm",
+        "pod": await client.get(Pod, pod), "reconciler": PlainReconciler(client),
+        "request": Request("default", "vm"), "self": VirtulMachineReconciler(client), "status": machine.status,
     }
 
 async def run() -> None:
