@@ -105,13 +105,13 @@ from pykb.api.object import (
 from pykb.api.object import (
     ObjectList as ObjectList,
 )
+from pykb.api.object import Unstructured as Unstructured
 from pykb.api.object import (
     object_key as object_key,
 )
 from pykb.api.quantity import Quantity as Quantity
 from pykb.api.struct import Struct as Struct
 from pykb.api.time import MicroTime as MicroTime
-from pykb.api.unstructured import Unstructured as Unstructured
 from pykb.meta.gvk import (
     GroupVersion as GroupVersion,
 )

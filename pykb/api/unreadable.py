@@ -12,8 +12,7 @@ from pykb.meta.gvk import GroupVersionKind, NamespacedName
 if TYPE_CHECKING:
     from pydantic import ValidationError
 
-    from pykb.api.object import Object
-    from pykb.api.unstructured import Unstructured
+    from pykb.api.object import Object, Unstructured
 
 DEEPEST = 250
 """How many levels of objects and arrays are read. The writer of JSON takes 254, also of a review around an object."""

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
+from pykb.api.object import Unstructured
 from pykb.api.time import format_micro_time
-from pykb.api.unstructured import Unstructured
 from pykb.api.wire import clone
 from pykb.diagnostics import PykbError
 from pykb.meta.gvk import GroupVersionKind

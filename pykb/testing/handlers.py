@@ -9,8 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pykb.api.object import Object
-from pykb.api.unstructured import Unstructured
+from pykb.api.object import Object, Unstructured
 from pykb.meta.gvk import GroupVersionKind, NamespacedName
 from pykb.runtime.client.codec import AnyObject, gvk_of, key_of
 from pykb.runtime.events import EventKind, EventRecorder

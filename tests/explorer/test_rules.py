@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pykb.api.unstructured import Unstructured
+from pykb.api.object import Unstructured
 from pykb.explore._rules import Conditions, Rules
 from pykb.meta.gvk import GroupVersionKind
 from pykb.runtime import Client, Invalid

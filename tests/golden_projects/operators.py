@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from pykb.api.unstructured import Unstructured
+from pykb.api.object import Unstructured
 from pykb.meta.gvk import GroupVersion, GroupVersionKind
 from pykb.runtime import ApiError, Client, NotControlled, Reconciler, Request, retry_on_conflict
 from pykb.runtime.client.connection import Call

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from pykb.api.unstructured import Unstructured
+from pykb.api.object import Unstructured
 from pykb.meta.gvk import GroupVersionKind
 from pykb.runtime import ApiError, Client, Manager, NotControlled
 from pykb.testing import eventually, running

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pykb.api.unstructured import Unstructured
+from pykb.api.object import Unstructured
 from pykb.runtime import ApiError, Client
 
 RATE = 20

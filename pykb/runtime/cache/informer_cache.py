@@ -11,8 +11,7 @@ from datetime import timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
-from pykb.api.object import Object
-from pykb.api.unstructured import Unstructured
+from pykb.api.object import Object, Unstructured
 from pykb.diagnostics import PykbError
 from pykb.meta.gvk import GroupVersionKind, NamespacedName, ResourceInfo
 from pykb.runtime.cache._options import ALL_NAMESPACES, InformerOptions, NamespaceSelection, guarded, guarded_indexer

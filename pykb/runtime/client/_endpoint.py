@@ -127,7 +127,7 @@ class Exchange:
         context = current_reconcile.get()
         if context is None or context.recording is None or context.recording.record is None:
             return await self._send(call, endpoint)
-        from pykb.runtime.client._sent import recorded
+        from pykb.runtime.controller.recording import recorded
 
         return await recorded(context.recording, call, self.cache, endpoint.gvk, self._send(call, endpoint))
 

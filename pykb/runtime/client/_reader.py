@@ -6,8 +6,7 @@ import contextlib
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from pykb.api.object import Object, ObjectList
-from pykb.api.unstructured import Unstructured
+from pykb.api.object import Object, ObjectList, Unstructured
 from pykb.meta.gvk import GroupVersionKind
 from pykb.runtime.client._endpoint import Exchange
 from pykb.runtime.client._watch import Watch

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from pykb.api.unstructured import Unstructured
+from pykb.api.object import Unstructured
 from pykb.runtime.client._endpoint import Exchange
 from pykb.runtime.client.codec import (
     AnyObject,

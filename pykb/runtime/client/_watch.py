@@ -16,9 +16,8 @@ from types import TracebackType
 from typing import Any, Generic, Self, TypeVar, cast
 
 from pykb.api.meta.v1 import ObjectMeta
-from pykb.api.object import Object
+from pykb.api.object import Object, Unstructured
 from pykb.api.unreadable import UnreadableObject
-from pykb.api.unstructured import Unstructured
 from pykb.meta.gvk import GroupVersionKind
 from pykb.runtime.client._endpoint import Exchange, Query
 from pykb.runtime.client.codec import Kind, complete, gvk_of

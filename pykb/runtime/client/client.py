@@ -12,8 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypedDict, TypeVar, Unpack, overload
 
-from pykb.api.object import Object, ObjectList
-from pykb.api.unstructured import Unstructured
+from pykb.api.object import Object, ObjectList, Unstructured
 from pykb.meta.gvk import GroupVersionKind
 from pykb.runtime._bridge import await_in_thread
 from pykb.runtime.client._endpoint import Exchange

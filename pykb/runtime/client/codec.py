@@ -13,10 +13,9 @@ from typing import Any, Protocol, TypeVar, cast
 
 from pydantic import ValidationError
 
-from pykb.api.object import Object, object_key
+from pykb.api.object import Object, Unstructured, object_key
 from pykb.api.partial import fitting
 from pykb.api.unreadable import DEEPEST, UnreadableObject
-from pykb.api.unstructured import Unstructured
 from pykb.api.wire import clone, encode_struct
 from pykb.meta.gvk import GroupVersionKind, NamespacedName, ResourceInfo, gvk_named
 from pykb.runtime.client.json_text import CUT

@@ -9,9 +9,8 @@ from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar, overload
 
-from pykb.api.object import Object
+from pykb.api.object import Object, Unstructured
 from pykb.api.unreadable import UnreadableObject
-from pykb.api.unstructured import Unstructured
 from pykb.meta.gvk import GroupVersionKind, NamespacedName
 from pykb.runtime.cache.informer import Informer, Registration
 from pykb.runtime.cache.informer_cache import InformerCache

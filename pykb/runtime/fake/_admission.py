@@ -1,4 +1,4 @@
-"""Prepares an object for storage: metadata, pruning, defaults, validation, versions.
+"""Prepares an object for storage: metadata, pruning, defaults, validation, versions, and the mark of a deletion.
 
 Source: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/ and the pages on labels, annotations,
 finalizers and owners next to it.
@@ -18,6 +18,7 @@ import orjson
 from pykb.api.time import format_time
 from pykb.runtime.errors import ApiError
 from pykb.runtime.fake import _builtin as builtin
+from pykb.runtime.fake import _http as refusal
 from pykb.runtime.fake._http import bad_request, cause, invalid, refuse
 from pykb.runtime.fake._resources import Resource
 from pykb.runtime.fake._schema import fill_defaults, find_mistakes
@@ -46,6 +47,9 @@ _VALUE_RULE = (
 )
 _FREE_NAMES = ("Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")
 _STANDARD_FINALIZERS = ("orphan", "foregroundDeletion", "kubernetes")
+
+# The finalizer that each policy adds.
+_POLICIES = {"Foreground": "foregroundDeletion", "Background": None, "Orphan": "orphan"}
 
 
 def now() -> str:
@@ -295,3 +299,49 @@ def _owners(references: Iterable[Mapping[str, Any]]) -> Causes:
 
 def _bad(field: str, value: str, why: str) -> dict[str, str]:
     return cause(field, "FieldValueInvalid", f'Invalid value: "{value}": {why}')
+
+
+def policy_of(options: Mapping[str, Any]) -> str | None:
+    """The policy of a deletion.
+
+    Raises:
+        ApiError: There is no such policy.
+    """
+    policy: str | None = options.get("propagationPolicy")
+    if policy not in (None, *_POLICIES):
+        known = ", ".join(f'"{name}"' for name in (*_POLICIES, "nil"))
+        message = f'Unsupported value: "{policy}": supported values: {known}'
+        causes = [refusal.cause("propagationPolicy", "FieldValueNotSupported", message)]
+        raise refusal.invalid("DeleteOptions", "meta.k8s.io", "", causes)
+    return policy
+
+
+def finalizers_left(old: Mapping[str, Any], policy: str | None) -> list[str]:
+    """The finalizers of an object after its deletion with a policy."""
+    present = list(old["metadata"].get("finalizers") or ())
+    if policy is None:
+        return present
+    own = _POLICIES[policy]
+    return [*(name for name in present if name not in _POLICIES.values()), *([own] if own else [])]
+
+
+def marked(resource: Resource, old: Mapping[str, Any], finalizers: list[str]) -> dict[str, Any]:
+    """The object, marked as deleted."""
+    metadata = dict(old["metadata"])
+    found = {**old, "metadata": metadata}
+    if finalizers:
+        metadata["finalizers"] = finalizers
+    metadata.setdefault("deletionTimestamp", now())
+    metadata.setdefault("deletionGracePeriodSeconds", 0)
+    if resource.counted:
+        metadata["generation"] = metadata.get("generation", 0) + 1
+    if resource.gvk.kind == "Namespace":
+        found["status"] = {**(found.get("status") or {}), "phase": "Terminating"}
+    return found
+
+
+def is_released(resource: Resource, obj: Mapping[str, Any]) -> bool:
+    """Whether nothing holds an object any more that is being deleted."""
+    metadata = obj["metadata"]
+    held = metadata.get("finalizers") or resource.gvk.kind == "Namespace"
+    return bool(metadata.get("deletionTimestamp")) and not held

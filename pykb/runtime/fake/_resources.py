@@ -1,16 +1,21 @@
-"""The resources of the in-memory API server: built-in kinds, classes of the user and CRDs, including later ones."""
+"""The resources of the in-memory API server: built-in kinds, classes of the user and CRDs, including later ones.
+
+Converts objects between the stored version of their kind and the others, with a project's own converters.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
 from pykb.api.builtin import find_class, kinds
 from pykb.api.object import Object
+from pykb.diagnostics import PykbError
 from pykb.meta.gvk import GroupVersion, GroupVersionKind, ResourceInfo
 from pykb.meta.plural import pluralize
+from pykb.runtime.fake._http import refuse
 from pykb.runtime.objects.structure import UNKNOWN, Structure, of_custom_resource, structure_of_class
 
 CRD = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
@@ -283,3 +288,40 @@ def _scale(entry: Mapping[str, str]) -> Scale:
         return tuple(entry.get(name, "").lstrip(".").split(".")) if entry.get(name) else ()
 
     return Scale(path("specReplicasPath"), path("statusReplicasPath"), path("labelSelectorPath"))
+
+
+Convert = Callable[[dict[str, Any], str], dict[str, Any]]
+"""Converts an object to an API version. Raises a PykbError if it cannot."""
+
+
+class Versions:
+    """The versions of kinds. Without a converter, only ``apiVersion`` differs, as with the strategy ``None``."""
+
+    def __init__(self) -> None:
+        self.convert: Convert | None = None
+
+    def read(self, resource: Resource, found: Mapping[str, Any]) -> dict[str, Any]:
+        """An object in the version of a resource.
+
+        Raises:
+            ApiError: It cannot be converted.
+        """
+        return self._to(resource, found, resource.gvk.api_version)
+
+    def write(self, resource: Resource, obj: Mapping[str, Any]) -> dict[str, Any]:
+        """An object in the stored version of a resource.
+
+        Raises:
+            ApiError: It cannot be converted.
+        """
+        return self._to(resource, obj, resource.stored_version or resource.gvk.api_version)
+
+    def _to(self, resource: Resource, obj: Mapping[str, Any], wanted: str) -> dict[str, Any]:
+        if self.convert is None or not resource.converts or obj["apiVersion"] == wanted:
+            return {**obj, "apiVersion": wanted}
+        try:
+            return self.convert(dict(obj), wanted)
+        except PykbError as error:
+            source = GroupVersion.parse(obj["apiVersion"])
+            what = f"{source.group}/{source.version}, Kind={obj['kind']}"
+            raise refuse(500, "", f"conversion webhook for {what} failed: {error}") from error

@@ -30,10 +30,9 @@ from pykb.runtime.fake._http import (
     refuse,
 )
 from pykb.runtime.fake._known import Known
-from pykb.runtime.fake._resources import CRD, Resource, Resources
+from pykb.runtime.fake._resources import CRD, Resource, Resources, Versions
 from pykb.runtime.fake._storage import Listing, Storage
 from pykb.runtime.fake._subresources import evict, read_scale, write_scale
-from pykb.runtime.fake._versions import Versions
 from pykb.runtime.fake._webhooks import ConditionCheck, Webhooks
 from pykb.runtime.fake._writing import RuleCheck, Writing
 

@@ -16,8 +16,7 @@ import orjson
 from pykb.runtime.client.selectors import FieldSelector, LabelSelector
 from pykb.runtime.errors import ApiError
 from pykb.runtime.fake._http import Parameters, bad_request, cause, invalid, refuse, status_body
-from pykb.runtime.fake._resources import Resource, Resources
-from pykb.runtime.fake._versions import Versions
+from pykb.runtime.fake._resources import Resource, Resources, Versions
 from pykb.runtime.sharding.ranges import hash_of
 
 StorageKey = tuple[str, str]

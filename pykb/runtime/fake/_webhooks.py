@@ -19,9 +19,8 @@ from pykb.runtime.client.selectors import LabelSelector
 from pykb.runtime.errors import ApiError
 from pykb.runtime.fake._http import Parameters, refuse
 from pykb.runtime.fake._merge import json_patch
-from pykb.runtime.fake._resources import Resource, Resources
+from pykb.runtime.fake._resources import Resource, Resources, Versions
 from pykb.runtime.fake._storage import Storage
-from pykb.runtime.fake._versions import Versions
 
 Call = Callable[[str, bytes], Awaitable[bytes]]
 """Posts a review to a path of the webhook server. An error means that the call has failed."""

@@ -18,20 +18,22 @@ from pykb.runtime.fake._admission import (
     admit,
     carry_over,
     count_generation,
+    finalizers_left,
+    is_released,
+    marked,
     now,
+    policy_of,
     prepare,
     read_body,
     refuse_new_finalizers,
     start_life,
 )
-from pykb.runtime.fake._deletion import finalizers_left, is_released, marked, policy_of
 from pykb.runtime.fake._http import Parameters
 from pykb.runtime.fake._known import Known
 from pykb.runtime.fake._merge import PatchRefused, json_patch, merge_patch, strategic_merge
-from pykb.runtime.fake._resources import CRD, Resource, Resources
+from pykb.runtime.fake._resources import CRD, Resource, Resources, Versions
 from pykb.runtime.fake._schema import check_applied, without_nulls
 from pykb.runtime.fake._storage import Storage
-from pykb.runtime.fake._versions import Versions
 from pykb.runtime.fake._webhooks import Asked, Webhooks
 
 _MERGE = "application/merge-patch+json"

@@ -146,8 +146,7 @@ class Servers:
     async def _serve_secured(self, name: str, address: BindAddress, app: HandlerWith) -> None:
         """Serve over TLS, to clients that the API server allows to read the path."""
         from pykb.runtime.serving.authorization import ApiAuthorizer
-        from pykb.runtime.serving.certificates import make_certificate
-        from pykb.runtime.serving.tls import client_checks
+        from pykb.runtime.serving.tls import client_checks, make_certificate
 
         files = self._options.metrics_certificate
         certificate = await make_certificate(

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pykb.api.meta.v1 import OwnerReference
-from pykb.api.object import Object
-from pykb.api.unstructured import Unstructured
+from pykb.api.object import Object, Unstructured
 from pykb.runtime.client.apply_configuration import check_keys, holds_exactly, own_entry
 from pykb.runtime.client.client import Client
 from pykb.runtime.client.codec import AnyObject, AnyObjectT, replace_content, resource_version_of, to_wire, uid_of

@@ -7,8 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from pykb.api.object import Object
-from pykb.api.unstructured import Unstructured
+from pykb.api.object import Object, Unstructured
 from pykb.runtime.client.client import Client
 from pykb.runtime.client.codec import AnyObject, AnyObjectT, is_deleted, key_of, untyped_metadata
 from pykb.runtime.client.patches import MergeFrom, merge_from

@@ -13,8 +13,7 @@ from collections.abc import Collection
 from typing import Any, TypeVar, overload
 
 from pykb.api.meta.v1 import OwnerReference
-from pykb.api.object import Object
-from pykb.api.unstructured import Unstructured
+from pykb.api.object import Object, Unstructured
 from pykb.diagnostics import PykbError
 from pykb.meta.gvk import GroupVersion, GroupVersionKind, NamespacedName
 from pykb.runtime.cache.store import OWNER_INDEX

@@ -23,6 +23,7 @@ from pykb.runtime._memory import return_freed
 from pykb.runtime._metrics import Metrics
 from pykb.runtime.cache.informer import Informer
 from pykb.runtime.client.client import Client
+from pykb.runtime.client.connection import Call
 from pykb.runtime.clock import Clock
 from pykb.runtime.election.elector import LeaderElectionOptions, LeaderElector, LeadershipLost, default_identity
 from pykb.runtime.election.leading import Work
@@ -31,12 +32,12 @@ from pykb.runtime.sharding._board import member_lease
 from pykb.runtime.sharding._claims import ClaimOptions, Claims
 from pykb.runtime.sharding._gate import Gate
 from pykb.runtime.sharding._parts import ShardPart, Use, Way
-from pykb.runtime.sharding._probe import filters_by_shard
 from pykb.runtime.sharding.ranges import Ranges, ShardBy
 
 if TYPE_CHECKING:
     from pykb.runtime.controller.controller import Controller
     from pykb.runtime.manager.options import ManagerOptions
+
 
 logger = logging.getLogger(__name__)
 
@@ -331,3 +332,32 @@ class _ShardMetrics:
 
 async def _awaited(lead: Callable[[], Awaitable[None]]) -> None:
     await lead()
+
+
+async def filters_by_shard(client: Client, namespace: str) -> bool:
+    """Ask for a list with a wrong selector, which a server refuses only if it reads it, and with a right one.
+
+    Raises:
+        ApiError: The list is forbidden, or the server has another problem.
+        ServerUnreachable: It does not answer.
+    """
+    return not await _accepts(client, namespace, "wrong") and await _accepts(client, namespace, Ranges(1).selector(0))
+
+
+async def _accepts(client: Client, namespace: str, selector: str) -> bool:
+    path = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
+    exchange = client.live._exchange  # noqa: SLF001 - a part of the client
+    call = Call(
+        "GET",
+        path,
+        query=(("limit", "1"), ("shardSelector", selector)),
+        impersonate=exchange.options.impersonate,
+    )
+    try:
+        await exchange.connection.request(call)
+    except ApiError as error:
+        # 400 by the documentation, and 500 from Kubernetes 1.36.1.
+        if "shard selector" not in error.message:
+            raise
+        return False
+    return True

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, TypeVar
 
 import orjson
 
-from pykb.api.object import Object
+from pykb.api.object import Object, Unstructured
 from pykb.api.partial import fitting
 from pykb.api.type_arguments import type_arguments
 from pykb.api.unreadable import UnreadableObject
-from pykb.api.unstructured import Unstructured
 from pykb.api.wire import clone
 from pykb.diagnostics import PykbError
 from pykb.meta.gvk import GroupVersionKind

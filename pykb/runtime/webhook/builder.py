@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 from pykb.api.conversion import Converter
-from pykb.api.object import Object
-from pykb.api.unstructured import Unstructured
+from pykb.api.object import Object, Unstructured
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.runtime import CONVERTER, INCOMPLETE_WEBHOOK, WEBHOOK_KIND
 from pykb.meta.gvk import GroupVersionKind, mutate_path, validate_path

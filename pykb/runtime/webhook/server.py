@@ -24,8 +24,7 @@ from pykb.runtime.clock import Clock
 from pykb.runtime.manager.options import ManagerOptions
 from pykb.runtime.processes.channel import own_place
 from pykb.runtime.serving import JSON, BindAddress, HttpError, HttpRequest, HttpResponse, HttpServer, Limits, passing
-from pykb.runtime.serving.certificates import ServingCertificate, make_certificate
-from pykb.runtime.serving.tls import client_checks
+from pykb.runtime.serving.tls import ServingCertificate, client_checks, make_certificate
 from pykb.runtime.webhook._admission import AdmissionRequest, AdmissionResponse
 from pykb.runtime.webhook._endpoint import AdmissionEndpoint
 from pykb.runtime.webhook._leaving import Leaving

@@ -8,7 +8,7 @@ import pytest
 from pykb.api.apps.v1 import Deployment
 from pykb.api.core.v1 import ConfigMap, Namespace, Node, Pod, ServiceAccount
 from pykb.api.meta.v1 import ObjectMeta
-from pykb.api.unstructured import Unstructured
+from pykb.api.object import Unstructured
 from pykb.meta.gvk import GroupVersionKind
 from pykb.runtime.client import JsonPatch, MergePatch, StrategicMergePatch, merge_from
 from pykb.runtime.client.options import program_name

@@ -10,7 +10,7 @@ from pykb.api.meta.v1 import ObjectMeta
 from pykb.runtime import Validator, WebhookBuilder
 from pykb.runtime.errors import ApiError, InternalServerError
 from pykb.runtime.manager.options import CertificateOptions
-from pykb.runtime.serving.certificates import self_signed
+from pykb.runtime.serving.tls import self_signed
 from pykb.testing import eventually, running
 
 from .conftest import Widget, WidgetSpec, client_for, manager_for  # noqa: TID252 - shared by this folder only

@@ -35,7 +35,7 @@ from pykb.runtime import (
 from pykb.runtime.client.connection import Call
 from pykb.runtime.errors import InternalServerError
 from pykb.runtime.login import KubeconfigSource
-from pykb.runtime.serving.certificates import POLL
+from pykb.runtime.serving.tls import POLL
 from pykb.testing import eventually, running
 from pykb.testing._managers import RunManager
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pykb.api import CustomResource, GroupVersion, Struct
+from pykb.api.object import Unstructured
 from pykb.api.unreadable import DEEPEST, UnreadableObject
-from pykb.api.unstructured import Unstructured
 from pykb.runtime.client import json_text
 from pykb.runtime.client.codec import alone, from_wire, snapshot, to_wire
 from pykb.runtime.client.json_text import CUT, Page, SetAside, encode, read_around, read_object, storable, writable

@@ -7,7 +7,7 @@ import pytest
 from pykb.api.apps.v1 import Deployment
 from pykb.api.core.v1 import ConfigMap, Namespace
 from pykb.api.meta.v1 import ObjectMeta
-from pykb.api.unstructured import Unstructured
+from pykb.api.object import Unstructured
 from pykb.runtime.client.apply_configuration import holds_exactly
 from pykb.runtime.events import COMBINED, Correlator, CorrelatorOptions, EventKey
 from pykb.runtime.objects.finalizers import add_finalizer, has_finalizer, remove_finalizer

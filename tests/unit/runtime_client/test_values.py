@@ -13,7 +13,7 @@ from pykb.api.apps.v1 import Deployment
 from pykb.api.core.v1 import ConfigMap
 from pykb.api.meta.v1 import LabelSelector as MetaLabelSelector
 from pykb.api.meta.v1 import ObjectMeta
-from pykb.api.unstructured import Unstructured
+from pykb.api.object import Unstructured
 from pykb.meta.gvk import GroupVersionKind, NamespacedName
 from pykb.runtime import errors
 from pykb.runtime.client import JsonPatch, MergePatch, merge_from

@@ -16,7 +16,7 @@ from pykb.runtime.manager.options import CertificateOptions
 from pykb.runtime.serving import BindAddress, HttpResponse, HttpServer
 from pykb.runtime.serving._connections import AHEAD, IDLE, RECEIVE, SWEEP, TOLD, WAIT, Connections, Limits
 from pykb.runtime.serving._protocol import HEAD, HEADERS
-from pykb.runtime.serving.certificates import ServingCertificate
+from pykb.runtime.serving.tls import ServingCertificate
 
 from .conftest import turn  # noqa: TID252 - shared by this folder only
 
@@ -313,7 +313,7 @@ def test_memory_of_connections_that_were_cut_is_free_at_once():
     program = """
 import asyncio, gc, ssl, uvloop
 from pykb.runtime.serving import BindAddress
-from pykb.runtime.serving.certificates import ServingCertificate
+from pykb.runtime.serving.tls import ServingCertificate
 from pykb.runtime.manager.options import CertificateOptions
 from pykb.runtime.serving import HttpServer, Limits
 from pykb.runtime.serving._protocol import ServerProtocol

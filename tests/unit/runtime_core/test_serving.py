@@ -22,7 +22,7 @@ from pykb.runtime.manager._servers import Checks, health_routes, metrics_routes,
 from pykb.runtime.manager.options import CertificateOptions
 from pykb.runtime.serving import BindAddress, HttpServer
 from pykb.runtime.serving.authorization import ASKED_AT_ONCE, ApiAuthorizer, User
-from pykb.runtime.serving.certificates import ServingCertificate, self_signed
+from pykb.runtime.serving.tls import ServingCertificate, self_signed
 from pykb.tools.x509 import Validity, make
 
 from .conftest import turn  # noqa: TID252 - shared by this folder only
@@ -228,7 +228,7 @@ def test_a_made_certificate_leaves_nothing_of_its_making_in_memory():
     """Another process makes it: what that takes would stay in the memory of an idle manager."""
     program = (
         "import sys\n"
-        "from pykb.runtime.serving.certificates import ServingCertificate\n"
+        "from pykb.runtime.serving.tls import ServingCertificate\n"
         "from pykb.runtime.manager.options import CertificateOptions\n"
         "from pykb.runtime._metrics import Metrics\n"
         "context = ServingCertificate(CertificateOptions(), metrics=Metrics()).context\n"

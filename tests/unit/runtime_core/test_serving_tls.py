@@ -20,8 +20,7 @@ from pykb.runtime.fake import fake_client
 from pykb.runtime.manager._servers import Checks, health_routes
 from pykb.runtime.manager.options import CertificateOptions, TlsOptions
 from pykb.runtime.serving import BindAddress, HttpServer, passing
-from pykb.runtime.serving.certificates import POLL, ServingCertificate
-from pykb.runtime.serving.tls import client_checks
+from pykb.runtime.serving.tls import POLL, ServingCertificate, client_checks
 from pykb.runtime.webhook import allowed
 from pykb.testing import eventually
 from pykb.testing import running as managed

@@ -19,7 +19,7 @@ from pykb.api.coordination.v1 import Lease
 from pykb.api.core.v1 import ConfigMap, Secret
 from pykb.api.events.v1 import Event
 from pykb.api.meta.v1 import ObjectMeta
-from pykb.api.unstructured import Unstructured
+from pykb.api.object import Unstructured
 from pykb.meta.gvk import GroupVersionKind
 from pykb.runtime import (
     Client,

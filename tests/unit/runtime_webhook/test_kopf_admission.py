@@ -11,7 +11,7 @@ from pykb.runtime import CertificateOptions, Manager, ManagerOptions, VirtualClo
 from pykb.runtime._kopf.handlers import AdmissionServer
 from pykb.runtime._kopf.internals import AmbiguousResourceError, UnknownResourceError, WebhookError
 from pykb.runtime.fake import fake_client
-from pykb.runtime.serving.certificates import POLL, self_signed
+from pykb.runtime.serving.tls import POLL, self_signed
 from pykb.runtime.webhook import allowed
 from pykb.testing import eventually
 
