@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from pykb.commands.builtin_kind import is_called_as_builtin
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.cli import (
     CONTROLLER_NAME,
@@ -27,6 +26,7 @@ from pykb.meta.plural import undoubled
 from pykb.plugins import PluginKey, Style
 from pykb.project.file import Project
 from pykb.project.resource import DEPLOY_IMAGE, Resource
+from pykb.scaffold.naming import is_called_as_builtin
 
 if TYPE_CHECKING:
     from pykb.commands.create_api import NewApi

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pykb.commands import api_checks
-from pykb.commands.builtin_kind import find_builtin, is_called_as_builtin, short_group
 from pykb.commands.requests import with_controller, with_operand
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.cli import KIND_TAKEN
@@ -28,6 +27,7 @@ from pykb.project.resource import BUILTIN_GROUPS, Operand, Resource, merge
 from pykb.project.writer import with_resource
 from pykb.scaffold import naming
 from pykb.scaffold.license import boilerplate
+from pykb.scaffold.naming import find_builtin, is_called_as_builtin, short_group
 from pykb.scaffold.plan import PlanBuilder
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pykb.commands import webhook_checks
-from pykb.commands.builtin_kind import find_builtin, short_group
 from pykb.commands.delete import nearest
 from pykb.commands.webhook_checks import making
 from pykb.diagnostics import Diagnostics
@@ -24,6 +23,7 @@ from pykb.project.resource import BUILTIN_GROUPS, Resource, Webhooks, merge
 from pykb.project.writer import with_certificates, with_resource
 from pykb.scaffold import naming
 from pykb.scaffold.license import boilerplate
+from pykb.scaffold.naming import find_builtin, short_group
 from pykb.scaffold.plan import PlanBuilder
 
 _NOTHING = ("nothing was written",)

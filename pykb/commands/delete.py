@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pykb.commands.builtin_kind import short_group
 from pykb.commands.remaining_uses import remaining_uses
 from pykb.commands.requests import scaffold_of
 from pykb.diagnostics import Diagnostics, Span
@@ -33,6 +32,7 @@ from pykb.project.resource import Resource, Webhooks
 from pykb.project.writer import with_certificates, with_resource, without_resource
 from pykb.scaffold import naming
 from pykb.scaffold.license import boilerplate
+from pykb.scaffold.naming import short_group
 from pykb.scaffold.plan import PlanBuilder, Scaffold
 from pykb.scaffold.withdraw import withdraw
 

@@ -14,7 +14,8 @@ from pykb.diagnostics import Diagnostic, Diagnostics, Span
 from pykb.diagnostics.codes.generate import OUT_OF_DATE, PATH_OUTSIDE
 from pykb.files.plan import Plan
 from pykb.gen.emit.yaml import dump_document
-from pykb.gen.options import DEFAULT_FOLDERS
+
+DEFAULT_FOLDERS: Mapping[str, str] = {"crd": "config/crd/bases", "rbac": "config/rbac", "webhook": "config/webhook"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,8 @@ from pykb.gen._commandline import (
     WebhookOptions,
     parse_command_line,
 )
-from pykb.gen.options import DEFAULT_FOLDERS, GENERATORS, GenerateOptions
-from pykb.gen.output import OutputRules, check_places
+from pykb.gen.output import DEFAULT_FOLDERS, OutputRules, check_places
+from pykb.gen.run import GENERATORS, GenerateOptions
 from pykb.reading import TomlError, read_toml
 
 KEYS: Mapping[str, tuple[type, ...]] = {

@@ -54,8 +54,7 @@ def verify(definitions: Iterable[Definition], files: Iterable[ModuleFile], diagn
 
 def regenerate(files: Iterable[ModuleFile], diagnostics: Diagnostics) -> dict[str, dict[str, Any]]:
     """The CRDs that the modules of an import generate, by name."""
-    from pykb.gen.options import GenerateOptions
-    from pykb.gen.run import generate
+    from pykb.gen.run import GenerateOptions, generate
 
     written = list(files)
     with tempfile.TemporaryDirectory(prefix="pykb-import-") as folder:

@@ -10,7 +10,7 @@ import pytest
 from pykb.api.builtin_table import TABLE
 from pykb.diagnostics.render import Format, render
 from pykb.gen.docs import generate_docs
-from pykb.gen.options import GenerateOptions
+from pykb.gen.run import GenerateOptions
 
 ROOT = Path(__file__).parents[2] / "testdata"
 CASES = ("pythonic", "versions")

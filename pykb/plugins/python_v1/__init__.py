@@ -6,7 +6,7 @@ from tokenize import TokenError
 
 from pykb.plugins.kustomize_v1 import FOLDER
 from pykb.plugins.plugin import PluginKey
-from pykb.plugins.python_v1 import api, delete, webhook
+from pykb.plugins.python_v1 import api, storage_version, webhook
 from pykb.plugins.request import ApiRequest, DeleteRequest, InitRequest, WebhookRequest
 from pykb.python_source.layout import laid_out, line_length
 from pykb.scaffold.plan import OnExists, PlanBuilder
@@ -32,7 +32,10 @@ class PythonV1:
 
     def delete(self, request: DeleteRequest, plan: PlanBuilder) -> None:
         """Choose the storage versions again, and take webhooks out of modules that keep others."""
-        delete.scaffold(request, plan)
+        for kind in request.kinds:
+            storage_version.choose_again(request, kind, plan)
+        for resource in request.project.resources:
+            webhook.withdraw(request, resource, plan)
 
 
 YOURS = frozenset({"README.md", "LICENSE", "AGENTS.md"})

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pykb.plugins.rendering import types_file
+from pykb.plugins.request import DeleteRequest
+from pykb.project.resource import Resource
 from pykb.python_source.source import Source
 from pykb.scaffold.plan import PlanBuilder
 
@@ -52,6 +55,26 @@ def clear(plan: PlanBuilder, files: Sequence[str], kind: str) -> None:
         for line in _marker_lines(text, kind):
             text = Source.parse(text).without_line(line).text
             plan.update(path, text.encode())
+
+
+def choose_again(request: DeleteRequest, kind: Resource, plan: PlanBuilder) -> None:
+    """Let one version be stored, as `create` does: the hub of a conversion, else the oldest version."""
+    before, after = (
+        [each for each in project.resources if each.api and each.is_same_kind(kind)]
+        for project in (request.project, request.after)
+    )
+    if not after or before == after:
+        return
+    files = [types_file(each) for each in after]
+    was_converted, is_converted = (
+        any(each.webhooks and each.webhooks.conversion for each in r) for r in (before, after)
+    )
+    if len(after) == 1:
+        clear(plan, files, kind.kind)
+    elif was_converted and not is_converted:
+        move(plan, files[0], files[1:], kind.kind)
+    elif len(after) < len(before):
+        mark(plan, files, kind.kind)
 
 
 def is_marked(text: str, kind: str) -> bool:

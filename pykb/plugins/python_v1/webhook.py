@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from pykb.plugins.python_v1 import storage_version
-from pykb.plugins.python_v1.webhook_module import Addition, extend
+from pykb.plugins.python_v1.webhook_module import Addition, extend, reduce
 from pykb.plugins.rendering import Files, path_of, types_file
-from pykb.plugins.request import WebhookRequest
+from pykb.plugins.request import DeleteRequest, WebhookRequest, earlier
+from pykb.project.resource import Resource, Webhooks
 from pykb.python_source.imports import Import
 from pykb.python_source.source import Source
 from pykb.scaffold.insert import Fragment, FragmentKind
@@ -52,7 +54,7 @@ def _module(request: WebhookRequest, files: Files) -> None:
         return
     after, problem = extend(
         text,
-        list(additions(request, files, text)),
+        list(_additions(request, files, text)),
         path=path,
         function=_function(request),
         style=files.style,
@@ -66,7 +68,7 @@ def _module(request: WebhookRequest, files: Files) -> None:
         plan.update(path, after.encode())
 
 
-def additions(request: WebhookRequest, files: Files, text: str) -> Iterator[Addition]:
+def _additions(request: WebhookRequest, files: Files, text: str) -> Iterator[Addition]:
     """The webhooks that the module needs."""
     for wanted, name, path, names in (
         (request.made.defaulting, "Defaulter", request.all.defaulting_path, ("Defaulter",)),
@@ -123,3 +125,39 @@ def _unique(request: WebhookRequest, text: str, function: str) -> str:
         in_group = any(f".{group}." in module for module in taken.values())
         candidates = [function, by_version if in_group else by_group, f"setup_{group}_{version}_{stem}"]
     return next((name for name in candidates if name not in taken), candidates[-1])
+
+
+def withdraw(request: DeleteRequest, resource: Resource, plan: PlanBuilder) -> None:
+    """Take the webhooks that go out of a module that keeps others."""
+    kept = request.after.find(resource)
+    if not resource.webhooks or not kept or not kept.webhooks or kept.webhooks == resource.webhooks:
+        return
+    gone = WebhookRequest(
+        project=request.project,
+        resource=resource,
+        boilerplate=request.boilerplate,
+        force=False,
+        made=_difference(resource.webhooks, kept.webhooks),
+        named=(),
+    )
+    path = f"{path_of(gone.webhook_module)}.py"
+    text = plan.text(path)
+    if text is None:
+        return
+    requests = [replace(gone, project=project) for project in earlier(request.project, resource)]
+    known = [list(_additions(each, Files(each, plan), text)) for each in requests]
+    after, edited = reduce(text, known[0], known[1], Files(gone, plan).style)
+    plan.update(path, after.encode())
+    for line in edited:
+        plan.lose(path, line)
+
+
+def _difference(before: Webhooks, after: Webhooks) -> Webhooks:
+    """The webhooks that go."""
+    return replace(
+        before,
+        defaulting=before.defaulting and not after.defaulting,
+        validation=before.validation and not after.validation,
+        conversion=before.conversion and not after.conversion,
+        spoke=tuple(version for version in before.spoke if version not in after.spoke),
+    )

@@ -12,8 +12,7 @@ from pykb.diagnostics import Diagnostics
 from pykb.envtest import ControlPlane
 from pykb.envtest.rest import Rest
 from pykb.gen.emit.crd import crd_object
-from pykb.gen.options import GenerateOptions
-from pykb.gen.run import find_crds, read_sources
+from pykb.gen.run import GenerateOptions, find_crds, read_sources
 from pykb.markers.registry import builtin_registry
 
 HEADER = """\

@@ -16,8 +16,7 @@ import pytest
 from pykb.diagnostics import Diagnostic, Severity
 from pykb.envtest import ControlPlane
 from pykb.envtest.rest import Answer, Rest
-from pykb.gen.options import GenerateOptions
-from pykb.gen.run import GenerateResult, generate
+from pykb.gen.run import GenerateOptions, GenerateResult, generate
 from tests.apiserver.gen.hostile_projects import make_project, tamed
 from tests.apiserver.gen.test_generated_crds import check
 

@@ -17,8 +17,7 @@ from pydantic import ValidationError
 from pykb.diagnostics import Diagnostics, Severity
 from pykb.diagnostics.render import Format, render
 from pykb.envtest import ControlPlane
-from pykb.gen.options import GenerateOptions
-from pykb.gen.run import generate
+from pykb.gen.run import GenerateOptions, generate
 
 pytestmark = pytest.mark.apiserver
 

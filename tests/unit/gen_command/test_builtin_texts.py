@@ -10,8 +10,7 @@ import pytest
 
 from pykb.diagnostics import Diagnostics
 from pykb.gen._builtin_texts import read_builtin_texts
-from pykb.gen.options import GenerateOptions
-from pykb.gen.run import generate
+from pykb.gen.run import GenerateOptions, generate
 
 TYPES = """\
 from pykb.api import CustomResource, GroupVersion

@@ -8,8 +8,7 @@ import pytest
 
 from pykb.diagnostics import Diagnostics
 from pykb.files.apply import apply
-from pykb.gen.options import GenerateOptions
-from pykb.gen.run import generate
+from pykb.gen.run import GenerateOptions, generate
 from pykb.importer.plan import plan_import
 
 MODULE = "ext/example_com/v1.py"

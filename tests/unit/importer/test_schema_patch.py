@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from pykb.gen.options import GenerateOptions
-from pykb.gen.run import generate
+from pykb.gen.run import GenerateOptions, generate
 
 HEADER = """\
 from typing import Annotated, Any
