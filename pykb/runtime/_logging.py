@@ -12,13 +12,14 @@ import logging
 import sys
 import uuid
 from asyncio import Future
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from contextvars import ContextVar
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import IO, TYPE_CHECKING, Any
 
 from pykb.meta.gvk import NamespacedName
+from pykb.runtime.clock import Clock
 
 if TYPE_CHECKING:
     from pykb.runtime._own_writes import Recording
@@ -29,6 +30,9 @@ INHERIT = "inherit"
 SECRET_WORDS = ("token", "password", "secret", "authorization", "private_key", "credential")
 """Extra fields whose names contain one of these are never written."""
 
+
+SILENCE = timedelta(hours=1)
+"""How long a problem that lasts is not logged again."""
 
 LogFields = Callable[[], Mapping[str, object]]
 """Returns additional fields for a record when the record is written."""
@@ -119,6 +123,25 @@ def _named(request: object) -> dict[str, str]:
 
 def _harmless(key: str, value: object) -> object:
     return "***" if any(word in key.lower() for word in SECRET_WORDS) else value
+
+
+class Lasting:
+    """Remembers which problems were logged. One that lasts is logged again after :data:`SILENCE`."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._logged: dict[Hashable, float] = {}
+        """When each problem was logged, in this order."""
+
+    def is_due(self, problem: Hashable) -> bool:
+        """Whether to log a problem. It counts as logged then."""
+        now = self._clock.now()
+        while self._logged and now - next(iter(self._logged.values())) >= SILENCE.total_seconds():
+            del self._logged[next(iter(self._logged))]
+        if problem in self._logged:
+            return False
+        self._logged[problem] = now
+        return True
 
 
 class TextFormatter(logging.Formatter):

@@ -22,12 +22,14 @@ import kopf
 from pykb.api.unreadable import UnreadableObject
 from pykb.meta.gvk import GroupVersionKind, GroupVersionResource
 from pykb.runtime._kopf.internals import APIForbiddenError, continuous_watch, references, watching
+from pykb.runtime._logging import Lasting
 from pykb.runtime.cache.reflector import Listed, ListWatch, RawEvent, WatchFailed, WatchTarget
 from pykb.runtime.client._pool import SocketSet
 from pykb.runtime.client.connection import Call
 from pykb.runtime.client.json_text import CUT, writable
 from pykb.runtime.client.server import environment_proxy, host_of, request_headers, tls_context
 from pykb.runtime.client.transport import RequestObserver, RequestRecord
+from pykb.runtime.clock import Clock, SystemClock
 from pykb.runtime.election.fence import check_fence
 from pykb.runtime.login import Credentials, CredentialSource
 
@@ -61,8 +63,9 @@ def give_login(registry: kopf.OperatorRegistry) -> None:
 class HandlerWatches:
     """The watches of one operator's handlers."""
 
-    def __init__(self, list_watch: ListWatch) -> None:
+    def __init__(self, list_watch: ListWatch, *, clock: Clock | None = None) -> None:
         self._list_watch = list_watch
+        self._lasting = Lasting(clock or SystemClock())
         self._known: dict[WatchTarget, dict[str, dict[str, Any]]] = {}
         """The objects that each watch has seen, by uid."""
 
@@ -99,7 +102,7 @@ class HandlerWatches:
                             yield {"type": "DELETED", "object": known.pop(uid)}
                         listed = None
                         yield watching.Bookmark.LISTED
-                    elif (event := _noted(target, item, known, listed)) is not None:
+                    elif (event := self._noted(target, item, listed)) is not None:
                         yield event
         except WatchFailed as error:
             if error.status == 403 and target.resource.resource in ("namespaces", "customresourcedefinitions"):
@@ -107,29 +110,30 @@ class HandlerWatches:
             _report(target, error)
             await asyncio.sleep(PAUSE.total_seconds())
 
+    def _noted(self, target: WatchTarget, event: RawEvent, listed: set[str] | None) -> RawEvent | None:
+        """Note an event, and return it as handlers get it. They get none of an object that cannot be read."""
+        obj, known = writable(event["object"]), self._known[target]
+        uid = obj.get("metadata", {}).get("uid", "")
+        is_readable = CUT not in obj
+        if not is_readable:
+            self._report_unreadable(target, obj)
+        if event["type"] == "DELETED":
+            last = known.pop(uid, None)
+            if is_readable:
+                return event
+            return None if last is None else {"type": "DELETED", "object": last}
+        if uid and event["type"] != "BOOKMARK":
+            if is_readable:
+                known[uid] = event["object"]
+            if listed is not None:
+                listed.add(uid)
+        return event if is_readable else None
 
-def _noted(
-    target: WatchTarget, event: RawEvent, known: dict[str, dict[str, Any]], listed: set[str] | None
-) -> RawEvent | None:
-    """Note an event, and return it as handlers get it. They get none of an object that cannot be read."""
-    obj = writable(event["object"])
-    uid = obj.get("metadata", {}).get("uid", "")
-    is_readable = CUT not in obj
-    if not is_readable:
+    def _report_unreadable(self, target: WatchTarget, obj: dict[str, Any]) -> None:
         error = UnreadableObject.too_deep(target.gvk, obj, obj[CUT])
-        shown = {"resource": str(target), "object": str(error.key), "error": str(error), "help": error.remedy}
-        logger.warning("handlers get no events of an object", extra=shown)
-    if event["type"] == "DELETED":
-        last = known.pop(uid, None)
-        if is_readable:
-            return event
-        return None if last is None else {"type": "DELETED", "object": last}
-    if uid and event["type"] != "BOOKMARK":
-        if is_readable:
-            known[uid] = event["object"]
-        if listed is not None:
-            listed.add(uid)
-    return event if is_readable else None
+        if self._lasting.is_due((target, error.key)):
+            shown = {"resource": str(target), "object": str(error.key), "error": str(error), "help": error.remedy}
+            logger.warning("handlers get no events of an object", extra=shown)
 
 
 def _report(target: WatchTarget, error: WatchFailed) -> None:

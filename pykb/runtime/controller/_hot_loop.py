@@ -31,6 +31,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from pykb.runtime._logging import Lasting
 from pykb.runtime.clock import Clock, Timer
 from pykb.runtime.controller.event import Event, EventType
 
@@ -50,9 +51,6 @@ STEPS = 30
 
 PERIOD = timedelta(minutes=1)
 """How long the last write of an object is remembered at least. At most twice as long."""
-
-SILENCE = timedelta(hours=1)
-"""How long the loop of an object is not logged again."""
 
 
 @dataclass(slots=True)
@@ -88,7 +86,7 @@ class HotLoops:
         self.suspects: dict[Hashable, _Suspect] = {}
         self._young: dict[Hashable, int] = {}
         self._old: dict[Hashable, int] = {}
-        self._logged: dict[Hashable, float] = {}
+        self._lasting = Lasting(clock)
         self._timer: Timer | None = None
 
     def wrote(self, request: Hashable) -> None:
@@ -147,11 +145,8 @@ class HotLoops:
             self._report(request, suspect)
 
     def _report(self, request: Hashable, suspect: _Suspect) -> None:
-        now = self._clock.now()
-        self._logged = {each: at for each, at in self._logged.items() if now - at < SILENCE.total_seconds()}
-        if request in self._logged:
+        if not self._lasting.is_due(request):
             return
-        self._logged[request] = now
         from pykb.runtime.controller.causes import shown
 
         (target, path), change = min(suspect.moving.items())
