@@ -2,20 +2,27 @@
 
 Without a guard, a mirror would stop at the first object on which a transform or an indexer fails. It
 would list the objects again and again, and its controllers would get no events. The failure is
-logged with the object, and the object is kept.
+logged with the object, and the object is kept. A transform can fail on all objects, and on all of
+their events: each cause is logged once per hour.
 """
 
 from __future__ import annotations
 
 import logging
+import traceback
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
-from pykb.meta.gvk import GroupVersionKind
+import orjson
+
+from pykb.meta.gvk import GroupVersionKind, NamespacedName
+from pykb.runtime._logging import Lasting
 from pykb.runtime.cache.reflector import PAGE_SIZE
-from pykb.runtime.cache.store import Indexer, key_of
+from pykb.runtime.cache.store import Indexer, key_of, owner_uids
+from pykb.runtime.client.json_text import flaw_of, has_json, storable
+from pykb.runtime.clock import Clock
 from pykb.runtime.controller.given import check_durations, check_function, check_names
 
 logger = logging.getLogger(__name__)
@@ -62,7 +69,8 @@ class InformerOptions:
             NamespaceSelection(labels="tier=web"), ALL_NAMESPACES: NamespaceSelection()}``.
         labels: A label selector that the server applies.
         fields: A field selector that the server applies.
-        transform: Changes every object before it is stored or handled.
+        transform: Changes every object before it is stored or handled. If it fails, or returns
+            what is not JSON, the error is logged and the object is kept as it came.
         resync: How often every object is reported again as an update without a change. ``None``
             means never.
         indexers: Indexes by name.
@@ -100,41 +108,63 @@ class InformerOptions:
             check_function(f"the indexer of `{name}`", indexer, "the object", plain=True)
 
 
-def guarded(options: InformerOptions, gvk: GroupVersionKind) -> InformerOptions:
+def guarded(options: InformerOptions, gvk: GroupVersionKind, clock: Clock) -> InformerOptions:
     """Return the same options with functions that never raise."""
     transform = options.transform
     if transform is not None and transform is not strip_managed_fields:
-        transform = guarded_transform(transform, gvk)
-    indexers = {name: guarded_indexer(indexer, name, gvk) for name, indexer in options.indexers.items()}
+        transform = guarded_transform(transform, gvk, clock)
+    indexers = {name: guarded_indexer(indexer, name, gvk, clock) for name, indexer in options.indexers.items()}
     return replace(options, transform=transform, indexers=indexers)
 
 
-def guarded_transform(transform: Transform, gvk: GroupVersionKind) -> Transform:
-    """Keep the original object if the transform fails or does not return an object."""
+def guarded_transform(transform: Transform, gvk: GroupVersionKind, clock: Clock) -> Transform:
+    """Keep the original object if the transform fails or does not return an object that can be stored."""
+    report = _Report("transform failed, object is kept as it came", transform, gvk, clock)
 
     def call(obj: dict[str, Any]) -> dict[str, Any]:
-        before = {**obj, "metadata": dict(obj["metadata"])}
+        key, is_writable = key_of(obj), True
+        try:
+            before = orjson.dumps(obj)
+        except TypeError:  # it is nested too deeply, or has large numbers
+            before, is_writable = orjson.dumps(storable(obj)), False
         try:
             made: object = transform(obj)
             if not isinstance(made, dict) or not isinstance(made.get("metadata"), Mapping):
                 raise TypeError(f"a transform must return the object, got {_described(made)}")  # noqa: TRY301
-            key_of(made)
+            if not is_writable:
+                made = storable(made)
+            _check_storable(made, key)
         except Exception as error:  # noqa: BLE001 - the program's function may raise anything
-            _report("transform failed, object is kept as it came", error, transform, before, gvk)
-            return before
+            report(error, key)
+            kept: dict[str, Any] = orjson.loads(before)
+            return kept
         return made
 
     return call
 
 
-def guarded_indexer(indexer: Callable[[dict[str, Any]], object], name: str, gvk: GroupVersionKind) -> Indexer:
+def _check_storable(obj: dict[str, Any], key: NamespacedName) -> None:
+    if not has_json(obj):
+        raise TypeError("a transform must return JSON: `{}` {}".format(*flaw_of(obj)))
+    if key_of(obj) != key:
+        raise ValueError("a transform must not change the name and the namespace")
+    try:
+        owner_uids(obj)
+    except (TypeError, LookupError) as error:
+        raise TypeError("a transform must return valid `metadata.ownerReferences`, or none") from error
+
+
+def guarded_indexer(
+    indexer: Callable[[dict[str, Any]], object], name: str, gvk: GroupVersionKind, clock: Clock
+) -> Indexer:
     """Return no values if the indexer fails. A single string means one value, and ``None`` means none."""
+    report = _Report(f"indexer of `{name}` failed, object is not found by it", indexer, gvk, clock)
 
     def call(obj: dict[str, Any]) -> tuple[str, ...]:
         try:
             return _values(indexer(obj))
         except Exception as error:  # noqa: BLE001 - the program's function may raise anything
-            _report(f"indexer of `{name}` failed, object is not found by it", error, indexer, obj, gvk)
+            report(error, key_of(obj))
             return ()
 
     return call
@@ -154,10 +184,19 @@ def _values(found: object) -> tuple[str, ...]:
     return values
 
 
-def _report(message: str, error: Exception, function: object, obj: Mapping[str, Any], gvk: GroupVersionKind) -> None:
-    called = getattr(function, "__qualname__", type(function).__qualname__)
-    shown = {"kind": str(gvk), "object": str(key_of(obj)), "function": called}
-    logger.error(message, extra=shown, exc_info=error)
+class _Report:
+    """Logs the failures of a function: each cause, which is an error at a line of code, once per hour."""
+
+    def __init__(self, message: str, function: Callable[..., object], gvk: GroupVersionKind, clock: Clock) -> None:
+        self._message = f"{message}; the same error is not logged again for an hour"
+        called = getattr(function, "__qualname__", type(function).__qualname__)
+        self._shown = {"kind": str(gvk), "function": f"{function.__module__}.{called}"}
+        self._lasting = Lasting(clock)
+
+    def __call__(self, error: Exception, key: NamespacedName) -> None:
+        *_, (frame, line) = traceback.walk_tb(error.__traceback__)
+        if self._lasting.is_due((type(error), frame.f_code.co_filename, line)):
+            logger.error(self._message, extra={**self._shown, "object": str(key)}, exc_info=error)
 
 
 def _described(value: object) -> str:

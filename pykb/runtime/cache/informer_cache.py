@@ -141,7 +141,7 @@ class InformerCache:
         found = self._informers.get((gvk, metadata_only))
         if found is not None:
             return found[0]
-        options = guarded(self._options_of(gvk), gvk)
+        options = guarded(self._options_of(gvk), gvk, self._clock)
         typed: Kind = gvk if metadata_only else kind
         informer: Informer[Any] = Informer(gvk, self._unreadable.parser(typed), options, clock=self._clock)
         self._informers[gvk, metadata_only] = (informer, resource_of(kind))
@@ -172,7 +172,7 @@ class InformerCache:
             ValueError: An index of this name exists already.
         """
         check_function(f"the indexer of `{name}`", indexer, "the object", plain=True)
-        self.informer(kind).store.add_index(name, guarded_indexer(indexer, name, gvk_of(kind)))
+        self.informer(kind).store.add_index(name, guarded_indexer(indexer, name, gvk_of(kind), self._clock))
 
     def index_field(
         self, kind: type[ObjectT], name: str, extract: Callable[[ObjectT], str | Iterable[str] | None]

@@ -231,12 +231,18 @@ def encode(body: object, *, sort_keys: bool = False) -> bytes:
     try:
         return orjson.dumps(body, option=orjson.OPT_SORT_KEYS if sort_keys else None)
     except TypeError as error:
-        if path := _deep_path(body):
-            why = f"is nested deeper than {DEEPEST} levels, or contains itself"
-        else:
-            path, value = _culprit(body, "")
-            why = f"has {_described(value)}"
-        raise ValueError(f"`{path.removeprefix('.')}` cannot be sent: it {why}") from error
+        path, why = flaw_of(body)
+        raise ValueError(f"`{path}` cannot be sent: it {why}") from error
+
+
+def flaw_of(body: object) -> tuple[str, str]:
+    """Why a value has no JSON form: the path of a field, and what it has or is."""
+    if path := _deep_path(body):
+        why = f"is nested deeper than {DEEPEST} levels, or contains itself"
+    else:
+        path, value = _culprit(body, "")
+        why = f"has {_described(value)}"
+    return path.removeprefix("."), why
 
 
 def _described(value: object) -> str:
