@@ -85,6 +85,14 @@ ObjectT = TypeVar("ObjectT")
 class ObjectList(Sequence[ObjectT]):
     """The result of a list request.
 
+    ::
+
+        machines = await client.list(VirtulMachine, namespace="default")
+        for machine in machines:
+            print(machine.metadata.name)
+        for error in machines.unreadable:
+            print(error)
+
     Args:
         items: The objects.
         resource_version: The resourceVersion of the list, to start a watch from.

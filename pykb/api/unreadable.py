@@ -63,6 +63,13 @@ class FieldProblem:
 class UnreadableObject(PykbError, ValueError):  # noqa: N818 - says what it is about
     """An object from the server does not fit its class: a value has another type than its field.
 
+    ::
+
+        try:
+            machine = await client.get(VirtulMachine, request)
+        except UnreadableObject as error:
+            raise TerminalError(str(error)) from error  # until somebody changes it
+
     A CRD can change after objects were stored, or be looser than the class. An object can also be
     nested too deeply. Reading such an object raises this error. Where many objects are read, the
     object is left out and reported, so that it does not hide the others.

@@ -181,6 +181,10 @@ def configure_logging(
 ) -> None:
     """Send all logs of the process to one stream (standard error) in one format. Replaces earlier handlers.
 
+    ::
+
+        configure_logging(level="DEBUG", style=LogFormat.JSON, fields={"cluster": "eu-1"})
+
     Each line gets the ``fields``.
     """
     _process_fields.clear()
@@ -194,6 +198,10 @@ def configure_logging(
 
 def set_log_level(level: str, name: str = "") -> None:
     """Change what is logged while the program runs.
+
+    ::
+
+        set_log_level("debug", "pykb.runtime.controller")
 
     Args:
         level: ``debug``, ``info``, ``warning`` or ``error``; for one logger also ``inherit``, to drop its own level.

@@ -80,7 +80,13 @@ class Distribution:
 
 
 class Metrics:
-    """All metrics of one manager, in a registry of its own. Add your own metrics to :attr:`registry`."""
+    """All metrics of one manager, in a registry of its own. Add your own metrics to :attr:`registry`.
+
+    ::
+
+        started = Counter("machines_started", "Machines that were started", registry=manager.metrics.registry)
+        started.inc()
+    """
 
     def __init__(self, registry: CollectorRegistry | None = None) -> None:
         self.registry = registry or CollectorRegistry()

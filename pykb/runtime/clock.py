@@ -24,7 +24,18 @@ class Timer(Protocol):
 
 
 class Clock(Protocol):
-    """A monotonic clock. Only differences between its readings have a meaning."""
+    """A monotonic clock. Only differences between its readings have a meaning.
+
+    ::
+
+        class Cooldown:
+            def __init__(self, clock: Clock | None = None) -> None:
+                self.clock = clock or SystemClock()  # a VirtualClock in tests
+                self.end = self.clock.now() + 60
+
+            def is_over(self) -> bool:
+                return self.clock.now() >= self.end
+    """
 
     def now(self) -> float:
         """Seconds since a fixed moment."""
@@ -56,7 +67,16 @@ class SystemClock:
 
 
 class VirtualClock:
-    """A clock for tests. It stands still until :meth:`advance` is called."""
+    """A clock for tests. It stands still until :meth:`advance` is called.
+
+    ::
+
+        clock = VirtualClock()
+        manager = Manager(client=fake_client(machine), clock=clock)
+        VirtulMachineReconciler(manager.client).setup(manager)
+        async with running(manager):
+            clock.advance(timedelta(minutes=10))  # all that waited so long runs now
+    """
 
     def __init__(self) -> None:
         self._now = 0.0

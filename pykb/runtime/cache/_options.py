@@ -46,6 +46,14 @@ def strip_managed_fields(obj: dict[str, Any]) -> dict[str, Any]:
 class NamespaceSelection:
     """Selects the objects of one namespace to mirror.
 
+    ::
+
+        pods = InformerOptions(namespaces={
+            "shop": NamespaceSelection(labels="app=web"),
+            ALL_NAMESPACES: NamespaceSelection(labels="app=db"),
+        })
+        manager = Manager(ManagerOptions(cache=CacheOptions(by_kind={Pod.gvk: pods})))
+
     Attributes:
         labels: A label selector that the server applies. Defaults to the kind's selector.
         fields: A field selector that the server applies. Defaults to the kind's selector.
@@ -62,6 +70,16 @@ ALL_NAMESPACES = ""
 @dataclass(frozen=True, slots=True)
 class InformerOptions:
     """Options for the informer of one kind.
+
+    ::
+
+        def without_data(secret: dict[str, Any]) -> dict[str, Any]:
+            secret["metadata"].pop("managedFields", None)  # as the default does
+            secret.pop("data", None)
+            return secret
+
+        secrets = InformerOptions(fields="type=kubernetes.io/tls", transform=without_data)
+        manager = Manager(ManagerOptions(cache=CacheOptions(by_kind={Secret.gvk: secrets})))
 
     Attributes:
         namespaces: The namespaces to mirror. Defaults to those of the cache's ``default``, else to

@@ -44,7 +44,17 @@ ASKED_AT_ONCE = 32
 
 
 class EventHandler(Protocol[T_contra, RequestT]):
-    """Turns events into requests."""
+    """Turns events into requests.
+
+    ::
+
+        class Later:
+            def handle(self, event: Event[Pod], queue: WorkQueue[Request]) -> None:
+                queue.add(Request(event.namespace, event.name), after=timedelta(seconds=30))
+
+        later = Later()  # a Pod wakes the machine of its name
+        ControllerBuilder(manager).for_(VirtulMachine).watches(Pod, later).complete(reconciler)
+    """
 
     def handle(self, event: Event[T_contra], queue: Queue[RequestT], /) -> Awaitable[None] | None:
         """Add the requests for an event to the queue.
@@ -61,7 +71,13 @@ def priority_of(event: Event[Any]) -> int:
 
 
 class EnqueueRequestForObject:
-    """Adds a request for the object itself."""
+    """Adds a request for the object itself.
+
+    ::
+
+        handler = EnqueueRequestForObject()  # a ConfigMap wakes the machine of its name
+        ControllerBuilder(manager).for_(VirtulMachine).watches(ConfigMap, handler).complete(reconciler)
+    """
 
     def handle(self, event: Event[Any], queue: Queue) -> None:
         """Add the object."""
@@ -69,7 +85,13 @@ class EnqueueRequestForObject:
 
 
 class EnqueueRequestForOwner:
-    """Adds a request for the object's owner. For an update, also for its previous owner."""
+    """Adds a request for the object's owner. For an update, also for its previous owner.
+
+    ::
+
+        owners = EnqueueRequestForOwner(VirtulMachine.gvk.group_kind)
+        ControllerBuilder(manager).for_(VirtulMachine).watches(Pod, owners).complete(reconciler)  # as `owns(Pod)`
+    """
 
     def __init__(self, owner: GroupKind, *, owner_namespaced: bool = True, only_controller: bool = True) -> None:
         self._owner = owner
@@ -218,7 +240,17 @@ def _add_part(requests: Iterator[Any], event: Event[Any], queue: Queue[Any]) -> 
 
 
 class FuncHandler(Generic[T, RequestT]):
-    """A plain function as a handler."""
+    """A plain function as a handler.
+
+    ::
+
+        def wake(event: Event[Pod], queue: WorkQueue[Request]) -> None:
+            machine = (event.object.metadata.labels or {}).get("machine")
+            if machine and event.type is EventType.DELETE:
+                queue.add(Request(event.namespace, machine))
+
+        ControllerBuilder(manager).for_(VirtulMachine).watches(Pod, FuncHandler(wake)).complete(reconciler)
+    """
 
     def __init__(self, function: Callable[[Event[T], Queue[RequestT]], Awaitable[None] | None]) -> None:
         check_function("an event handler", function, "the event", "the queue")

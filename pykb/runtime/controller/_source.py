@@ -175,7 +175,15 @@ def _passes(predicate: EventFilter[Any], event: Event[Any]) -> bool:
 
 
 class KindSource(Generic[RequestT]):
-    """The events of a kind, from the shared cache."""
+    """The events of a kind, from the shared cache.
+
+    ::
+
+        other = InformerCache.of(Client.from_kubeconfig("other-cluster.yaml"))
+        manager.add(other)
+        source = KindSource(other, ConfigMap, EnqueueRequestForObject())
+        ControllerBuilder(manager).for_(VirtulMachine).watches_raw(source).complete(reconciler)
+    """
 
     @overload
     def __init__(
@@ -294,7 +302,15 @@ class Channel:
 
 
 class ChannelSource(Generic[RequestT]):
-    """The events of a :class:`Channel`."""
+    """The events of a :class:`Channel`.
+
+    ::
+
+        alarms = Channel()
+        source = ChannelSource(alarms, EnqueueRequestForObject())
+        ControllerBuilder(manager).for_(VirtulMachine).watches_raw(source).complete(reconciler)
+        alarms.send_key(object_key(machine))
+    """
 
     def __init__(
         self, channel: Channel, handler: EventHandler[Wire, RequestT], predicates: EventFilters[Wire] = ()
@@ -317,7 +333,18 @@ class ChannelSource(Generic[RequestT]):
 
 
 class FuncSource(Generic[RequestT]):
-    """A coroutine function that feeds the queue until it is cancelled."""
+    """A coroutine function that feeds the queue until it is cancelled.
+
+    ::
+
+        async def poll(queue: WorkQueue[Request]) -> None:
+            while True:
+                for name in await changed_disks():
+                    queue.add(Request("default", name))
+                await asyncio.sleep(30)
+
+        ControllerBuilder(manager).for_(VirtulMachine).watches_raw(FuncSource(poll)).complete(reconciler)
+    """
 
     def __init__(self, function: Callable[[Queue[RequestT]], Awaitable[None]]) -> None:
         self._function = function

@@ -209,7 +209,13 @@ class ControllerBuilder(Generic[RequestT]):
     def with_options(
         self, options: ControllerOptions[RequestT] | None = None, **changes: Unpack[ControllerChanges[RequestT]]
     ) -> Self:
-        """Set all options, or single ones by name (``max_concurrent_reconciles=4``)."""
+        """Set all options, or single ones by name (``max_concurrent_reconciles=4``).
+
+        ::
+
+            builder = ControllerBuilder(manager).for_(VirtulMachine)
+            builder.with_options(max_concurrent_reconciles=4, timeout=timedelta(minutes=2)).complete(reconciler)
+        """
         self._options = replace(options or self._options or ControllerOptions(), **changes)
         self._says_concurrency = self._says_concurrency or options is not None or "max_concurrent_reconciles" in changes
         return self

@@ -156,6 +156,16 @@ class SentRequest:
 class ReconcileRecord:
     """One reconcile. Its requests and its end are filled in while it runs.
 
+    ::
+
+        class Writes(ReconcileListener):
+            def ended(self, record: ReconcileRecord) -> None:
+                for request in record.sent:
+                    if request.method != "GET":
+                        print(record.id.request, request)
+
+        manager.listen(Writes())
+
     Attributes:
         id: Its identity.
         causes: Why it ran, oldest first. Empty if nobody listened yet when its request was added.

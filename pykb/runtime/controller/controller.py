@@ -63,7 +63,7 @@ class Reconciles(Protocol[RequestT_contra]):
 
 @dataclass(frozen=True, slots=True)
 class ControllerOptions(Generic[RequestT]):
-    """Options of a controller.
+    """Options of a controller; see :meth:`ControllerBuilder.with_options`.
 
     Attributes:
         max_concurrent_reconciles: How many requests are reconciled at once, never two for the same

@@ -35,6 +35,13 @@ class EventType(StrEnum):
 class Event(Generic[T_co]):
     """A change of an object.
 
+    ::
+
+        def changed(event: Event[VirtulMachine]) -> bool:
+            return event.type is not EventType.UPDATE or event.old.spec != event.object.spec
+
+        ControllerBuilder(manager).for_(VirtulMachine, predicates=[changed]).complete(reconciler)
+
     Attributes:
         type: The type of the event.
         raw: The object as it is now. If deleted, its last known state. Read only.
@@ -183,7 +190,13 @@ class Predicate(Generic[T_contra]):
 
 
 class AllOf(Predicate[T_contra]):
-    """Passes an event that all its predicates pass."""
+    """Passes an event that all its predicates pass.
+
+    ::
+
+        web = AllOf(GenerationChanged(), LabelSelectorPredicate("app=web"))  # or `GenerationChanged() & ...`
+        ControllerBuilder(manager).for_(VirtulMachine, predicates=[web]).complete(reconciler)
+    """
 
     def __init__(self, *filters: EventFilter[T_contra]) -> None:
         self._filters = filters
@@ -194,7 +207,13 @@ class AllOf(Predicate[T_contra]):
 
 
 class AnyOf(Predicate[T_contra]):
-    """Passes an event that at least one of its predicates passes."""
+    """Passes an event that at least one of its predicates passes.
+
+    ::
+
+        edited = AnyOf(GenerationChanged(), LabelChanged(), AnnotationChanged())  # or `GenerationChanged() | ...`
+        ControllerBuilder(manager).for_(VirtulMachine, predicates=[edited]).complete(reconciler)
+    """
 
     def __init__(self, *filters: EventFilter[T_contra]) -> None:
         self._filters = filters
@@ -205,7 +224,13 @@ class AnyOf(Predicate[T_contra]):
 
 
 class Not(Predicate[T_contra]):
-    """Passes an event that its predicate does not pass."""
+    """Passes an event that its predicate does not pass.
+
+    ::
+
+        others = Not(LabelSelectorPredicate("app=web"))  # or `~LabelSelectorPredicate("app=web")`
+        ControllerBuilder(manager).for_(VirtulMachine).owns(Pod, predicates=[others]).complete(reconciler)
+    """
 
     def __init__(self, negated: EventFilter[T_contra]) -> None:
         self._negated = negated
@@ -235,6 +260,10 @@ class Where(Predicate[T_contra]):
 class GenerationChanged(Predicate[object]):
     """Passes only updates that change the spec: the API server then increments ``metadata.generation``.
 
+    ::
+
+        ControllerBuilder(manager).for_(VirtulMachine, predicates=[GenerationChanged()]).complete(reconciler)
+
     Kinds without a status subresource (and most built-in ones without a spec) have no useful generation.
     """
 
@@ -244,7 +273,13 @@ class GenerationChanged(Predicate[object]):
 
 
 class ResourceVersionChanged(Predicate[object]):
-    """Passes all updates except resyncs and objects that were only listed again."""
+    """Passes all updates except resyncs and objects that were only listed again.
+
+    ::
+
+        builder = ControllerBuilder(manager).for_(VirtulMachine).owns(Deployment, predicates=[ResourceVersionChanged()])
+        builder.complete(reconciler)  # resyncs of Deployments do not wake it
+    """
 
     def update(self, event: Event[object]) -> bool:
         """Compare the resource versions."""
@@ -252,7 +287,13 @@ class ResourceVersionChanged(Predicate[object]):
 
 
 class LabelChanged(Predicate[object]):
-    """Passes only updates that changed a label."""
+    """Passes only updates that changed a label.
+
+    ::
+
+        predicate = GenerationChanged() | LabelChanged()
+        ControllerBuilder(manager).for_(VirtulMachine, predicates=[predicate]).complete(reconciler)
+    """
 
     def update(self, event: Event[object]) -> bool:
         """Compare the labels."""
@@ -260,7 +301,13 @@ class LabelChanged(Predicate[object]):
 
 
 class AnnotationChanged(Predicate[object]):
-    """Passes only updates that changed an annotation."""
+    """Passes only updates that changed an annotation.
+
+    ::
+
+        predicate = GenerationChanged() | AnnotationChanged()
+        ControllerBuilder(manager).for_(VirtulMachine, predicates=[predicate]).complete(reconciler)
+    """
 
     def update(self, event: Event[object]) -> bool:
         """Compare the annotations."""
@@ -268,7 +315,13 @@ class AnnotationChanged(Predicate[object]):
 
 
 class LabelSelectorPredicate(Predicate[object]):
-    """Passes only objects that match labels: a selector's text, exact labels, or a ``LabelSelector``."""
+    """Passes only objects that match labels: a selector's text, exact labels, or a ``LabelSelector``.
+
+    ::
+
+        predicate = LabelSelectorPredicate("tier in (web,db),!legacy")
+        ControllerBuilder(manager).for_(VirtulMachine, predicates=[predicate]).complete(reconciler)
+    """
 
     def __init__(self, selector: str | Mapping[str, str] | LabelSelector) -> None:
         match selector:

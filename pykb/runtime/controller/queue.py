@@ -78,7 +78,13 @@ class _Entry:
 
 
 class WorkQueue(Generic[K]):
-    """A work queue. The module's documentation lists its guarantees."""
+    """A work queue. The module's documentation lists its guarantees.
+
+    ::
+
+        controller = ControllerBuilder(manager).for_(VirtulMachine).complete(reconciler)
+        controller.queue.add(Request("default", "vm"), after=timedelta(minutes=1))
+    """
 
     def __init__(
         self,

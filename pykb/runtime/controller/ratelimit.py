@@ -21,7 +21,21 @@ ItemT_contra = TypeVar("ItemT_contra", bound=Hashable, default=Hashable, contrav
 
 
 class RateLimiter(Protocol[ItemT_contra]):
-    """Decides delays. :meth:`when` counts a failure, and :meth:`forget` resets the count."""
+    """Decides delays. :meth:`when` counts a failure, and :meth:`forget` resets the count.
+
+    ::
+
+        class Steady:
+            def when(self, item: Hashable) -> timedelta:
+                return timedelta(seconds=10)
+
+            def forget(self, item: Hashable) -> None: ...
+
+            def failures(self, item: Hashable) -> int:
+                return 0
+
+        ControllerBuilder(manager).for_(VirtulMachine).with_options(rate_limiter=Steady).complete(reconciler)
+    """
 
     def when(self, item: ItemT_contra, /) -> timedelta:
         """Return the delay before the next try of this item, and count one more failure."""
@@ -37,7 +51,13 @@ class RateLimiter(Protocol[ItemT_contra]):
 
 
 class ItemExponentialLimiter:
-    """Doubles the delay with each failure of an item, up to a limit."""
+    """Doubles the delay with each failure of an item, up to a limit.
+
+    ::
+
+        limiter = ItemExponentialLimiter(base=timedelta(seconds=1), limit=timedelta(seconds=3))
+        assert [limiter.when("vm").seconds for _ in range(3)] == [1, 2, 3]
+    """
 
     def __init__(
         self,
@@ -72,7 +92,14 @@ class ItemExponentialLimiter:
 
 
 class BucketLimiter:
-    """A token bucket over all items: ``burst`` at once, then ``rate`` per second."""
+    """A token bucket over all items: ``burst`` at once, then ``rate`` per second.
+
+    ::
+
+        bucket = BucketLimiter(rate=2, burst=1, clock=VirtualClock())
+        assert bucket.when("a") == timedelta()
+        assert bucket.when("b") == timedelta(seconds=0.5)
+    """
 
     def __init__(self, *, rate: float = 10.0, burst: int = 100, clock: Clock | None = None) -> None:
         if not 0 < rate < float("inf") or burst < 1:
@@ -99,7 +126,15 @@ class BucketLimiter:
 
 
 class MaxOfLimiter:
-    """Uses the longest delay of several limiters."""
+    """Uses the longest delay of several limiters.
+
+    ::
+
+        def patient() -> RateLimiter:
+            return MaxOfLimiter(default_rate_limiter(), BucketLimiter(rate=10, burst=100))
+
+        ControllerBuilder(manager).for_(VirtulMachine).with_options(rate_limiter=patient).complete(reconciler)
+    """
 
     def __init__(self, *limiters: RateLimiter) -> None:
         if not limiters:

@@ -24,6 +24,12 @@ if TYPE_CHECKING:
 class Request(NamespacedName):
     """A request to reconcile an object. It holds only the object's key.
 
+    ::
+
+        request = Request("default", "vm")
+        assert request == object_key(machine)
+        await VirtulMachineReconciler(client).reconcile(request)
+
     It contains neither the event nor the object. Many events become one request, and the object may
     change again or be deleted before the reconcile. It equals the :func:`~pykb.api.object_key` of
     the object.

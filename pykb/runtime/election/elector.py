@@ -100,7 +100,15 @@ class LeaderElectionOptions:
 
 
 class LeaderElector:
-    """Competes for a lease. ``is_leader`` is true only while the last renewal is younger than the renew deadline."""
+    """Competes for a lease. ``is_leader`` is true only while the last renewal is younger than the renew deadline.
+
+    ::
+
+        async def report() -> None:
+            print("one replica at a time does this")
+
+        await LeaderElector(client, LeaderElectionOptions("nightly-report", "default")).run(report)
+    """
 
     def __init__(
         self,

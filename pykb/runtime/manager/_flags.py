@@ -43,7 +43,15 @@ def program_parser() -> argparse.ArgumentParser:
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
-    """Add the manager's flags. ``ManagerOptions.from_namespace`` applies their defaults."""
+    """Add the manager's flags. ``ManagerOptions.from_namespace`` applies their defaults.
+
+    ::
+
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--region", default="eu")
+        add_flags(parser)
+        manager = Manager(ManagerOptions.from_namespace(parser.parse_args()))
+    """
     flag: dict[str, Any] = {"type": _boolean, "nargs": "?", "const": True, "metavar": "true|false"}
 
     add = parser.add_argument_group("cluster").add_argument

@@ -30,6 +30,16 @@ logger = logging.getLogger(__name__)
 class Runnable(Protocol):
     """Something that runs until it is cancelled.
 
+    ::
+
+        class Sweeper:
+            async def run(self) -> None:
+                while True:
+                    await sweep(manager.client)
+                    await asyncio.sleep(3600)
+
+        manager.add(Sweeper())
+
     It may end by itself. If it ends with an error, so does the manager. Only the leader runs it,
     unless its attribute ``needs_leader_election`` is false. Then every replica runs it.
     """

@@ -26,6 +26,11 @@ DEFAULT_LEADER_ELECTION_ID = "pykb-leader-election"
 class CertificateOptions:
     """The certificate of a server, as mounted by cert-manager.
 
+    ::
+
+        certificate = CertificateOptions(Path("/tmp/k8s-webhook-server/serving-certs"))
+        manager = Manager(ManagerOptions(webhook_certificate=certificate))
+
     Attributes:
         directory: The directory of the files. ``None`` means that a self-signed certificate is
             made.
@@ -46,6 +51,15 @@ class CertificateOptions:
 @dataclass(frozen=True, slots=True)
 class ManagedCertificateOptions:
     """A certificate that the manager makes and renews itself, for all servers without a directory.
+
+    ::
+
+        managed = ManagedCertificateOptions(
+            "serving-certificate",
+            services=("webhook-service",),
+            configurations=("validating-webhook-configuration",),
+        )
+        manager = Manager(ManagerOptions(managed_certificate=managed))
 
     It is kept in a Secret that all replicas share, with its authority and the authority's key.
 
@@ -78,6 +92,10 @@ class ManagedCertificateOptions:
 @dataclass(frozen=True, slots=True)
 class TlsOptions:
     """TLS options of the servers.
+
+    ::
+
+        manager = Manager(ManagerOptions(tls=TlsOptions(min_version="VersionTLS13")))
 
     Attributes:
         min_version: ``VersionTLS12`` or ``VersionTLS13``.

@@ -78,6 +78,14 @@ _NO_DETAILS = StatusDetails()
 class AdmissionRequest:
     """One admission request of the API server.
 
+    ::
+
+        class VirtulMachineDefaulter(Defaulter[VirtulMachine]):
+            async def default(self, obj: VirtulMachine) -> None:
+                if self.request.operation is Operation.CREATE:
+                    author = {"example.com/author": self.request.user.username}
+                    obj.metadata.annotations = {**(obj.metadata.annotations or {}), **author}
+
     Attributes:
         uid: The unique id of this request. The response repeats it.
         operation: The operation of the client.
@@ -126,6 +134,17 @@ class AdmissionRequest:
 class AdmissionResponse:
     """One response. Make it by ``allowed``, ``denied``, ``errored`` or ``patched`` of :mod:`pykb.runtime.webhook`.
 
+    ::
+
+        from pykb.runtime.webhook import allowed, denied
+
+        async def guard_shells(request: AdmissionRequest) -> AdmissionResponse:
+            if request.subresource == "exec" and "system:masters" not in request.user.groups:
+                return denied("only administrators may open a shell")
+            return allowed()
+
+        manager.webhook_server.register("/guard-shells", guard_shells)
+
     Attributes:
         allowed: Whether the request is allowed.
         code: The HTTP code for the client if it is denied.
@@ -151,13 +170,27 @@ _current: ContextVar[AdmissionRequest | None] = ContextVar("current_admission_re
 
 
 def current_admission_request() -> AdmissionRequest | None:
-    """The admission request being answered by the running code; ``None`` outside of a webhook."""
+    """The admission request being answered by the running code; ``None`` outside of a webhook.
+
+    ::
+
+        def author() -> str:
+            request = current_admission_request()
+            return request.user.username if request else ""
+    """
     return _current.get()
 
 
 @contextmanager
 def answering(request: AdmissionRequest, webhook: str = "") -> Iterator[None]:
     """Set the current admission request for a block. Log records in the block name it.
+
+    ::
+
+        creation = AdmissionRequest("1", Operation.CREATE, VirtulMachine.gvk, user=UserInfo("ann"))
+        with answering(creation):
+            await VirtulMachineDefaulter().default(machine)
+        assert machine.metadata.annotations == {"example.com/author": "ann"}
 
     The webhook server does this. A test can do it for a webhook that reads ``self.request``.
     """
@@ -198,7 +231,17 @@ def _same_but_for_metadata(new: Mapping[str, Any], old: Mapping[str, Any]) -> bo
 
 
 class Denied(PykbError):  # noqa: N818 - says what the request is
-    """Raised by a webhook to refuse a request. The default code is 403."""
+    """Raised by a webhook to refuse a request. The default code is 403.
+
+    ::
+
+        class VirtulMachineValidator(Validator[VirtulMachine]):
+            async def validate_create(self, obj: VirtulMachine) -> Warnings:
+                machines = await self.client.list(VirtulMachine, namespace=obj.metadata.namespace)
+                if len(machines) >= 10:
+                    raise Denied("a namespace has at most 10 machines")
+                return None
+    """
 
     def __init__(self, message: str, *, code: int = 403, warnings: Sequence[str] = ()) -> None:
         """Make the error.

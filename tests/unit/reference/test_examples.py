@@ -20,13 +20,15 @@ from tests.sources import ROOT, files_of
 MODULES = ("pykb.api", "pykb.api.conditions", "pykb.envtest", "pykb.runtime", "pykb.runtime.fake", "pykb.testing")
 
 PREAMBLE = """
+import argparse
 import asyncio
 import contextlib
 import copy
 import requests
 from hypothesis import given
 from hypothesis import strategies as st
-from collections.abc import Callable, Mapping
+from prometheus_client import Counter
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -83,7 +85,8 @@ class PlainReconciler(Reconciler):
     def reconcile(self, request: Request) -> Result: return Result()
 
 class VirtulMachineDefaulter(Defaulter[VirtulMachine]):
-    async def default(self, obj: VirtulMachine) -> None: ...
+    async def default(self, obj: VirtulMachine) -> None:
+        obj.metadata.annotations = {"example.com/author": self.request.user.username}
 
 class Spec(Struct):
     schedule: str = ""
@@ -127,6 +130,8 @@ def deployment_of(machine: VirtulMachine) -> Deployment:
     spec = DeploymentSpec(selector=LabelSelectorSpec(match_labels=labels), template=template)
     return Deployment(metadata=ObjectMeta(name=machine.metadata.name, namespace="default"), spec=spec)
 async def new_token() -> str: return ""
+async def changed_disks() -> list[str]: return []
+async def sweep(client: Client) -> None: ...
 def service_of(owner: CustomResource) -> Service: return Service()
 def create_fn(patch: Any, **_: Any) -> None: patch.status["phase"] = "Ready"
 Foo = VirtulMachine
