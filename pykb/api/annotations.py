@@ -59,7 +59,17 @@ class CEL:
 
 @dataclass(frozen=True, slots=True, init=False)
 class ListMap:
-    """A list whose items are identified by keys: ``Annotated[list[Port], ListMap("name")]``."""
+    """A list whose items are identified by keys. The server merges it item by item.
+
+    ::
+
+        class Port(Struct):
+            name: str
+            number: Int32
+
+        class ListenerSpec(Struct):
+            ports: Annotated[list[Port], ListMap("name")] = []
+    """
 
     keys: tuple[str, ...]
 
@@ -73,7 +83,7 @@ class ListMap:
 
 @dataclass(frozen=True, slots=True)
 class ListSet:
-    """A list without duplicates. The server merges it item by item."""
+    """A list without duplicates, ``Annotated[list[str], ListSet()]``. The server merges it item by item."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         """Mark the schema, at any depth of a type, for the struct that adds the check."""
@@ -91,12 +101,12 @@ def _tell(annotation: ListMap | ListSet, schema: CoreSchema) -> CoreSchema:
 
 @dataclass(frozen=True, slots=True)
 class ListAtomic:
-    """A list that the server replaces as a whole."""
+    """A list that the server replaces as a whole: ``Annotated[list[str], ListAtomic()]``."""
 
 
 @dataclass(frozen=True, slots=True)
 class MapAtomic:
-    """A map or struct that the server replaces as a whole."""
+    """A map or struct that the server replaces as a whole: ``Annotated[dict[str, str], MapAtomic()]``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,22 +116,28 @@ class MapGranular:
 
 @dataclass(frozen=True, slots=True)
 class PreserveUnknown:
-    """Makes the server keep fields that the schema does not have."""
+    """Makes the server keep fields that the schema does not have: ``Annotated[dict[str, Any], PreserveUnknown()]``."""
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedResource:
-    """A complete object with apiVersion, kind and metadata, as the value of a field."""
+    """A complete object with apiVersion, kind and metadata, as the value of a field.
+
+    ``Annotated[dict[str, Any], EmbeddedResource()]``.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Nullable:
-    """Allows ``null`` as a value. ``None`` is sent as ``null`` if it was set explicitly."""
+    """Allows ``null`` as a value: ``Annotated[str | None, Nullable()]``.
+
+    ``None`` is sent as ``null`` if it was set explicitly.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Immutable:
-    """A field that cannot change once it is set.
+    """A field that cannot change once it is set: ``Annotated[str, Immutable()]``.
 
     ``Field(frozen=True)`` also forbids it in Python.
     """
@@ -174,7 +190,7 @@ _INTEGERS = {"int32": (-(2**31), 2**31 - 1), "int64": (-(2**63), 2**63 - 1)}
 
 @dataclass(frozen=True, slots=True)
 class ExternalDocs:
-    """A link to more documentation."""
+    """A link to more documentation: ``Annotated[str, ExternalDocs("https://example.com/gadgets")]``."""
 
     url: str
     description: str | None = None
@@ -182,7 +198,7 @@ class ExternalDocs:
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """Sets the JSON type in the schema. Replaces the one derived from the Python type."""
+    """Sets the JSON type in the schema, ``Annotated[Any, Type("string")]``. Replaces that of the Python type."""
 
     name: Literal["array", "boolean", "integer", "number", "object", "string"]
 
@@ -194,7 +210,10 @@ class Schemaless:
 
 @dataclass(frozen=True, slots=True)
 class RawSchema:
-    """The literal schema of a value. For ``oneOf``, ``not`` and others that have no annotation."""
+    """The literal schema of a value. For ``oneOf``, ``not`` and others that have no annotation.
+
+    ``Annotated[str, RawSchema({"type": "string", "not": {"enum": ["*"]}})]``.
+    """
 
     schema: Mapping[str, Any] = field(hash=False)
 
@@ -226,12 +245,20 @@ class Conversion:
 
 @dataclass(frozen=True, slots=True)
 class XIntOrString:
-    """Either an integer or a string (``x-kubernetes-int-or-string``)."""
+    """Either an integer or a string: ``Annotated[Any, XIntOrString()]``. Fields of the type `IntOrString` have it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServerDefault:
-    """A default that the API server sets. The Python attribute stays empty until then."""
+    """A default that the API server sets. The Python attribute stays empty until then.
+
+    ::
+
+        class BackupSpec(Struct):
+            keep: Annotated[int | None, ServerDefault(7)] = None
+
+        assert BackupSpec().keep is None
+    """
 
     value: Any = field(hash=False)
 
@@ -299,21 +326,31 @@ class _Members:
 
 @dataclass(frozen=True, slots=True, init=False)
 class ExactlyOneOf(_Members):
-    """Requires that exactly one of these fields (Python names) is set. For `annotate`."""
+    """Requires that exactly one of these fields (Python names) is set: ``@annotate(ExactlyOneOf("url", "file"))``."""
 
 
 @dataclass(frozen=True, slots=True, init=False)
 class AtMostOneOf(_Members):
-    """Requires that at most one of these fields (Python names) is set. For `annotate`."""
+    """Requires that at most one of these fields (Python names) is set: ``@annotate(AtMostOneOf("url", "file"))``."""
 
 
 @dataclass(frozen=True, slots=True, init=False)
 class AtLeastOneOf(_Members):
-    """Requires that at least one of these fields (Python names) is set. For `annotate`."""
+    """Requires that at least one of these fields (Python names) is set: ``@annotate(AtLeastOneOf("url", "file"))``."""
 
 
 def annotate(*annotations: object) -> Callable[[_T], _T]:
-    """Annotate a class: ``@annotate(CEL("self.min <= self.max"), ExactlyOneOf("a", "b"))``."""
+    """Annotate a class.
+
+    ::
+
+        @annotate(ExactlyOneOf("url", "secret"), CEL("self.min <= self.max", message="min is above max"))
+        class Source(Struct):
+            url: str | None = None
+            secret: str | None = None
+            min: int = 0
+            max: int = 0
+    """
 
     def attach(cls: _T) -> _T:
         earlier = cls.__dict__.get("__schema_annotations__", ())  # from the decorators below this one

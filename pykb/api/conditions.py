@@ -106,18 +106,35 @@ def find_condition(conditions: Iterable[ConditionT] | None, type: str) -> Condit
 
 
 def remove_condition(conditions: Iterable[ConditionT] | None, type: str) -> list[ConditionT]:  # noqa: A002
-    """Return the conditions without the one of a type."""
+    """Return the conditions without the one of a type.
+
+    ::
+
+        status.conditions = remove_condition(status.conditions, "Degraded")
+    """
     return [condition for condition in conditions or () if condition.type != type]
 
 
 def is_condition_true(conditions: Iterable[AnyCondition] | None, type: str) -> bool:  # noqa: A002
-    """Report whether the condition of a type exists and is ``True``."""
+    """Report whether the condition of a type exists and is ``True``.
+
+    ::
+
+        if not is_condition_true(status.conditions, "Ready"):
+            return Result(requeue_after=timedelta(seconds=10))
+    """
     found = find_condition(conditions, type)
     return found is not None and found.status == "True"
 
 
 def is_condition_false(conditions: Iterable[AnyCondition] | None, type: str) -> bool:  # noqa: A002
-    """Report whether the condition of a type exists and is ``False``."""
+    """Report whether the condition of a type exists and is ``False``.
+
+    ::
+
+        if is_condition_false(status.conditions, "Ready"):  # not if it is missing or Unknown
+            self.recorder.event(machine, "Warning", "NotReady", "the machine does not run")
+    """
     found = find_condition(conditions, type)
     return found is not None and found.status == "False"
 

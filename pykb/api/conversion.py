@@ -26,6 +26,13 @@ StructT = TypeVar("StructT", bound=Struct)
 class Unconvertible(PykbError):  # noqa: N818 - says what the object is
     """Raised by a converter when the other version cannot represent the object.
 
+    ::
+
+        def to_hub(self, spoke: v1.CronJob) -> v2.CronJob:
+            if len(spoke.spec.schedule.split()) != 5:
+                raise Unconvertible(f"`{spoke.spec.schedule}` is not a schedule")
+            return carry_over(spoke, v2.CronJob)
+
     The message is shown to the client.
     """
 
@@ -107,6 +114,11 @@ class _CarriedMaker(PartialMaker):
 
 def carry_over(source: Struct, target: type[StructT]) -> StructT:
     """Create an object of another type with the fields that both types share by wire name.
+
+    ::
+
+        spoke = v1.CronJob(metadata=ObjectMeta(name="backup"), spec=Spec(schedule="@daily"))
+        assert carry_over(spoke, v2.CronJob).spec.schedule == "@daily"
 
     Metadata, spec and status are copied at every depth, as far as each value fits the target's
     field. Left out are fields that the target does not have, and values that do not fit. The

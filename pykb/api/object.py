@@ -123,13 +123,24 @@ class ObjectList(Sequence[ObjectT]):
 
 
 def object_key(obj: Object) -> NamespacedName:
-    """Return the namespace (empty for cluster-scoped kinds) and the name of an object."""
+    """Return the namespace (empty for cluster-scoped kinds) and the name of an object.
+
+    ::
+
+        assert object_key(machine) == NamespacedName("default", "vm")
+    """
     metadata = obj.metadata.__dict__  # a partial object may lack either attribute
     return NamespacedName(metadata.get("namespace") or "", metadata.get("name") or "")
 
 
 class Unstructured:
     """A top-level object of any kind, backed by a dict in wire form.
+
+    ::
+
+        issuer = Unstructured.of(GroupVersionKind("cert-manager.io", "v1", "Issuer"), "ca", "default")
+        issuer.data["spec"] = {"selfSigned": {}}
+        await ensure_applied(client, issuer, owner=machine)
 
     ``data`` is the dict with all fields. Properties give access to the parts that all objects
     share.

@@ -32,7 +32,13 @@ PROGRAMS = (*REQUIRED, KUBECTL, CONTROLLER_MANAGER)
 
 @dataclass(frozen=True, slots=True)
 class Assets:
-    """A folder with the binaries of a control plane. ``etcd`` and ``kube-apiserver`` are required."""
+    """A folder with the binaries of a control plane. ``etcd`` and ``kube-apiserver`` are required.
+
+    ::
+
+        with ControlPlane(assets=Assets(Path("/usr/local/kubebuilder/bin"))) as control_plane:
+            print(control_plane.url)
+    """
 
     folder: Path
 
@@ -100,6 +106,11 @@ def default_sources() -> tuple[Source, ...]:
 def find_assets(version: str = KUBERNETES, *, cache: Cache | None = None) -> Assets | None:
     """Find binaries on this machine, without a download: KUBEBUILDER_ASSETS, else the cache.
 
+    ::
+
+        if find_assets() is None:
+            print("the first test downloads a control plane")
+
     Args:
         version: Kubernetes version, exact or a minor (the newest cached patch). Ignored for KUBEBUILDER_ASSETS.
         cache: The cache to look in. Defaults to the user's.
@@ -120,6 +131,12 @@ def get_assets(
     sources: tuple[Source, ...] | None = None,
 ) -> Assets:
     """Get the binaries of a control plane from the first source that has them.
+
+    ::
+
+        assets = get_assets(kubectl=True)
+        with ControlPlane(assets=assets) as control_plane:
+            print(assets.kubectl, control_plane.kubeconfig)
 
     Concurrent callers share one build, even in different processes.
 

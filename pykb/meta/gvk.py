@@ -68,7 +68,11 @@ class GroupKind:
 
 @dataclass(frozen=True, slots=True, order=True)
 class GroupVersionKind:
-    """The full identity of a type of object."""
+    """The full identity of a type of object.
+
+    >>> GroupVersionKind("cert-manager.io", "v1", "Certificate").api_version
+    'cert-manager.io/v1'
+    """
 
     group: str
     version: str
@@ -120,6 +124,9 @@ class GroupVersionResource:
 @dataclass(frozen=True, slots=True, eq=False)
 class NamespacedName:
     """The namespace of an object (empty for cluster-scoped kinds) and its name.
+
+    >>> NamespacedName.parse("default/web") == NamespacedName("default", "web")
+    True
 
     Two with the same values are equal, even if one is of a subclass (a reconciler's ``Request``).
     """

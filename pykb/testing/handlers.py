@@ -19,6 +19,12 @@ from pykb.runtime.events import EventKind, EventRecorder
 class HandlerOutcome:
     """The outcome of a handler.
 
+    ::
+
+        outcome = await call_handler(create_fn, machine)
+        assert outcome.patch == {"status": {"phase": "Ready"}}
+        assert outcome.events == ()
+
     Attributes:
         result: Its result, which kopf would store in the status.
         patch: The content of its ``patch``: the merge patch that kopf would send.
@@ -83,7 +89,14 @@ def _plain(patch: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class RecordedEvent:
-    """One event. Its text has the form ``Normal Created deployment made``."""
+    """One event. Its text has the form ``Normal Created deployment made``.
+
+    ::
+
+        events = RecordedEvents()
+        events.event(machine, "Normal", "Started", "the machine runs")
+        assert events.events[0].reason == "Started"
+    """
 
     gvk: GroupVersionKind
     key: NamespacedName

@@ -191,6 +191,9 @@ if __name__ == "__main__":
     asyncio.run(run())
 """
 
+INLINE = r"``((?:\w+: )?Annotated\[[^`]+|@annotate\([^`]+)``"
+"""Annotations in a sentence."""
+
 OTHERS = {
     "sealvm/external/cert_manager_io/v1.py": """
 from pykb.api import CustomResource, GroupVersion, Struct
@@ -255,7 +258,14 @@ def examples() -> Iterator[str]:
 def _blocks(documented: Any) -> list[str]:
     inherited = documented.__doc__ == type(documented).__doc__  # of an alias, in Python 3.12 and newer
     text = "" if inherited else inspect.getdoc(documented) or ""
-    return [textwrap.dedent(block).strip() for block in re.findall(r"::\n\n((?:    .*\n|\n)+)", text + "\n")]
+    found = [textwrap.dedent(block).strip() for block in re.findall(r"::\n\n((?:    .*\n|\n)+)", text + "\n")]
+    return [*found, *map(_annotated, re.findall(INLINE, text))]
+
+
+def _annotated(code: str) -> str:
+    if code.startswith("@"):
+        return f"{code}\nclass Inline(Struct): ..."
+    return f"class Inline(Struct):\n    {re.sub('^Annotated', 'value: Annotated', code)}"
 
 
 def function(number: int, code: str) -> str:
