@@ -198,7 +198,7 @@ class ExternalDocs:
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """Sets the JSON type in the schema, ``Annotated[Any, Type("string")]``. Replaces that of the Python type."""
+    """Sets the JSON type in the schema, ``Annotated[int, Type("number")]``. Replaces that of the Python type."""
 
     name: Literal["array", "boolean", "integer", "number", "object", "string"]
 
@@ -245,7 +245,7 @@ class Conversion:
 
 @dataclass(frozen=True, slots=True)
 class XIntOrString:
-    """Either an integer or a string: ``Annotated[Any, XIntOrString()]``. Fields of the type `IntOrString` have it."""
+    """Either an integer or a string (``x-kubernetes-int-or-string``). Fields of the type `IntOrString` have it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from pykb.diagnostics.render import Format, render
+from pykb.gen.run import GenerateOptions, generate
 from tests.pages import EXCERPTS, FOLLOWED, PAGES, PARTS, PROGRAMS, blocks
 from tests.sources import ROOT, files_of
 
@@ -242,9 +244,9 @@ def public(module: str) -> list[str]:
     ]
 
 
-def examples() -> Iterator[str]:
-    """The code blocks of the docstrings of public names and their members."""
-    for module in map(import_module, MODULES):
+def examples(*modules: str) -> Iterator[str]:
+    """The code of the docstrings of public names and their members."""
+    for module in map(import_module, modules or MODULES):
         yield from _blocks(module)
         for found in (getattr(module, name) for name in public(module.__name__)):
             if str(getattr(found, "__module__", "")).startswith("pykb."):
@@ -264,7 +266,7 @@ def _blocks(documented: Any) -> list[str]:
 
 def _annotated(code: str) -> str:
     if code.startswith("@"):
-        return f"{code}\nclass Inline(Struct): ..."
+        return f"{code}\nclass Inline(Struct):\n    url: str | None = None\n    file: str | None = None"
     return f"class Inline(Struct):\n    {re.sub('^Annotated', 'value: Annotated', code)}"
 
 
@@ -322,6 +324,25 @@ def test_examples_that_assert_something_hold(tmp_path):
     write(tmp_path / "examples.py", list(dict.fromkeys(examples())))
     done = subprocess.run([sys.executable, "examples.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_the_generator_accepts_annotations(tmp_path):
+    """Each example with a struct is the spec of a kind."""
+    imports = f"from typing import Annotated, Any\nfrom pykb.api import {', '.join(public('pykb.api'))}\n"
+    core = "from pykb.api.core.v1 import PodSpec\n"
+    structs = [
+        (code, names)
+        for code in examples("pykb.api")
+        if (names := re.findall(r"^class (\w+)\(Struct", code, re.MULTILINE))
+    ]
+    assert len(structs) > 15
+    for number, (code, names) in enumerate(structs):
+        kind = f"class Kind{number}(CustomResource, group_version=GroupVersion('example.com', 'v1')):"
+        text = f"{imports}{core}\n{code}\n\n{kind}\n    spec: {names[-1]}\n"
+        (tmp_path / f"kind{number}_types.py").write_text(text, encoding="utf-8")
+    paths = tuple(path.name for path in tmp_path.iterdir())
+    result = generate(GenerateOptions(root=tmp_path, generators=("crd",), paths=paths))
+    assert not list(result.diagnostics), render(result.diagnostics, style=Format.CONCISE)
 
 
 def test_doctests_hold():
