@@ -237,7 +237,7 @@ def encode(body: object, *, sort_keys: bool = False) -> bytes:
 
 def flaw_of(body: object) -> tuple[str, str]:
     """Why a value has no JSON form: the path of a field, and what it has or is."""
-    if path := _deep_path(body):
+    if path := deep_path(body):
         why = f"is nested deeper than {DEEPEST} levels, or contains itself"
     else:
         path, value = _culprit(body, "")
@@ -281,10 +281,12 @@ def has_json(value: object) -> bool:
     return True
 
 
-def _deep_path(value: object) -> str:
+def deep_path(value: object, levels: int = DEEPEST) -> str:
     """The beginning of the path of an object or array that is nested too deeply, or an empty text."""
     layer = [("", value)]
-    for level in range(DEEPEST):
+    for level in range(levels):
+        if not layer:
+            return ""
         found = (part for path, each in layer for part in _containers(path, each, level))
         layer = list({id(part): (path, part) for path, part in found}.values())  # each once, if it contains itself
     return layer[0][0] if layer else ""

@@ -5,8 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import orjson
+
 from pykb.runtime.client.connection import Call
+from pykb.runtime.client.json_text import deep_path
 from pykb.runtime.errors import ApiError, error_from_status
+
+LEVELS = 240
+"""How many levels of objects and arrays a body or an object may have. Kubernetes allows 10,000.
+
+The writer of JSON takes 254. ``managedFields`` are some levels deeper than their object, and lists,
+events and reviews are around objects.
+"""
 
 CHANGED = "the object has been modified; please apply your changes to the latest version and try again"
 
@@ -89,6 +99,22 @@ def invalid(kind: str, group: str, name: str, causes: list[dict[str, str]]) -> A
 def cause(field: str, reason: str, message: str) -> dict[str, str]:
     """One cause of :func:`invalid`."""
     return {"reason": reason, "message": message, "field": field}
+
+
+def read_json(text: bytes) -> Any:
+    """Read the body of a request.
+
+    Raises:
+        BadRequest: It is not JSON, or it is nested deeper than :data:`LEVELS`.
+    """
+    try:
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        why = f"exceeded max depth of {LEVELS}" if "depth" in error.msg else error
+        raise bad_request(f"error decoding the request: {why}") from error
+    if text.count(b"{") + text.count(b"[") > LEVELS and deep_path(value, LEVELS):
+        raise bad_request(f"error decoding the request: exceeded max depth of {LEVELS}")
+    return value
 
 
 def bad_request(message: str) -> ApiError:

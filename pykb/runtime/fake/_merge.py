@@ -6,11 +6,13 @@ https://github.com/kubernetes/community/blob/main/contributors/devel/sig-api-mac
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from pykb.runtime.client.json_text import deep_path
 from pykb.runtime.fake._fields import FieldSet, Path, item_key
-from pykb.runtime.fake._http import refuse
+from pykb.runtime.fake._http import LEVELS, refuse
 from pykb.runtime.objects.structure import Shape, Structure
 
 _DELETE_ITEMS = "$deleteFromPrimitiveList/"
@@ -114,9 +116,16 @@ def json_patch(target: Any, operations: Sequence[Mapping[str, Any]]) -> Any:
     """RFC 6902.
 
     Raises:
-        PatchRefused: A test fails, or a path does not exist.
+        PatchRefused: A test fails, a path does not exist, or the result is nested too deeply.
     """
-    document = copied(target)
+    with contextlib.suppress(RecursionError):
+        document = _patched(copied(target), operations)
+        if not deep_path(document, LEVELS):
+            return document
+    raise PatchRefused(f"the result exceeded max depth of {LEVELS}")
+
+
+def _patched(document: Any, operations: Sequence[Mapping[str, Any]]) -> Any:
     for operation in operations:
         path = _pointer(operation["path"])
         match operation["op"]:

@@ -27,6 +27,7 @@ from pykb.runtime.fake._http import (
     Parameters,
     no_resource,
     not_found,
+    read_json,
     refuse,
 )
 from pykb.runtime.fake._known import Known
@@ -291,7 +292,7 @@ class FakeApiServer:
 
 
 def _body(call: Call) -> Any:
-    return orjson.loads(call.body) if call.body else {}
+    return read_json(call.body) if call.body else {}
 
 
 def _wants_metadata(call: Call) -> bool:

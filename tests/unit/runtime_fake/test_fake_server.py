@@ -1,6 +1,7 @@
 """What the in-memory API server offers to tests beyond being one: seeds, faults, compaction, a record of requests."""
 
 import asyncio
+import json
 from datetime import UTC, datetime, timedelta
 from unittest import mock
 
@@ -11,10 +12,24 @@ from pykb.api import CustomResource, Field, GroupVersion, Struct
 from pykb.api.apps.v1 import Deployment
 from pykb.api.core.v1 import ConfigMap, Namespace
 from pykb.api.meta.v1 import ObjectMeta
+from pykb.meta.gvk import GroupVersionKind
+from pykb.runtime import InformerCache
 from pykb.runtime.client import Client, MergePatch
+from pykb.runtime.client.connection import Call
 from pykb.runtime.client.mapper import ResourceMapper
-from pykb.runtime.errors import Conflict, Expired, Gone, Invalid, NoKindMatch, TooManyRequests, error_from_status
+from pykb.runtime.errors import (
+    BadRequest,
+    Conflict,
+    Expired,
+    Gone,
+    Invalid,
+    NoKindMatch,
+    TooManyRequests,
+    error_from_status,
+)
 from pykb.runtime.fake import FakeApiServer, fake_client
+from pykb.runtime.fake._http import LEVELS
+from pykb.testing import eventually
 
 GROUP_VERSION = GroupVersion("fake.example.com", "v1")
 
@@ -321,3 +336,75 @@ async def test_copies_with_other_rules_judge_anew():
     await Client(first, mapper=ResourceMapper(first)).create(_machine())
     with pytest.raises(Invalid, match="never"):
         await Client(second, mapper=ResourceMapper(second)).create(_machine())
+
+
+VATS = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": "vats.fake.example.com"},
+    "spec": {
+        "group": "fake.example.com",
+        "scope": "Namespaced",
+        "names": {"plural": "vats", "kind": "Vat"},
+        "versions": [
+            {
+                "name": "v1",
+                "served": True,
+                "storage": True,
+                "schema": {
+                    "openAPIV3Schema": {
+                        "type": "object",
+                        "properties": {"spec": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
+                    }
+                },
+            }
+        ],
+    },
+}
+
+
+@pytest.fixture
+def send():
+    """Sends requests about an object of which the spec has any fields."""
+    client = fake_client(crds=[VATS])
+
+    async def send(method, body, kind="json"):
+        path = f"/apis/{GROUP_VERSION}/namespaces/default/vats{'' if method == 'POST' else '/v'}"
+        return await client.connection.request(
+            Call(method, path, body=body.encode(), content_type=f"application/{kind}")
+        )
+
+    send.client = client
+    return send
+
+
+def _vat(depth):
+    spec = '{"a":' * (depth - 1) + "1" + "}" * (depth - 1)
+    return f'{{"apiVersion": "{GROUP_VERSION}", "kind": "Vat", "metadata": {{"name": "v"}}, "spec": {spec}}}'
+
+
+async def test_a_deep_object_is_stored_listed_watched_and_changed(send):
+    """As deep as it may be."""
+    await send("POST", _vat(LEVELS))
+    kind = GroupVersionKind("fake.example.com", "v1", "Vat")
+    async with InformerCache.of(send.client) as informers:
+        lister = informers.lister(kind)
+        await informers.wait_for_sync()
+        await send("PATCH", '{"metadata": {"labels": {"a": "b"}}}', "merge-patch+json")
+        await eventually(lambda: lister.get("v", namespace="default").metadata.get("labels") == {"a": "b"})
+
+
+@pytest.mark.parametrize("depth", [LEVELS + 1, 255, 900, 5000])
+async def test_an_object_that_is_nested_too_deeply_is_refused(send, depth):
+    """By an answer, and not by an error of the JSON library."""
+    with pytest.raises(BadRequest, match="exceeded max depth"):
+        await send("POST", _vat(depth))
+
+
+@pytest.mark.parametrize("times", [1, 2, 9])
+async def test_a_json_patch_that_nests_too_deeply_is_refused(send, times):
+    """It copies a part of the object into itself."""
+    await send("POST", _vat(200))
+    copies = [{"op": "copy", "from": "/spec", "path": "/spec" + "/a" * 198 * 2**number} for number in range(times)]
+    with pytest.raises(Invalid, match="exceeded max depth"):
+        await send("PATCH", json.dumps(copies), "json-patch+json")
