@@ -5,6 +5,8 @@ The modes:
 * ``scale``: give each object of three kinds a ConfigMap of its own, and its status;
 * ``status``: write each widget's status once;
 * ``compute``: the same, with 10 ms of computing in each reconcile and an API server whose answers come 20 ms late.
+  One reconcile runs at once, which is the default, and ten in the other modes;
+* ``saturate``: like ``compute`` with ten reconciles at once, so that a replica computes all the time.
 
 Reconciles wait until the file START exists. Prints ``NAME TIME`` when an object is done for the first time (seconds of
 the monotonic clock, which all processes share), and each second ``events N``: objects received in lists and watches.
@@ -25,7 +27,16 @@ from benchmarks.operators.children import Parent
 from benchmarks.operators.kinds import Gadget, Gizmo, Widget
 from benchmarks.operators.progress import Progress
 from pykb.api.core.v1 import ConfigMap
-from pykb.runtime import ControllerBuilder, Manager, ManagerOptions, Reconciler, Request, Result, patch_status
+from pykb.runtime import (
+    ControllerBuilder,
+    ControllerOptions,
+    Manager,
+    ManagerOptions,
+    Reconciler,
+    Request,
+    Result,
+    patch_status,
+)
 from pykb.runtime.cache.reflector import WatchTarget
 from pykb.runtime.client.connection import Call
 from pykb.runtime.client.listwatch import ClientListWatch
@@ -35,6 +46,7 @@ from pykb.runtime.sharding.ranges import ShardBy
 
 COMPUTING = 0.010
 LATE = 0.020
+TEN = ControllerOptions(max_concurrent_reconciles=10)
 
 
 class Timed(Progress):
@@ -133,16 +145,19 @@ def main() -> None:
         leader_election_namespace="default",
     )
     count_events(progress)
-    if mode == "compute":
+    computes = mode in ("compute", "saturate")
+    if computes:
         delay_answers()
     manager = Manager(options, credentials=KubeconfigSource([Path(kubeconfig)]))
     if mode == "scale":
         for kind in (Widget, Gadget, Gizmo):
-            builder = ControllerBuilder(manager).for_(kind).owns(ConfigMap)
-            builder.with_options(max_concurrent_reconciles=10).complete(Waiting(manager, kind, progress))
+            builder = ControllerBuilder(manager).for_(kind).owns(ConfigMap).with_options(TEN)
+            builder.complete(Waiting(manager, kind, progress))
     else:
-        builder = ControllerBuilder(manager).for_(Widget).with_options(max_concurrent_reconciles=10)
-        builder.complete(Writer(manager, COMPUTING if mode == "compute" else 0.0, progress))
+        builder = ControllerBuilder(manager).for_(Widget)
+        if mode != "compute":
+            builder.with_options(TEN)
+        builder.complete(Writer(manager, COMPUTING if computes else 0.0, progress))
     manager.add(progress)
     manager.run()
 

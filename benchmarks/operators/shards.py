@@ -125,7 +125,7 @@ def shards(run: Run) -> None:
     computed = 100 if run.quick else 1000
     run.results.begin("shards", {"objects": count, "members": MEMBERS, "ranges": RANGES}, resume=run.resume)
     run.alternate("shards", (SINGLE, f"{MEMBERS} by {ShardBy.UID}"), lambda name: _cost(run, name, count))
-    for mode, objects in (("status", writes), ("compute", computed)):
+    for mode, objects in (("status", writes), ("compute", computed), ("saturate", computed)):
         run.alternate("shards", (f"{mode} with 1", f"{mode} with 2"), partial(_speed, count=objects))
         print(f"  {_bound(run, mode)}")
     run.alternate("shards", (f"{MEMBERS} by {ShardBy.NAMESPACE}",), lambda name: _cost(run, name, count))
@@ -211,14 +211,12 @@ def _speed(name: str, count: int) -> Figures:
 def _bound(run: Run, mode: str) -> str:
     """How many cores it would take to reach the goal."""
 
-    def milliseconds(replicas: int, *names: str) -> float:
-        program = f"{mode} with {replicas}"
-        return sum(run.results.median("shards", program, f"CPU ms, {name}") or 0.0 for name in names)
+    def median(replicas: int, figure: str) -> float:
+        return run.results.median("shards", f"{mode} with {replicas}", figure) or 0.0
 
-    # A replica works in one thread. Alone on a core, this is how many objects it does.
-    wanted = GAIN * 1000 / milliseconds(1, REPLICAS)
-    each = milliseconds(2, REPLICAS, APISERVER, ETCD)
+    wanted = GAIN * median(1, "throughput")
+    each = sum(median(2, f"CPU ms, {name}") for name in (REPLICAS, APISERVER, ETCD))
     return (
-        f"{mode}: {GAIN}x of what one core can do is {wanted:.0f} objects/s; with {each:.1f} ms of CPU for each, "
+        f"{mode}: {GAIN}x of one replica is {wanted:.0f} objects/s; with {each:.1f} ms of CPU for each, "
         f"that takes {wanted * each / 1000:.1f} cores, of {os.cpu_count()}"
     )
