@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import random
+import sys
 import uuid
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -50,13 +51,13 @@ def spread(counts: Collection[int]) -> str:
     return f"{min(counts):,} to {max(counts):,} (mean {mean:,.0f}, largest {max(counts) / mean - 1:+.1%})"
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     """Print the figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--objects", type=int, default=1_000_000)
     parser.add_argument("--ranges", type=int, default=64)
     parser.add_argument("--members", type=int, default=16)
-    options = parser.parse_args()
+    options = parser.parse_args(arguments if arguments is not None else [])
     ranges, source = Ranges(options.ranges), random.Random(1)
     uids = (str(uuid.UUID(int=source.getrandbits(128), version=4)) for _ in range(options.objects))
     objects = Counter(ranges.of(uid) for uid in uids)
@@ -82,4 +83,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -55,7 +55,7 @@ class Member:
 class Group:
     """Replicas of one mode."""
 
-    def __init__(self, place: World, mode: str, by: ShardBy | str, stack: contextlib.ExitStack) -> None:
+    def __init__(self, place: World, mode: str, by: str, stack: contextlib.ExitStack) -> None:
         self._place = place
         self._mode = mode
         self._by = by
@@ -120,11 +120,12 @@ class Group:
 
 
 def shards(run: Run) -> None:
-    """Four replicas against one: their cost, and how long objects wait when one dies, stops or joins."""
+    """Four replicas against one, and one that holds all ranges: their cost, and how long objects wait for an heir."""
     count, writes = run.size(20_000, 600), 300 if run.quick else 3000
     computed = 100 if run.quick else 1000
     run.results.begin("shards", {"objects": count, "members": MEMBERS, "ranges": RANGES}, resume=run.resume)
-    run.alternate("shards", (SINGLE, f"{MEMBERS} by {ShardBy.UID}"), lambda name: _cost(run, name, count))
+    groups = (SINGLE, f"1 by {ShardBy.UID}", f"{MEMBERS} by {ShardBy.UID}")
+    run.alternate("shards", groups, lambda name: _cost(run, name, count))
     for mode, objects in (("status", writes), ("compute", computed), ("saturate", computed)):
         run.alternate("shards", (f"{mode} with 1", f"{mode} with 2"), partial(_speed, count=objects))
         print(f"  {_bound(run, mode)}")
@@ -132,17 +133,18 @@ def shards(run: Run) -> None:
 
 
 @contextlib.contextmanager
-def _group(mode: str, by: ShardBy | str, count: int, kinds: Sequence[str]) -> Iterator[Group]:
+def _group(mode: str, by: str, count: int, kinds: Sequence[str]) -> Iterator[Group]:
     with world(feature_gates=GATES) as place, contextlib.ExitStack() as stack:
         place.populate(count, kinds, namespaces=NAMESPACES)
         yield Group(place, mode, by, stack)
 
 
 def _cost(run: Run, name: str, count: int) -> Figures:
-    by = SINGLE if name == SINGLE else ShardBy(name.rpartition(" ")[2])
-    with _working(run, by, FEW) as (group, _):
+    number, _, by = (1, "", SINGLE) if name == SINGLE else name.partition(" by ")
+    members = int(number)
+    with _working(run, by, members, FEW) as (group, _):
         base = max(usage.rss for usage in group.usages())
-    with _working(run, by, count) as (group, wall):
+    with _working(run, by, members, count) as (group, wall):
         used = group.usages()
         figures = {
             "wall": wall,
@@ -156,14 +158,14 @@ def _cost(run: Run, name: str, count: int) -> Figures:
             "events": max(member.events for member in group.members),
             "events on average": statistics.mean(member.events for member in group.members),
         }
-        return figures if by == SINGLE else figures | _moves(group)
+        return figures if members == 1 else figures | _moves(group)
 
 
 @contextlib.contextmanager
-def _working(run: Run, by: ShardBy | str, count: int) -> Iterator[tuple[Group, float]]:
+def _working(run: Run, by: str, members: int, count: int) -> Iterator[tuple[Group, float]]:
     """Replicas that have done all objects, and how long it took."""
     with _group("scale", by, count, KINDS) as group:
-        for _ in range(1 if by == SINGLE else MEMBERS):
+        for _ in range(members):
             group.join()
         started = time.monotonic()
         group.go()
