@@ -104,6 +104,7 @@ $(DOCS_VENV)/.ready: requirements-docs.txt hack/site/package-lock.json
 
 .PHONY: docs
 docs: $(DOCS_VENV)/.ready ## Build the documentation site in build/site, and check its links.
+	$(DOCS_VENV)/bin/python -m doctest hack/site/docstrings.py
 	$(DOCS_VENV)/bin/mkdocs build # not --quiet: it would not count warnings, which make a strict build fail
 
 .PHONY: docs-serve

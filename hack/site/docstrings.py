@@ -1,4 +1,4 @@
-"""Reads docstrings as Markdown: they have the roles and literal blocks of reStructuredText."""
+"""Reads docstrings as Markdown: they have the roles and literal blocks of reStructuredText, and doctests."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 _ROLE = re.compile(r":\w+:`~?([^`<]*?)(?: <[^`]*>)?`")
 _BLOCK = re.compile(r"^( *)(.*)::\n\n((?:\1    .*\n|\n)+)", re.MULTILINE)
+_DOCTEST = re.compile(r"^( *)>>> .*\n(?:\1\S.*\n)*", re.MULTILINE)
 
 
 class Docstrings(griffe.Extension):
@@ -25,13 +26,16 @@ class Docstrings(griffe.Extension):
 
 
 def to_markdown(text: str) -> str:
-    r"""Roles become code; an indented block below ``::`` becomes a fence.
+    r"""Roles become code; an indented block below ``::`` and a doctest become fences.
 
     >>> to_markdown("Like :meth:`~a.b.run`::\n\n    await run()\n")
     'Like `run`:\n\n```python\nawait run()\n```\n'
+    >>> to_markdown("The half.\n\n>" + ">> half(2)\n1\n\nOf any number.")
+    'The half.\n\n```pycon\n>>> half(2)\n1\n```\n\nOf any number.\n'
     """
     text = _ROLE.sub(lambda role: f"`{role[1].rpartition('.')[2] if '~' in role[0] else role[1]}`", text)
-    return _BLOCK.sub(_fence, text + "\n").rstrip("\n") + "\n"
+    text = _DOCTEST.sub(lambda test: f"{test[1]}```pycon\n{test[0]}{test[1]}```\n", text + "\n")
+    return _BLOCK.sub(_fence, text).rstrip("\n") + "\n"
 
 
 def _fence(block: re.Match[str]) -> str:
