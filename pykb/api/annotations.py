@@ -205,7 +205,10 @@ class Type:
 
 @dataclass(frozen=True, slots=True)
 class Schemaless:
-    """Derives no schema from the Python type. Only explicit markers and annotations count."""
+    """Derives no schema from the Python type: ``Annotated[Any, Schemaless(), PreserveUnknown()]``.
+
+    Only explicit markers and annotations count.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -366,22 +369,30 @@ def annotations_of(cls: type) -> tuple[object, ...]:
 
 
 Int32 = Annotated[int, Format("int32")]
-"""A 32-bit integer (``format: int32``). A plain ``int`` has no format in the schema."""
+"""A 32-bit integer, ``replicas: Int32 = 1`` (``format: int32``). A plain ``int`` has no format in the schema."""
 
 Int64 = Annotated[int, Format("int64")]
-"""A 64-bit integer (``format: int64``). A plain ``int`` has no format in the schema."""
+"""A 64-bit integer, ``bytes: Int64 = 0`` (``format: int64``). A plain ``int`` has no format in the schema."""
 
 IntOrString = int | str
-"""An integer, or a string such as ``50%`` or the name of a port."""
+"""An integer, or a string such as ``50%`` or the name of a port: ``max_surge: IntOrString = "25%"``."""
 
 Time = datetime
 """metav1.Time. On the wire: RFC 3339 in UTC with whole seconds."""
 
 Duration = timedelta
-"""metav1.Duration. On the wire: a duration in Go's form, such as ``1h30m0s``."""
+"""metav1.Duration. On the wire: a duration in Go's form, such as ``1h30m0s``.
+
+::
+
+    class JobSpec(Struct):
+        limit: Duration = timedelta(minutes=5)
+
+    assert JobSpec(limit=timedelta(hours=1.5)).to_wire() == {"limit": "1h30m0s"}
+"""
 
 JSON = Any
-"""Any JSON value."""
+"""Any JSON value: ``values: dict[str, JSON] = {}``."""
 
 RawExtension = dict[str, Any]
 """A JSON object of any shape. The API server keeps all of its fields."""

@@ -132,7 +132,15 @@ class AlreadyExists(ApiError):  # noqa: N818
 
 
 class Gone(ApiError):  # noqa: N818
-    """410: the resource version is too old to continue from. List again."""
+    """410: the resource version is too old to continue from. List again.
+
+    ::
+
+        while True:
+            with contextlib.suppress(Gone):
+                async for event in client.watch(Pod, namespace="default"):  # begins with a list
+                    print(event.type, event.object.metadata.name)
+    """
 
 
 class Expired(Gone):

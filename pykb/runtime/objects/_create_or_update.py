@@ -67,12 +67,13 @@ async def create_or_update(
 
     ::
 
-        deployment = Deployment(metadata=ObjectMeta(name=foo.spec.deployment_name, namespace=foo.metadata.namespace))
+        config = ConfigMap(metadata=ObjectMeta(name=machine.metadata.name, namespace=machine.metadata.namespace))
 
         def want() -> None:
-            ...
+            config.data = {"disk": machine.spec.disk}
 
-        _, result = await create_or_update(client, deployment, want, owner=foo)
+        _, result = await create_or_update(client, config, want, owner=machine)
+        assert result is OperationResult.CREATED
 
     ``obj`` only needs a name. It is updated with the existing object before ``mutate`` is called.
     If ``mutate`` changes nothing, nothing is sent. If ``mutate`` drops defaults that the server

@@ -33,7 +33,14 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 Warnings: TypeAlias = Sequence[str] | None
-"""Warnings of a validator for the client, with an allowed request."""
+"""Warnings of a validator for the client, with an allowed request.
+
+::
+
+    class VirtulMachineValidator(Validator[VirtulMachine]):
+        async def validate_create(self, obj: VirtulMachine) -> Warnings:
+            return ["`spec.disk` is deprecated"] if obj.spec.disk else None
+"""
 
 _REASONS = {
     400: "BadRequest",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import doctest
 import inspect
 import re
@@ -11,7 +12,9 @@ import sys
 import textwrap
 from collections.abc import Iterator
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from pykb.diagnostics.render import Format, render
@@ -193,8 +196,8 @@ if __name__ == "__main__":
     asyncio.run(run())
 """
 
-INLINE = r"``((?:\w+: )?Annotated\[[^`]+|@annotate\([^`]+)``"
-"""Annotations in a sentence."""
+INLINE = r"``((?:\w+: )?Annotated\[[^`]+|\w+: (?:Int|JSON|dict\[)[^`]+|@annotate\([^`]+)``"
+"""Fields and annotations in a sentence."""
 
 OTHERS = {
     "sealvm/external/cert_manager_io/v1.py": """
@@ -248,6 +251,8 @@ def examples(*modules: str) -> Iterator[str]:
     """The code of the docstrings of public names and their members."""
     for module in map(import_module, modules or MODULES):
         yield from _blocks(module)
+        for text in below_assignments(module):
+            yield from _code(text)
         for found in (getattr(module, name) for name in public(module.__name__)):
             if str(getattr(found, "__module__", "")).startswith("pykb."):
                 yield from _blocks(found)
@@ -259,7 +264,24 @@ def examples(*modules: str) -> Iterator[str]:
 
 def _blocks(documented: Any) -> list[str]:
     inherited = documented.__doc__ == type(documented).__doc__  # of an alias, in Python 3.12 and newer
-    text = "" if inherited else inspect.getdoc(documented) or ""
+    return [] if inherited else _code(inspect.getdoc(documented) or "")
+
+
+def below_assignments(module: ModuleType) -> Iterator[str]:
+    """The texts of public names that are neither functions nor classes."""
+    names = public(module.__name__)
+    stub = Path(str(module.__file__)).with_suffix(".pyi")
+    imports = ast.parse(stub.read_text(encoding="utf-8")).body if stub.exists() else []
+    for home in sorted({str(node.module) for node in imports if isinstance(node, ast.ImportFrom)}):
+        for node, text in pairwise(ast.parse(inspect.getsource(import_module(home))).body):
+            named = [*getattr(node, "targets", ()), getattr(node, "target", None)]
+            if any(isinstance(name, ast.Name) and name.id in names for name in named):
+                match text:
+                    case ast.Expr(ast.Constant(str(value))):
+                        yield inspect.cleandoc(value)
+
+
+def _code(text: str) -> list[str]:
     found = [textwrap.dedent(block).strip() for block in re.findall(r"::\n\n((?:    .*\n|\n)+)", text + "\n")]
     return [*found, *map(_annotated, re.findall(INLINE, text))]
 
@@ -328,8 +350,10 @@ def test_examples_that_assert_something_hold(tmp_path):
 
 def test_the_generator_accepts_annotations(tmp_path):
     """Each example with a struct is the spec of a kind."""
-    imports = f"from typing import Annotated, Any\nfrom pykb.api import {', '.join(public('pykb.api'))}\n"
-    core = "from pykb.api.core.v1 import PodSpec\n"
+    imports = (
+        "from datetime import timedelta\nfrom typing import Annotated, Any\nfrom pykb.api.core.v1 import PodSpec\n"
+    )
+    names_of_api = f"from pykb.api import {', '.join(public('pykb.api'))}\n"
     structs = [
         (code, names)
         for code in examples("pykb.api")
@@ -338,7 +362,7 @@ def test_the_generator_accepts_annotations(tmp_path):
     assert len(structs) > 15
     for number, (code, names) in enumerate(structs):
         kind = f"class Kind{number}(CustomResource, group_version=GroupVersion('example.com', 'v1')):"
-        text = f"{imports}{core}\n{code}\n\n{kind}\n    spec: {names[-1]}\n"
+        text = f"{imports}{names_of_api}\n{code}\n\n{kind}\n    spec: {names[-1]}\n"
         (tmp_path / f"kind{number}_types.py").write_text(text, encoding="utf-8")
     paths = tuple(path.name for path in tmp_path.iterdir())
     result = generate(GenerateOptions(root=tmp_path, generators=("crd",), paths=paths))
