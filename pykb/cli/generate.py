@@ -46,6 +46,9 @@ def generate(
     check: Annotated[
         bool, typer.Option("--check", help="Write nothing. Exit 1 with a diff if a file is out of date.")
     ] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit 1 if a cluster would refuse a sample. Writes the manifests.")
+    ] = False,
     allow_outside: Annotated[
         bool,
         typer.Option(
@@ -209,7 +212,7 @@ def generate(
     if check:
         _check(plan, result)
     else:
-        _write(plan, root, request, result)
+        _write(plan, root, request, result, strict=strict)
 
 
 def _run(request: Request, root: Path) -> GenerateResult:
@@ -244,24 +247,30 @@ def _check(plan: Plan, result: GenerateResult) -> None:
     finish([*_judged(result.diagnostics), *differing])
 
 
-def _write(plan: Plan, root: Path, request: Request, result: GenerateResult) -> None:
+def _write(plan: Plan, root: Path, request: Request, result: GenerateResult, *, strict: bool) -> None:
     """Report warnings, print what goes to stdout, and write the rest to files."""
     from pykb.cli.changes import write
+    from pykb.diagnostics import Diagnostics
     from pykb.gen import output
 
     if not request.allow_breaking:
         from pykb.gen.compat import with_replaced
 
         result.diagnostics.extend(with_replaced(plan.root, plan.changes, result))
-    finish(result.diagnostics)
+    judged = Diagnostics(_judged(result.diagnostics) if strict else result.diagnostics)
+    report(judged)
+    if result.diagnostics.has_errors():
+        raise typer.Exit(EXIT_FINDINGS)
     text = output.printed(result.artifacts, request.rules)
     if text:
         console.out(text.removesuffix("\n"))
     write(plan, seen_from=root)
+    if judged.has_errors():
+        raise typer.Exit(EXIT_FINDINGS)
 
 
 def _judged(found: Iterable[Diagnostic]) -> Iterable[Diagnostic]:
-    """For ``--check``: samples that the API server would refuse are errors."""
+    """For ``--check`` and ``--strict``: samples that the API server would refuse are errors."""
     from pykb.diagnostics import Severity
     from pykb.diagnostics.codes.crd import SAMPLE_REFUSED
 
