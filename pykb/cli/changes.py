@@ -3,21 +3,56 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import typer
 
 from pykb.cli import console
-from pykb.cli.errors import EXIT_FINDINGS, EXIT_USAGE, finish, report
+from pykb.cli.errors import EXIT_FINDINGS, EXIT_USAGE, finish, report, report_rendered
+from pykb.cli.project import own_pykb
 from pykb.diagnostics import Diagnostics, Severity
+from pykb.diagnostics.codes import cli as usage_codes
 from pykb.diagnostics.codes.cli import FLAG_CONFLICT, FLAG_REQUIRED
+from pykb.diagnostics.render import Format
 from pykb.files.apply import apply, backups
 from pykb.files.plan import Action, Change, Draft, Plan, add_fixes
 
 if TYPE_CHECKING:
     from pykb.gen.run import GenerateResult
+
+
+PlanT = TypeVar("PlanT")
+
+
+def accepted(plan: PlanT | None, found: Diagnostics, root: Path) -> PlanT:
+    """Report what was found. Ends the command if it has no plan."""
+    report(_from_working_directory(found, root))
+    if plan is None:
+        raise typer.Exit(_exit_code(found))
+    return plan
+
+
+def _exit_code(found: Diagnostics) -> int:
+    """The exit code of a refused command: for usage if only names are wrong, else for findings."""
+    about_usage = {value.slug for value in vars(usage_codes).values() if hasattr(value, "slug")}
+    only_words = all(d.code.slug in about_usage | {"nothing-to-do", "plugin-unknown"} for d in found)
+    return EXIT_USAGE if only_words else EXIT_FINDINGS
+
+
+def _from_working_directory(found: Diagnostics, root: Path) -> Diagnostics:
+    """Findings with paths relative to the working directory."""
+    prefix = os.path.relpath(root)
+    if prefix == ".":
+        return found
+    moved = (
+        replace(d, span=replace(d.span, path=f"{prefix}/{d.span.path}")) if d.span is not None else d for d in found
+    )
+    return Diagnostics(moved)
 
 
 def carry_out(plan: Plan, *, dry_run: bool, diff: bool) -> bool:
@@ -41,6 +76,65 @@ def carry_out(plan: Plan, *, dry_run: bool, diff: bool) -> bool:
     for path, copy in backups(plan).items():
         console.say(f"the old `{path}` is kept as `{copy}`")
     return not plan.is_empty
+
+
+def scaffold(
+    plan: Plan, what: str, root: Path, plugins: Sequence[str], *, dry_run: bool, diff: bool, make: bool
+) -> bool:
+    """Apply or show a plan, then run the generator. Returns whether anything was written."""
+    wrote = carry_out(plan, dry_run=dry_run, diff=diff)
+    if dry_run or diff:
+        return False
+    if not wrote:
+        from pykb.diagnostics.codes.project import UNCHANGED
+
+        report([UNCHANGED.at(None, f"nothing was changed: everything for {what} already exists")])
+        return False
+    if plugins:
+        from pykb.plugins.external import trust
+
+        trust(root, plugins)
+    if make:
+        _generate(root)
+    _say_chart(plan, root)
+    return True
+
+
+def _generate(root: Path) -> None:
+    """Run the generator, with the project's own pykb if it is installed. Installs nothing."""
+    program = own_pykb(root) or (sys.executable, "-P", "-m", "pykb")
+    sys.stdout.flush()
+    style = console.settings.format
+    kept = subprocess.PIPE if style is Format.JSON else None  # merged with the findings of this process
+    words = (*program, "generate", "--format", style)
+    done = subprocess.run(words, cwd=root, stdin=subprocess.DEVNULL, stderr=kept, check=False, encoding="utf-8")
+    if done.stderr:
+        report_rendered(done.stderr)
+    if done.returncode != 0:
+        from pykb.diagnostics.codes.scaffold import GENERATE_FAILED
+
+        report(
+            [
+                GENERATE_FAILED.at(
+                    None,
+                    "the files were written, but the manifests could not be generated",
+                    help=("see above; then: `pykb generate`",),
+                )
+            ]
+        )
+        raise typer.Exit(EXIT_FINDINGS)
+
+
+def _say_chart(plan: Plan, root: Path) -> None:
+    """Say that the project's Helm chart is out of date now, unless the plan has it."""
+    from pykb.plugins.helm_v1 import HelmV1
+    from pykb.project.file import read
+
+    project, _ = read(root)
+    folder = f"charts/{project.project_name}"
+    is_written = any(change.path.startswith(f"{folder}/") for change in plan.changes)
+    if str(HelmV1.key) in project.layout and (root / folder).is_dir() and not is_written:
+        console.say(f"note: `{folder}` is older than this change: `pykb edit --plugins helm` brings it up to date")
 
 
 def write(plan: Plan, *, seen_from: Path) -> None:

@@ -1,30 +1,34 @@
-"""``pykb create api``, and what every ``create`` ends with."""
+"""``pykb create api`` and ``pykb create webhook``."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pykb.cli import console
-from pykb.cli.errors import EXIT_FINDINGS, EXIT_USAGE, report, report_rendered
-from pykb.cli.options import Diff, DryRun, Group, Kind, Make, Plugins, complete_versions, listed, plugin_args
-from pykb.cli.project import own_pykb
-from pykb.diagnostics import Diagnostics
-from pykb.diagnostics.codes import cli as usage_codes
-from pykb.diagnostics.render import Format
+from pykb.cli.options import (
+    Diff,
+    DryRun,
+    Group,
+    HubVersion,
+    Kind,
+    Make,
+    Plugins,
+    complete_versions,
+    listed,
+    plugin_args,
+)
 from pykb.plugins import Style
+from pykb.project import Certificates
 
 if TYPE_CHECKING:
     from pykb.commands.create_api import ApiPlan, NewApi
-    from pykb.files.plan import Plan
+    from pykb.commands.create_webhook import NewWebhook, WebhookPlan
+    from pykb.diagnostics import Diagnostics
     from pykb.project.file import Project
     from pykb.project.resource import Resource
 
@@ -95,6 +99,7 @@ def api(
       pykb create api --group cert-manager --version v1 --kind Issuer --no-resource --external-api-path certs.api
           --external-api-domain io
     """
+    from pykb.cli.changes import accepted, scaffold
     from pykb.cli.project import require_project
     from pykb.commands.create_api import NewApi, plan_api
     from pykb.project.resource import Operand, command_of
@@ -130,55 +135,18 @@ def api(
     def plan(options: NewApi) -> tuple[ApiPlan | None, Diagnostics]:
         return plan_api(options, project, root)
 
-    options = _asked(
+    options = _asked_api(
         options,
         plan,
         about_resource=resource is None and not external_api_path,
         about_controller=controller is None,
     )
-    planned, found = plan(options)
-    report(from_working_directory(found, root))
-    if planned is None:
-        raise typer.Exit(exit_code(found))
-    if create(planned.plan, f"`{planned.resource}`", root, options.plugins, dry_run=dry_run, diff=diff, make=make):
-        _say_next(planned.resource, made=make)
+    planned = accepted(*plan(options), root)
+    if scaffold(planned.plan, f"`{planned.resource}`", root, options.plugins, dry_run=dry_run, diff=diff, make=make):
+        _say_next_api(planned.resource, made=make)
 
 
-def create(plan: Plan, what: str, root: Path, plugins: Sequence[str], *, dry_run: bool, diff: bool, make: bool) -> bool:
-    """Apply or show a plan, then run the generator. Returns whether anything was written."""
-    from pykb.cli.changes import carry_out
-
-    wrote = carry_out(plan, dry_run=dry_run, diff=diff)
-    if dry_run or diff:
-        return False
-    if not wrote:
-        from pykb.diagnostics.codes.project import UNCHANGED
-
-        report([UNCHANGED.at(None, f"nothing was changed: everything for {what} already exists")])
-        return False
-    if plugins:
-        from pykb.plugins.external import trust
-
-        trust(root, plugins)
-    if make:
-        _generate(root)
-    _say_chart(plan, root)
-    return True
-
-
-def _say_chart(plan: Plan, root: Path) -> None:
-    """Say that the project's Helm chart is out of date now, unless the plan has it."""
-    from pykb.plugins.helm_v1 import HelmV1
-    from pykb.project.file import read
-
-    project, _ = read(root)
-    folder = f"charts/{project.project_name}"
-    is_written = any(change.path.startswith(f"{folder}/") for change in plan.changes)
-    if str(HelmV1.key) in project.layout and (root / folder).is_dir() and not is_written:
-        console.say(f"note: `{folder}` is older than this change: `pykb edit --plugins helm` brings it up to date")
-
-
-def _asked(
+def _asked_api(
     options: NewApi,
     plan: Callable[[NewApi], tuple[ApiPlan | None, Diagnostics]],
     *,
@@ -210,50 +178,7 @@ def _has_controller(project: Project, group: str, kind: str) -> bool:
     return any(r.group == group and r.kind == kind and r.has_controller for r in project.resources)
 
 
-def exit_code(found: Diagnostics) -> int:
-    """The exit code of a refused command: for usage if only names are wrong, else for findings."""
-    about_usage = {value.slug for value in vars(usage_codes).values() if hasattr(value, "slug")}
-    only_words = all(d.code.slug in about_usage | {"nothing-to-do", "plugin-unknown"} for d in found)
-    return EXIT_USAGE if only_words else EXIT_FINDINGS
-
-
-def from_working_directory(found: Diagnostics, root: Path) -> Diagnostics:
-    """Findings with paths relative to the working directory."""
-    prefix = os.path.relpath(root)
-    if prefix == ".":
-        return found
-    moved = (
-        replace(d, span=replace(d.span, path=f"{prefix}/{d.span.path}")) if d.span is not None else d for d in found
-    )
-    return Diagnostics(moved)
-
-
-def _generate(root: Path) -> None:
-    """Run the generator, with the project's own pykb if it is installed. Installs nothing."""
-    program = own_pykb(root) or (sys.executable, "-P", "-m", "pykb")
-    sys.stdout.flush()
-    style = console.settings.format
-    kept = subprocess.PIPE if style is Format.JSON else None  # merged with the findings of this process
-    words = (*program, "generate", "--format", style)
-    done = subprocess.run(words, cwd=root, stdin=subprocess.DEVNULL, stderr=kept, check=False, encoding="utf-8")
-    if done.stderr:
-        report_rendered(done.stderr)
-    if done.returncode != 0:
-        from pykb.diagnostics.codes.scaffold import GENERATE_FAILED
-
-        report(
-            [
-                GENERATE_FAILED.at(
-                    None,
-                    "the files were written, but the manifests could not be generated",
-                    help=("see above; then: `pykb generate`",),
-                )
-            ]
-        )
-        raise typer.Exit(EXIT_FINDINGS)
-
-
-def _say_next(resource: Resource, *, made: bool) -> None:
+def _say_next_api(resource: Resource, *, made: bool) -> None:
     if not resource.api:
         console.say(f"\nNext: write the reconcile logic of {resource.kind} in its controller")
         return
@@ -262,3 +187,141 @@ def _say_next(resource: Resource, *, made: bool) -> None:
         f"{resource.path.replace('.', '/')}/{resource.singular}_types.py, then"
     )
     console.say("  make install run" if made else "  make manifests install run")
+
+
+def webhook(
+    group: Group = "",
+    version: HubVersion = "",
+    kind: Kind = "",
+    plural: Annotated[str, typer.Option(help="The plural, if the default is wrong.")] = "",
+    defaulting: Annotated[bool, typer.Option("--defaulting", help="Create a defaulting webhook.")] = False,
+    validation: Annotated[bool, typer.Option("--programmatic-validation", help="Create a validating webhook.")] = False,
+    conversion: Annotated[bool, typer.Option("--conversion", help="Create a conversion webhook.")] = False,
+    spoke: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="VERSION",
+            help="A version to convert. Repeatable.  [default: all others]",
+            autocompletion=complete_versions,
+        ),
+    ] = None,
+    defaulting_path: Annotated[str, typer.Option(metavar="PATH", help="Path of the defaulting webhook.")] = "",
+    validation_path: Annotated[str, typer.Option(metavar="PATH", help="Path of the validating webhook.")] = "",
+    external_api_path: Annotated[str, typer.Option(metavar="MODULE", help="Python module of an external type.")] = "",
+    external_api_domain: Annotated[
+        str, typer.Option(metavar="DOMAIN", help="Domain of the external type's group.")
+    ] = "",
+    certificates: Annotated[
+        Certificates | None,
+        typer.Option(help="Who issues the certificates of the webhooks.  [default: built-in, or as before]"),
+    ] = None,
+    plugins: Plugins = "",
+    make: Make = True,
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite the files of the webhooks. Keeps the old ones in .pykb/backup.")
+    ] = False,
+    dry_run: DryRun = False,
+    diff: Diff = False,
+) -> None:
+    """Add webhooks to a kind of the project, of Kubernetes itself, or of another package.
+
+    Run it again to add another type of webhook or another version to convert.
+
+    Examples:
+      pykb create webhook --group infra --version v1 --kind Machine --defaulting --programmatic-validation
+      pykb create webhook --group infra --version v2 --kind Machine --conversion --spoke v1
+      pykb create webhook --group core --version v1 --kind Pod --defaulting
+    """
+    from pykb.cli.changes import accepted, scaffold
+    from pykb.cli.project import require_project
+    from pykb.commands.create_webhook import NewWebhook, plan_webhook
+
+    root, project = require_project(writes=not (dry_run or diff))
+    options = NewWebhook(
+        group=group,
+        version=version,
+        kind=kind,
+        plural=plural,
+        defaulting=defaulting,
+        validation=validation,
+        conversion=conversion,
+        spoke=tuple(version for given in spoke or () for version in listed(given)),
+        defaulting_path=defaulting_path,
+        validation_path=validation_path,
+        external_api_path=external_api_path,
+        external_api_domain=external_api_domain,
+        certificates=certificates,
+        force=force,
+        plugins=listed(plugins),
+        args=plugin_args(console.settings.argv),
+    )
+
+    @cache  # `_asked` plans every answer, and one of these plans is used afterwards
+    def plan(options: NewWebhook) -> tuple[WebhookPlan | None, Diagnostics]:
+        return plan_webhook(options, project, root)
+
+    options = _asked_webhook(options, plan)
+    planned = accepted(*plan(options), root)
+    if options.conversion and not options.spoke:
+        console.say(
+            f"no `--spoke` was given, so all versions without a converter are used: {', '.join(planned.spokes)}"
+        )
+    what = f"the webhooks of `{planned.resource}`"
+    if scaffold(planned.plan, what, root, options.plugins, dry_run=dry_run, diff=diff, make=make):
+        _say_next_webhook(planned, project, options, made=make)
+
+
+def _asked_webhook(
+    options: NewWebhook, plan: Callable[[NewWebhook], tuple[WebhookPlan | None, Diagnostics]]
+) -> NewWebhook:
+    """The options, with the types of webhook that the user chooses if the command line names none.
+
+    Asks only about types that the command could make.
+    """
+    named = options.defaulting or options.validation or options.conversion
+    others = options.spoke or options.defaulting_path or options.validation_path
+    if named or others or not console.is_interactive():
+        return options
+    questions = {
+        "defaulting": "Create a defaulting webhook?",
+        "validation": "Create a validating webhook?",
+        "conversion": "Create a conversion webhook?",
+    }
+    answers = {
+        name: console.confirm(question, default=name != "conversion")
+        for name, question in questions.items()
+        if plan(_chosen(options, {name: True}))[0] is not None
+    }
+    return _chosen(options, answers)
+
+
+def _chosen(options: NewWebhook, answers: dict[str, bool]) -> NewWebhook:
+    return replace(
+        options,
+        defaulting=answers.get("defaulting", False),
+        validation=answers.get("validation", False),
+        conversion=answers.get("conversion", False),
+    )
+
+
+def _say_next_webhook(planned: WebhookPlan, project: Project, options: NewWebhook, *, made: bool) -> None:
+    resource = planned.resource
+    package = project.package
+    group = f"{resource.group_package}/" if project.multigroup else ""
+    places = []
+    if options.defaulting or options.validation:
+        places.append(f"{package}/webhooks/{group}{resource.version}/{resource.singular}_webhook.py")
+    places += [f"{package}/api/{group}{spoke}/{resource.singular}_conversion.py" for spoke in planned.spokes]
+    console.say(f"\nNext: implement them in {', '.join(places)}, then")
+    console.say("  make test" if made else "  make manifests test")
+    say_needed(planned.certificates)
+    console.say("`ENABLE_WEBHOOKS=false make run` runs without webhooks")
+
+
+def say_needed(certificates: Certificates | None) -> None:
+    """Say what a cluster needs for these certificates."""
+    if certificates is Certificates.CERT_MANAGER:
+        console.say(
+            "`make deploy` needs cert-manager in the cluster: https://cert-manager.io/docs/installation"
+            " (`make dev` and `make test` do not)"
+        )

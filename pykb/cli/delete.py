@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pykb.cli import console
-from pykb.cli.create import create, exit_code, from_working_directory
-from pykb.cli.errors import report
 from pykb.cli.options import (
     Diff,
     DryRun,
@@ -137,7 +135,7 @@ def webhook(
 def _carry_out(
     plan: Plan | None, found: Diagnostics, root: Path, what: str, *, make: bool, dry_run: bool, diff: bool
 ) -> None:
-    report(from_working_directory(found, root))
-    if plan is None:
-        raise typer.Exit(exit_code(found))
-    create(plan, what, root, (), dry_run=dry_run, diff=diff, make=make)
+    from pykb.cli.changes import accepted, scaffold
+
+    plan = accepted(plan, found, root)
+    scaffold(plan, what, root, (), dry_run=dry_run, diff=diff, make=make)

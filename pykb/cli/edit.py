@@ -8,8 +8,6 @@ from typing import Annotated
 import typer
 
 from pykb.cli import console
-from pykb.cli.create import create, exit_code, from_working_directory
-from pykb.cli.errors import report
 from pykb.cli.options import Diff, DryRun, Make, listed, plugin_args
 from pykb.project import Certificates
 from pykb.runtime.sharding.ranges import MOST
@@ -83,7 +81,8 @@ def edit(
       pykb edit --plugins helm
       pykb edit --remove-plugins grafana --diff
     """
-    from pykb.cli.create_webhook import say_needed
+    from pykb.cli.changes import accepted, scaffold
+    from pykb.cli.create import say_needed
     from pykb.cli.init import this_year
     from pykb.cli.project import require_project
     from pykb.commands.edit import Edits, plan_edit
@@ -103,10 +102,8 @@ def edit(
         args=plugin_args(console.settings.argv),
     )
     plan, found = plan_edit(options, project, root, year=this_year())
-    report(from_working_directory(found, root))
-    if plan is None:
-        raise typer.Exit(exit_code(found))
-    wrote = create(
+    plan = accepted(plan, found, root)
+    wrote = scaffold(
         plan,
         "these options" if options.is_about_init or shards is not None else "these plugins",
         root,

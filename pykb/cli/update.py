@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pykb.cli import console
-from pykb.cli.changes import carry_out
-from pykb.cli.create import exit_code, from_working_directory
-from pykb.cli.errors import EXIT_FINDINGS, report
+from pykb.cli.changes import accepted, carry_out
+from pykb.cli.errors import EXIT_FINDINGS
 from pykb.cli.options import Diff, DryRun
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.commands import UPDATE_CONFLICT
@@ -64,9 +63,7 @@ def update(
     root, project = require_project(writes=not (dry_run or diff), updates=True)
     options = Updates(origin=origin, markers=conflicts is Conflicts.MARKERS, writes=not (dry_run or diff))
     plan, found = plan_update(options, project, root)
-    report(from_working_directory(found, root))
-    if plan is None:
-        raise typer.Exit(exit_code(found))
+    plan = accepted(plan, found, root)
     has_conflicts = any(each.code is UPDATE_CONFLICT for each in found)
     if not plan.is_empty and carry_out(plan, dry_run=dry_run, diff=diff):
         console.say(f"\nThe project is one of pykb {__version__}.")
