@@ -66,12 +66,12 @@ def carry_out(plan: Plan, *, dry_run: bool, diff: bool) -> bool:
     if dry_run:
         changes = [_described(change) for change in _shown(plan)]
         if not console.data({"changes": changes, "kept": list(plan.kept)}):
-            for line in summary(plan):
+            for line in _summary(plan):
                 console.out(line)
         console.say("nothing was written (--dry-run)")
         return False
     _apply(plan)
-    for line in summary(plan):
+    for line in _summary(plan):
         console.say(line)
     for path, copy in backups(plan).items():
         console.say(f"the old `{path}` is kept as `{copy}`")
@@ -153,7 +153,7 @@ def _apply(plan: Plan) -> None:
         raise typer.Exit(EXIT_FINDINGS)
 
 
-def summary(plan: Plan) -> list[str]:
+def _summary(plan: Plan) -> list[str]:
     """One line for each file: the action and the path."""
     lines = [f"{change.action:<9} {_places(change)}" for change in _shown(plan)]
     return [*lines, *(f"{Action.KEEP:<9} {path}" for path in plan.kept)]

@@ -31,9 +31,10 @@ from pykb.project import FILE_NAME, Certificates
 from pykb.project.file import Project
 from pykb.project.writer import with_flag, with_layout, with_resource, with_shards
 from pykb.reading import yaml_text
-from pykb.scaffold import license, naming, tree  # noqa: A004 - our module of that name
+from pykb.scaffold import license, naming  # noqa: A004 - our module of that name
 from pykb.scaffold.license import boilerplate
 from pykb.scaffold.plan import PlanBuilder, Recorder, Scaffold
+from pykb.scaffold.template import built_in, render_tree
 from pykb.scaffold.withdraw import withdraw
 
 _RBAC = re.compile(r"\s*#\s*\+kubebuilder:rbac:(?!.*\bnamespace=)")
@@ -215,7 +216,7 @@ def _scaffold(
 ) -> Scaffold:
     """What plugins scaffold in a project, and for its kinds."""
     about = {"owner": "", "license": "none", "boilerplate": header, "year": ""}
-    files = tree.render(tree.built_in(), variables(project, about), found)
+    files = render_tree(built_in(), variables(project, about), found)
     recorder = Recorder(plan.root)
     for plugin in chain:
         own = plugin.plugin if isinstance(plugin, Guarded) else plugin

@@ -25,9 +25,10 @@ from pykb.plugins.registry import DEFAULT, keys, resolve
 from pykb.plugins.request import CommandLine, InitRequest
 from pykb.project import FILE_NAME, writer
 from pykb.project.file import Project
-from pykb.scaffold import distribution, license, naming, tree  # noqa: A004 - our module of that name
+from pykb.scaffold import distribution, license, naming  # noqa: A004 - our module of that name
 from pykb.scaffold.locate import WHEEL, is_from_index
 from pykb.scaffold.plan import PlanBuilder
+from pykb.scaffold.template import opened, render_tree
 
 PYTHON_VERSION = "3.11"
 """The minimum Python version of a project, the same as pykb's."""
@@ -85,8 +86,8 @@ def plan_project(options: NewProject, root: Path, *, year: str) -> tuple[Plan | 
         "boilerplate": boilerplate,
         "year": year,
     }
-    with tree.opened(options.template, found) as source:
-        files = tree.render(source, variables(file, about), found) if source is not None else {}
+    with opened(options.template, found) as source:
+        files = render_tree(source, variables(file, about), found) if source is not None else {}
     if found.has_errors():
         return None, found
     plan = PlanBuilder(root)

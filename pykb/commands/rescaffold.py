@@ -25,9 +25,9 @@ from pykb.project.file import Project
 from pykb.project.resource import Resource
 from pykb.project.writer import with_certificates
 from pykb.python_source.source import CodeStyle
-from pykb.scaffold import tree
 from pykb.scaffold.merge import merge
 from pykb.scaffold.plan import OnExists, PlanBuilder, Recorder, Scaffold
+from pykb.scaffold.template import built_in, render_tree
 from pykb.scaffold.withdraw import exchange, same, withdraw
 
 GENERATED = "config/rbac/role.yaml"
@@ -84,7 +84,7 @@ def _of_init(options: Options, chain: Sequence[Plugin], root: Path, found: Diagn
     """What the plugins scaffold for a project without kinds."""
     recorder = Recorder(root)
     about = {"owner": "", "license": options.license, "boilerplate": options.header, "year": ""}
-    files = tree.render(tree.built_in(), variables(options.project, about), found)
+    files = render_tree(built_in(), variables(options.project, about), found)
     for plugin in chain:
         if not isinstance(plugin, EditPlugin):  # others can be run again, such as the one of the Helm chart
             plugin.init(InitRequest(options.project, files), recorder)

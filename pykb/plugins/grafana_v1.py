@@ -11,7 +11,7 @@ from pykb.plugins.request import ApiRequest, EditRequest, InitRequest
 from pykb.project.file import Project
 from pykb.scaffold.kustomization import Member
 from pykb.scaffold.plan import OnExists, PlanBuilder
-from pykb.scaffold.template import render
+from pykb.scaffold.template import render_file
 
 DASHBOARD = "grafana/operator.json"
 ALERTS = "config/prometheus/alerts.yaml"
@@ -40,7 +40,7 @@ def _write(project: Project, plan: PlanBuilder, on_exists: OnExists) -> None:
     name = project.project_name
     namespace, job = f"{name}-system", f"{name}-controller-manager-metrics-service"
     plan.create(DASHBOARD, _dashboard(name, namespace, job).encode(), on_exists=on_exists)
-    alerts = render("grafana/alerts.yaml.j2", {"project": project, "namespace": namespace, "job": job})
+    alerts = render_file("grafana/alerts.yaml.j2", {"project": project, "namespace": namespace, "job": job})
     plan.create(ALERTS, alerts.encode(), on_exists=on_exists)
     plan.extend(_KUSTOMIZATION, Member("resources", "alerts.yaml"))
 

@@ -15,7 +15,7 @@ from pykb.python_source.layout import WIDTH, line_length
 from pykb.python_source.source import CodeStyle, Source
 from pykb.scaffold.insert import Fragment
 from pykb.scaffold.plan import OnExists, PlanBuilder
-from pykb.scaffold.template import render
+from pykb.scaffold.template import render_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Files:
         """
         request = self.request
         seen = {"request": request, "project": request.project, "resource": request.resource}
-        text = render(template, seen | own)
+        text = render_file(template, seen | own)
         if template.endswith(".py.j2"):
             with contextlib.suppress(SyntaxError):  # the plan reports it
                 return self.style.formatted(text)

@@ -10,7 +10,7 @@ from pykb.plugins import Style
 from pykb.project import Certificates
 from pykb.project.file import Project
 from pykb.project.resource import Resource, Webhooks, sample_name
-from pykb.scaffold.tree import RenderedFile
+from pykb.scaffold.template import RenderedFile
 
 
 @dataclass(frozen=True, slots=True)

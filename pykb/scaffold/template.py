@@ -1,16 +1,26 @@
-"""The Jinja environments: pykb's own, which renders ``templates/files``, and the sandbox for users' templates."""
+"""Renders templates in memory: files of ``templates/files``, and project templates, which are cookiecutter trees.
+
+Project templates can be users' own. They are rendered in a sandbox, and none of their hooks runs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import stat
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-from pykb.scaffold.locate import templates
+from pykb.diagnostics import Diagnostics, Span
+from pykb.diagnostics.codes.scaffold import TEMPLATE_BROKEN, TEMPLATE_MISSING
+from pykb.scaffold.locate import is_bytecode, templates
 
 if TYPE_CHECKING:
+    from jinja2 import Environment
     from jinja2.sandbox import SandboxedEnvironment
 
 _SYNTAX = frozenset(
@@ -25,6 +35,8 @@ _SYNTAX = frozenset(
 @cache
 def environment() -> Environment:
     """The environment. Undefined names are errors, the last newline is kept, and no bytecode is written."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
     made = Environment(
         loader=FileSystemLoader(templates() / "files", encoding="utf-8"),
         undefined=StrictUndefined,
@@ -43,12 +55,63 @@ def _literal(text: str) -> str:
     return shown if '"' in text else f'"{shown[1:-1]}"'
 
 
-def render(name: str, context: Mapping[str, Any]) -> str:
+def render_file(name: str, context: Mapping[str, Any]) -> str:
     """Render a file of ``templates/files``. Its ``name`` ends in ``.j2``."""
     return environment().get_template(name).render(context)
 
 
-def sandboxed(settings: Mapping[str, Any]) -> SandboxedEnvironment:
+@dataclass(frozen=True, slots=True)
+class RenderedFile:
+    """One file of a rendered tree."""
+
+    content: bytes
+    mode: int
+
+
+def render_tree(source: Path, variables: Mapping[str, Any], found: Diagnostics) -> dict[str, RenderedFile]:
+    """Render a template folder. Returns files by path in the project; empty, with a finding, when it fails.
+
+    Paths are as in the template. The code that writes the files checks that they stay in the project.
+
+    Args:
+        source: The folder with ``cookiecutter.json``.
+        variables: The variables that pykb sets. Other variables of the template have their defaults.
+        found: Gets what is wrong with the template.
+    """
+    declared = _declared(source, found)
+    _check_links(source, found)
+    if found.has_errors():
+        return {}
+    from cookiecutter.exceptions import NonTemplatedInputDirException
+    from cookiecutter.find import find_template
+    from jinja2 import FileSystemLoader
+
+    at = "`cookiecutter.json`"
+    files: dict[str, RenderedFile] = {}
+    try:
+        sandbox = _sandboxed(declared.get("_jinja2_env_vars", {}))
+        folder = find_template(source, sandbox)
+        sandbox.loader = FileSystemLoader([folder, source / "templates"])
+        context: dict[str, Any] = {**variables}
+        for key, default in declared.items():
+            if key not in variables:
+                at = f"the default of `{key}` in `cookiecutter.json`"
+                context[key] = _default(key, default, context, sandbox)
+        for path in sorted(each for each in folder.rglob("*") if each.is_file() and not is_bytecode(each)):
+            at = f"`{path.relative_to(source).as_posix()}`"
+            files |= _file(path, PurePosixPath(path.relative_to(folder)), context, sandbox)
+    except NonTemplatedInputDirException:
+        message = "the project template has no folder named `{{cookiecutter.project_name}}`"
+        found.add(TEMPLATE_BROKEN.at(None, message, notes=(f"looked in `{source}`",)))
+    except Exception as error:  # noqa: BLE001 - whatever the expressions of a stranger come to
+        what = " ".join(str(error).split())[:300] or type(error).__name__
+        found.add(TEMPLATE_BROKEN.at(None, f"the project template cannot be rendered: {at}", notes=(what,)))
+    else:
+        return files
+    return {}
+
+
+def _sandboxed(settings: Mapping[str, Any]) -> SandboxedEnvironment:
     """The environment for one template of a user, with cookiecutter's filters and without extensions of a template.
 
     Such templates cannot reach Python objects.
@@ -69,3 +132,129 @@ def sandboxed(settings: Mapping[str, Any]) -> SandboxedEnvironment:
     if unknown:
         raise ValueError(f"`_jinja2_env_vars` may only change the syntax, not `{unknown[0]}`")
     return Sandbox(keep_trailing_newline=True, **settings)
+
+
+def _default(key: str, default: Any, context: Mapping[str, Any], sandbox: SandboxedEnvironment) -> Any:
+    """The default of a variable that pykb does not set, as in cookiecutter without prompts."""
+    is_private = key.startswith("_")
+    value = default[0] if isinstance(default, list) and default and not is_private else default
+    if not isinstance(value, str) or (is_private and not key.startswith("__")):
+        return value
+    return sandbox.from_string(value).render(cookiecutter=context)
+
+
+def _file(
+    path: Path, name: PurePosixPath, context: Mapping[str, Any], sandbox: SandboxedEnvironment
+) -> dict[str, RenderedFile]:
+    """A file by its rendered path; empty when a part of the path renders to nothing."""
+    from cookiecutter.generate import is_copy_only_path
+
+    whole = {"cookiecutter": context}
+    copied = [place for place in (name, *name.parents[:-1]) if is_copy_only_path(str(place), whole)]
+    rendered = copied[-1] if copied else name  # names in a folder that is only copied are not rendered
+    parts = [sandbox.from_string(part).render(whole) for part in rendered.parts]
+    if not all(parts):
+        return {}
+    target = "/".join((*parts, *name.parts[len(parts) :]))
+    content = path.read_bytes()
+    text = None if copied else _text(content)
+    if text is not None:
+        newline = "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
+        content = sandbox.from_string(text).render(whole).replace("\n", newline).encode()
+    return {target: RenderedFile(content, 0o755 if path.stat().st_mode & stat.S_IXUSR else 0o644)}
+
+
+def _text(content: bytes) -> str | None:
+    """The text of a file; ``None`` for binary content, which is copied unchanged."""
+    try:
+        return None if b"\0" in content else content.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+
+
+def built_in() -> Path:
+    """The project template of pykb."""
+    return templates() / "project"
+
+
+@contextmanager
+def opened(source: str | None, found: Diagnostics) -> Iterator[Path | None]:
+    """The folder of a template: pykb's own, the user's, or a temporary clone of a git repository."""
+    if source is None:
+        yield built_in()
+        return
+    if Path(source).is_dir():
+        yield Path(source)
+        return
+    if not _looks_like_git(source):
+        found.add(
+            TEMPLATE_MISSING.at(
+                None,
+                f"`--template {source}` is neither a folder nor the address of a git repository",
+                help=("give a folder with a `cookiecutter.json`, or an address such as `https://example.com/t.git`",),
+            )
+        )
+        yield None
+        return
+    with tempfile.TemporaryDirectory(prefix="pykb-") as folder:
+        yield Path(folder) / "template" if _clone(source, Path(folder) / "template", found) else None
+
+
+def _looks_like_git(source: str) -> bool:
+    schemes = ("https://", "http://", "ssh://", "git://", "file://", "git@")
+    return source.startswith(schemes) or source.endswith(".git")
+
+
+def _check_links(source: Path, found: Diagnostics) -> None:
+    """Refuse links out of the template. They would copy files of this machine into the project."""
+    root = source.resolve()
+    for path in sorted(source.rglob("*")):
+        if path.is_symlink() and not path.resolve().is_relative_to(root):
+            message = f"the project template has a symbolic link that leads out of it: `{path.relative_to(source)}`"
+            found.add(TEMPLATE_BROKEN.at(None, message, help=("put the file itself into the template",)))
+
+
+def _clone(source: str, target: Path, found: Diagnostics) -> bool:
+    from pykb.tools.process import find_program, run
+
+    if find_program("git") is None:
+        helps = ("give a folder instead: `--template DIR`",)
+        found.add(TEMPLATE_MISSING.at(None, f"`--template {source}` needs git, which is not installed", help=helps))
+        return False
+    # After `--`, a URL cannot be read as an option. Transports with `ext::` run programs and are refused.
+    done = run(
+        ("git", "clone", "--quiet", "--depth=1", "--", source, target),
+        env={"GIT_TERMINAL_PROMPT": "0", "GIT_ALLOW_PROTOCOL": "file:git:http:https:ssh"},
+    )
+    if done.ok:
+        return True
+    said = [line.strip() for line in done.stderr.splitlines() if line.strip()]
+    fatal = [line for line in said if line.startswith(("fatal: ", "error: "))]
+    helps = (f"try it alone: `git clone {source}`",)
+    found.add(
+        TEMPLATE_MISSING.at(
+            None, f"`--template {source}` cannot be cloned", notes=tuple(fatal or said[-3:]), help=helps
+        )
+    )
+    return False
+
+
+def _declared(source: Path, found: Diagnostics) -> dict[str, Any]:
+    """The variables of a template with their defaults."""
+    path = source / "cookiecutter.json"
+    message, line, column = "`cookiecutter.json` is not JSON", 1, 1
+    try:
+        declared = json.loads(path.read_text(encoding="utf-8"))
+        if isinstance(declared, dict):
+            return declared
+        message = "`cookiecutter.json` must be an object of names and defaults"
+    except FileNotFoundError:
+        message = "the project template has no `cookiecutter.json`"
+        found.add(TEMPLATE_BROKEN.at(None, message, notes=(f"looked in `{source}`",)))
+        return {}
+    except json.JSONDecodeError as error:
+        line, column = error.lineno, error.colno
+    except (UnicodeDecodeError, RecursionError):
+        pass
+    found.add(TEMPLATE_BROKEN.at(Span(str(path), line, column), message))
+    return {}

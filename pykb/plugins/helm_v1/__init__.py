@@ -25,7 +25,7 @@ from pykb.plugins.request import ApiRequest, EditRequest, InitRequest
 from pykb.project.file import Project
 from pykb.reading import yaml_text
 from pykb.scaffold.plan import PlanBuilder
-from pykb.scaffold.template import render as fill
+from pykb.scaffold.template import render_file
 
 
 class HelmV1:
@@ -140,8 +140,8 @@ def chart(name: str, rendered: Rendered) -> dict[str, str]:
     writer = Writer(names, parts, account)
     files = {
         **described(name),
-        ".helmignore": fill("chart/helmignore.j2", {}),
-        "templates/NOTES.txt": fill("chart/NOTES.txt.j2", {"parts": parts}),
+        ".helmignore": render_file("chart/helmignore.j2", {}),
+        "templates/NOTES.txt": render_file("chart/NOTES.txt.j2", {"parts": parts}),
         "templates/_helpers.tpl": _filled("chart/_helpers.tpl.j2", names, parts, account, objects),
     }
     if parts.certificates and parts.webhooks:
@@ -154,7 +154,7 @@ def chart(name: str, rendered: Rendered) -> dict[str, str]:
 
 def described(name: str) -> dict[str, str]:
     """The files that are written once."""
-    return {"Chart.yaml": fill("chart/Chart.yaml.j2", {"name": name})}
+    return {"Chart.yaml": render_file("chart/Chart.yaml.j2", {"name": name})}
 
 
 def values(rendered: Rendered) -> str:
@@ -179,7 +179,7 @@ def values(rendered: Rendered) -> str:
             "autoscaling": str(AUTOSCALER in kinds).lower(),
         },
     }
-    return fill("chart/values.yaml.j2", context)
+    return render_file("chart/values.yaml.j2", context)
 
 
 def _path(obj: Object, names: Names, parts: Parts, taken: Mapping[str, str]) -> str:
@@ -192,7 +192,7 @@ def _path(obj: Object, names: Names, parts: Parts, taken: Mapping[str, str]) -> 
 
 def _filled(template: str, names: Names, parts: Parts, account: str, objects: list[Object]) -> str:
     """A template of helpers. It has words in place of names, since it is full of Helm's expressions."""
-    text = fill(template, {"parts": parts})
+    text = render_file(template, {"parts": parts})
     secrets = [each["spec"]["secretName"] for each in objects if each["kind"] == "Certificate"]
     service = [each["metadata"]["name"] for each in objects if each["kind"] == "Service"]
     words = {

@@ -26,7 +26,7 @@ from pykb.plugins.request import ApiRequest, EditRequest, InitRequest
 from pykb.project.file import Project
 from pykb.reading import yaml_text
 from pykb.scaffold.plan import OnExists, PlanBuilder
-from pykb.scaffold.template import render
+from pykb.scaffold.template import render_file
 
 FOLDER = "bundle"
 DOCKERFILE = "bundle.Dockerfile"
@@ -93,18 +93,18 @@ def _base(project: Project) -> tuple[str, str]:
     title = project.project_name.replace("-", " ").title()
     context = {"project": project, "title": title, "domain": project.domain or "example.com"}
     path = f"config/manifests/bases/{project.project_name}.clusterserviceversion.yaml"
-    return path, render("olm/clusterserviceversion.yaml.j2", context)
+    return path, render_file("olm/clusterserviceversion.yaml.j2", context)
 
 
 def _annotations(project: Project) -> dict[str, str]:
-    return {_ANNOTATIONS: render("olm/annotations.yaml.j2", {"project": project})}
+    return {_ANNOTATIONS: render_file("olm/annotations.yaml.j2", {"project": project})}
 
 
 def _docker(labels: Mapping[str, Any]) -> dict[str, str]:
     """The Dockerfile of the bundle, and what its build sees in place of the project's `.dockerignore`."""
     return {
-        DOCKERFILE: render("olm/Dockerfile.j2", {"labels": labels}),
-        f"{DOCKERFILE}.dockerignore": render("olm/dockerignore.j2", {}),
+        DOCKERFILE: render_file("olm/Dockerfile.j2", {"labels": labels}),
+        f"{DOCKERFILE}.dockerignore": render_file("olm/dockerignore.j2", {}),
     }
 
 

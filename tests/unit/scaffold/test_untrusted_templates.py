@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pykb.diagnostics import Diagnostics
-from pykb.scaffold import tree
+from pykb.scaffold.template import RenderedFile, render_tree
 
 Make = Callable[..., Path]
 FOLDER = "{{cookiecutter.project_name}}"
@@ -84,10 +84,10 @@ def template(files: dict[str, str], **defaults: object) -> dict[str, str]:
     return {"cookiecutter.json": json.dumps(defaults), **{f"{FOLDER}/{name}": text for name, text in files.items()}}
 
 
-def outcome(source: Path) -> tuple[dict[str, tree.RenderedFile], list[str]]:
+def outcome(source: Path) -> tuple[dict[str, RenderedFile], list[str]]:
     """The files of a template, and what is wrong with it."""
     found = Diagnostics()
-    files = tree.render(source, VARIABLES, found)
+    files = render_tree(source, VARIABLES, found)
     assert {d.code.slug for d in found} <= {"template-broken"}
     return files, [note for d in found for note in d.notes]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pykb.diagnostics import Diagnostics
-from pykb.scaffold import tree
+from pykb.scaffold.template import built_in, opened, render_tree
 
 FOLDER = "{{cookiecutter.project_name}}"
 VARIABLES = {"project_name": "app", "package": "app", "owner": "{{ 7 * 7 }}"}
@@ -34,7 +34,7 @@ def test_a_template_is_rendered_with_our_values_and_its_defaults(make_tree: Call
         )
     )
     found = Diagnostics()
-    files = tree.render(source, VARIABLES, found)
+    files = render_tree(source, VARIABLES, found)
     assert not found
     assert {path: file.content for path, file in files.items()} == {"app/a.py": b"{{ 7 * 7 }} app-team small"}
 
@@ -43,14 +43,14 @@ def test_modes_and_missing_last_newlines_are_kept(make_tree: Callable[..., Path]
     """A script of the template is a script of the project."""
     source = make_tree(template({"run.sh": "#!/bin/sh", "plain": "x\n"}))
     (source / FOLDER / "run.sh").chmod(0o755)
-    files = tree.render(source, VARIABLES, Diagnostics())
+    files = render_tree(source, VARIABLES, Diagnostics())
     assert (files["run.sh"].mode, files["run.sh"].content, files["plain"].mode) == (0o755, b"#!/bin/sh", 0o644)
 
 
 def test_bytecode_is_no_part_of_a_template(make_tree: Callable[..., Path]) -> None:
     """Pip compiles the templates of an installed pykb, and people run the scripts of their own."""
     source = make_tree(template({"hack/a.py": "", "hack/__pycache__/a.cpython-311.pyc": "/home/me", "old.pyc": "x"}))
-    assert list(tree.render(source, VARIABLES, Diagnostics())) == ["hack/a.py"]
+    assert list(render_tree(source, VARIABLES, Diagnostics())) == ["hack/a.py"]
 
 
 def test_hooks_and_extensions_of_a_template_are_not_run(make_tree: Callable[..., Path], tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_hooks_and_extensions_of_a_template_are_not_run(make_tree: Callable[...,
     )
     (source / "hooks/post_gen_project.sh").chmod(0o755)
     found = Diagnostics()
-    assert tree.render(source, VARIABLES, found)
+    assert render_tree(source, VARIABLES, found)
     assert not proof.exists()
 
 
@@ -85,14 +85,14 @@ def test_hooks_and_extensions_of_a_template_are_not_run(make_tree: Callable[...,
 def test_a_broken_template_is_a_finding(make_tree: Callable[..., Path], files: dict[str, str]) -> None:
     """Whatever is wrong with it: one message, no file, nothing left in a temporary folder."""
     found = Diagnostics()
-    assert tree.render(make_tree(files), VARIABLES, found) == {}
+    assert render_tree(make_tree(files), VARIABLES, found) == {}
     assert [d.code.slug for d in found] == ["template-broken"]
 
 
 def test_a_template_without_its_folder_is_told_what_is_missing(make_tree: Callable[..., Path]) -> None:
     """By the name that the folder must have."""
     found = Diagnostics()
-    tree.render(make_tree({"cookiecutter.json": "{}"}), VARIABLES, found)
+    render_tree(make_tree({"cookiecutter.json": "{}"}), VARIABLES, found)
     assert "`{{cookiecutter.project_name}}`" in next(iter(found)).message
 
 
@@ -104,10 +104,10 @@ def test_no_link_of_a_template_leads_out_of_it(make_tree: Callable[..., Path], t
     secret.write_text("secret")
     source = make_tree(template({"a": "", "b/c": ""}))
     (source / FOLDER / "inside").symlink_to("b")
-    assert tree.render(source, VARIABLES, Diagnostics()).keys() >= {"a", "b/c"}
+    assert render_tree(source, VARIABLES, Diagnostics()).keys() >= {"a", "b/c"}
     (source / link).symlink_to(secret if link.endswith("key") else secret.parent)
     found = Diagnostics()
-    assert tree.render(source, VARIABLES, found) == {}
+    assert render_tree(source, VARIABLES, found) == {}
     (finding,) = found
     assert link in finding.message
 
@@ -115,7 +115,7 @@ def test_no_link_of_a_template_leads_out_of_it(make_tree: Callable[..., Path], t
 def test_a_clone_that_fails_is_told_in_gits_words(tmp_path: Path) -> None:
     """The line that says why, and none that is empty."""
     found = Diagnostics()
-    with tree.opened(f"file://{tmp_path}/none", found):
+    with opened(f"file://{tmp_path}/none", found):
         (finding,) = found
     assert finding.notes
     assert all(note.startswith("fatal: ") for note in finding.notes)
@@ -125,7 +125,7 @@ def test_without_git_a_folder_still_serves(monkeypatch: pytest.MonkeyPatch) -> N
     """An address needs git, and the finding says what does not."""
     monkeypatch.setenv("PATH", "/no/such/folder")
     found = Diagnostics()
-    with tree.opened("https://example.com/t.git", found) as folder:
+    with opened("https://example.com/t.git", found) as folder:
         assert folder is None
     assert [d.help for d in found] == [("give a folder instead: `--template DIR`",)]
 
@@ -136,9 +136,9 @@ def test_a_git_repository_is_cloned_and_rendered(make_tree: Callable[..., Path])
     for words in (["init", "-q"], ["add", "-A"], ["-c", "user.email=a@b", "-c", "user.name=a", "commit", "-qm", "x"]):
         subprocess.run(["git", *words], cwd=source, check=True)
     found = Diagnostics()
-    with tree.opened(f"file://{source}", found) as folder:
+    with opened(f"file://{source}", found) as folder:
         assert folder is not None
-        assert {path: f.content for path, f in tree.render(folder, VARIABLES, found).items()} == {"a": b"app"}
+        assert {path: f.content for path, f in render_tree(folder, VARIABLES, found).items()} == {"a": b"app"}
     assert not folder.exists()
 
 
@@ -149,7 +149,7 @@ def test_addresses_that_are_none_are_findings(source: str, tmp_path: Path, monke
     """Neither an option of git's nor a transport that runs programs gets through."""
     monkeypatch.chdir(tmp_path)
     found = Diagnostics()
-    with tree.opened(source, found) as folder:
+    with opened(source, found) as folder:
         assert folder is None
     assert [d.code.slug for d in found] == ["template-missing"]
     assert list(tmp_path.iterdir()) == []
@@ -163,5 +163,5 @@ def test_the_built_in_template_renders_the_same_twice() -> None:
         "python_version": "3.11",
     }  # fmt: skip
     found = Diagnostics()
-    assert tree.render(tree.built_in(), variables, found) == tree.render(tree.built_in(), variables, found)
+    assert render_tree(built_in(), variables, found) == render_tree(built_in(), variables, found)
     assert not found
