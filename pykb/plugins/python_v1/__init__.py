@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from tokenize import TokenError
 
+from pykb.plugins import Style
 from pykb.plugins.kustomize_v1 import FOLDER
 from pykb.plugins.plugin import PluginKey
-from pykb.plugins.python_v1 import api, storage_version, webhook
-from pykb.plugins.request import ApiRequest, DeleteRequest, InitRequest, WebhookRequest
+from pykb.plugins.python_v1 import storage_version, webhook
+from pykb.plugins.rendering import Files, copied_types, path_of, types_file
+from pykb.plugins.request import ApiRequest, Controller, DeleteRequest, InitRequest, WebhookRequest
 from pykb.python_source.layout import laid_out, line_length
+from pykb.python_source.source import Source
+from pykb.scaffold.insert import Fragment, FragmentKind
 from pykb.scaffold.plan import OnExists, PlanBuilder
 
 
@@ -24,7 +28,10 @@ class PythonV1:
 
     def create_api(self, request: ApiRequest, plan: PlanBuilder) -> None:
         """Add types, controller and test, and register them in the package."""
-        api.scaffold(request, plan)
+        if request.make_resource:
+            _types(request, plan)
+        if request.controller:
+            _controller(request, request.controller, plan)
 
     def create_webhook(self, request: WebhookRequest, plan: PlanBuilder) -> None:
         """Add webhooks, converters and tests, and register them in the package."""
@@ -77,3 +84,82 @@ def _joined(present: bytes, wanted: bytes) -> bytes:
         return present
     separator = b"" if not present or present.endswith(b"\n") else b"\n"
     return present + separator + b"\n".join([b"", *missing, b""])
+
+
+def _types(request: ApiRequest, plan: PlanBuilder) -> None:
+    resource, files = request.resource, Files(request, plan)
+    folder = path_of(resource.path)
+    files.once(f"{path_of(request.project.package)}/api/__init__.py", "api/__init__.py.j2")
+    if request.project.multigroup:
+        files.once(f"{folder.rpartition('/')[0]}/__init__.py", "api/group__init__.py.j2")
+    files.once(f"{folder}/__init__.py", "api/version/__init__.py.j2")
+    files.once(f"{folder}/groupversion.py", "api/version/groupversion.py.j2")
+    types = types_file(resource)
+    was_stored = storage_version.is_marked((plan.current(types) or b"").decode("utf-8", "replace"), resource.kind)
+    if request.source is None:
+        files.own(types, f"api/version/{'operand_' if resource.operand else ''}types.py.j2")
+    elif (copied := copied_types(request, plan, request.source, files.style)) is not None:
+        files.create(types, copied)
+    if was_stored:  # a new file must keep the marker
+        storage_version.move(plan, types, [], resource.kind)
+    line = f"from {resource.path}.{resource.singular}_types import {resource.kind} as {resource.kind}"
+    files.insert(f"{folder}/__init__.py", Fragment("kinds", line, FragmentKind.IMPORT))
+    others = [
+        r for r in request.project.resources if r.api and r.is_same_kind(resource) and r.version != resource.version
+    ]
+    if others and not was_stored:
+        storage_version.mark(plan, [types_file(r) for r in others], resource.kind)
+
+
+def _controller(request: ApiRequest, controller: Controller, plan: PlanBuilder) -> None:
+    package, files = request.project.package, Files(request, plan)
+    folder = path_of(controller.package)
+    files.once(f"{package}/controllers/__init__.py", "controllers/__init__.py.j2")
+    if request.project.multigroup:
+        files.once(f"{folder}/__init__.py", "controllers/group__init__.py.j2")
+    source = (
+        "handlers" if controller.style == Style.HANDLERS else "operand" if request.resource.operand else "controller"
+    )
+    files.own(f"{folder}/{controller.file}.py", f"controllers/{source}.py.j2", controller=controller)
+    if not request.resource.external:
+        test = f"tests/{folder.removeprefix(f'{package}/')}/test_{controller.file}.py"
+        files.own(test, f"tests/controllers/test_{source}.py.j2", controller=controller)
+    if controller.style != Style.HANDLERS and not (request.resource.core or request.resource.external):
+        _faults(request, folder, files)
+    main = f"{package}/__main__.py"
+    if controller.style == Style.HANDLERS:
+        # kopf's decorators register on import. The alias with the same name marks the import as intended.
+        name = _unique(plan, main, controller.package, controller.file, controller)
+        remark = "" if name == controller.file else "  # noqa: F401"
+        line = f"from {controller.package} import {controller.file} as {name}{remark}"
+        files.insert(main, Fragment("imports", line, FragmentKind.IMPORT))
+        return
+    name = _unique(plan, main, controller.module, controller.reconciler, controller)
+    alias = f"{controller.reconciler} as {name}" if name != controller.reconciler else name
+    line = f"from {controller.module} import {alias}"
+    files.insert(main, Fragment("imports", line, FragmentKind.IMPORT))
+    call = f"{name}(manager.client).setup(manager)"
+    files.insert(main, Fragment("builder", call, FragmentKind.STATEMENT, key=name))
+
+
+def _faults(request: ApiRequest, controllers: str, files: Files) -> None:
+    """The explorer's test. Controllers of the same kind share it."""
+    folder = controllers.removeprefix(f"{request.project.package}/")
+    path = f"tests/{folder}/test_{request.resource.singular}_faults.py"
+    files.own(path, "tests/controllers/test_faults.py.j2", on_exists=OnExists.KEEP)
+
+
+def _unique(plan: PlanBuilder, path: str, module: str, name: str, controller: Controller) -> str:
+    """The name to import as: the present one, or one that does not hide the same kind of another group."""
+    try:
+        aliases = [*Source.parse((plan.current(path) or b"").decode("utf-8", "replace")).aliases()]
+    except SyntaxError:  # the insertion reports it
+        return name
+    present = next((called for other, imported, called in aliases if (other, imported) == (module, name)), None)
+    if present or not any(called == name and other != module for other, _, called in aliases):
+        return present or name
+    group = controller.package.rpartition(".")[2]
+    if name.islower():
+        return f"{group}_{name}"
+    stem = group.title().replace("_", "")
+    return f"{stem}{name}" if stem[0].isalpha() else f"{name}{stem}"  # a class name cannot begin with a digit
