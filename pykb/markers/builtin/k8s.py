@@ -1,16 +1,14 @@
 """The ``+k8s:`` tags of Kubernetes' declarative validation (KEP-5073, code-generator v0.37) about one value.
 
 controller-gen supports ten of the tags and ignores the others silently. pykb supports all. Tags that only steer Go
-code generation are accepted with a note. ``k8s_fields`` has those about the object
-around a field.
+code generation are accepted with a note. ``k8s_fields`` has those about the object around a field.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from pykb.markers.builtin.k8s_formats import FORMATS, say_format
 from pykb.markers.builtin.schema import DEFINITIONS as OF_SCHEMAS
 from pykb.markers.builtin.schema import LIST_MAP_KEYS, LIST_TYPES
 from pykb.markers.definition import (
@@ -129,6 +127,58 @@ def _max_bytes(value: Value) -> None:
     value.rule(f"size(bytes({value.it})) <= {most}", f"must be at most {most} bytes long")
 
 
+_DNS = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
+_QUALIFIED = r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+
+
+@dataclass(frozen=True, slots=True)
+class _Format:
+    """The meaning of a format.
+
+    Attributes:
+        pattern: A regular expression for the whole text; empty when ``rule`` covers everything.
+        longest: The maximum number of characters.
+        rule: A CEL expression about ``{0}``.
+    """
+
+    pattern: str = ""
+    longest: int = 0
+    rule: str = ""
+
+
+# Source: k8s.io/apimachinery/pkg/api/validate/content, which defines the formats.
+_FORMATS = {
+    "k8s-extended-resource-name": _Format(
+        rf"^{_DNS}/{_QUALIFIED}$", 317, "!{0}.startsWith('requests.') && !{0}.split('/')[0].endsWith('kubernetes.io')"
+    ),
+    "k8s-ip": _Format(longest=45, rule="isIP({0})"),
+    "k8s-label-key": _Format(rf"^({_DNS}/)?{_QUALIFIED}$", 317),
+    "k8s-label-value": _Format(rf"^({_QUALIFIED})?$", 63),
+    "k8s-long-name": _Format(rf"^{_DNS}$", 253),
+    "k8s-long-name-caseless": _Format(rf"^{_DNS.replace('a-z', 'A-Za-z')}$", 253),
+    "k8s-path-segment-name": _Format(r"^[^/%]+$", rule="{0} != '.' && {0} != '..'"),
+    "k8s-prefixed-label-key": _Format(rf"^{_DNS}/{_QUALIFIED}$", 317),
+    "k8s-resource-fully-qualified-name": _Format(rf"^{_DNS}/[A-Za-z_][A-Za-z0-9_]{{0,31}}$", 286),
+    "k8s-resource-pool-name": _Format(rf"^{_DNS}(/{_DNS})*$", 253),
+    "k8s-short-name": _Format(r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", 63),
+    "k8s-uuid": _Format(r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$", 36),
+}
+
+
+def _say_format(value: Value) -> None:
+    """The effect of `+k8s:format`."""
+    form = _FORMATS[str(value.argument())]
+    message = f"must be in the format {value.argument()}"
+    if form.pattern and value.get("pattern", here=True) is None:
+        value.put("pattern", form.pattern)
+    elif form.pattern:
+        value.rule(f"{value.it}.matches({cel_text(form.pattern)})", message)
+    if form.longest:
+        value.fill("maxLength", form.longest)
+    if form.rule:
+        value.rule(form.rule.format(value.it), message)
+
+
 def _unique(schema: Subject) -> None:
     if schema.argument() == "set":
         schema.rule("self.all(x, self.exists_one(y, x == y))", "elements must be unique")
@@ -140,27 +190,6 @@ def _unique(schema: Subject) -> None:
         return
     same = " && ".join(f"x.{cel_selector(key)} == y.{cel_selector(key)}" for key in keys)
     schema.rule(f"self.all(x, self.exists_one(y, {same}))", f"elements must be unique by {', '.join(keys)}")
-
-
-_CHANGES = {
-    "NoModify": ("self == oldSelf", "field cannot be modified"),
-    "NoAddItem": ("self.all(x, x in oldSelf)", "elements cannot be added"),
-    "NoRemoveItem": ("oldSelf.all(x, x in self)", "elements cannot be removed"),
-}
-
-
-def _update(schema: Subject) -> None:
-    rule = _CHANGES.get(str(schema.argument()))
-    if rule is not None:  # the others become rules of the object around the field
-        schema.rule(*rule)
-
-
-def _update_member(holder: Holder) -> None:
-    match holder.argument():
-        case "NoSet":
-            holder.rule(f"has({holder.before}) || !has({holder.at})", f"field {holder.name} cannot be set later")
-        case "NoUnset":
-            holder.rule(f"!has({holder.before}) || has({holder.at})", f"field {holder.name} cannot be removed")
 
 
 def _subfield(schema: Subject) -> None:
@@ -222,8 +251,8 @@ DEFINITIONS = (
     tag(
         "format",
         "The string is of a Kubernetes format.",
-        ArgumentDefinition("", STRING, "The name of the format.", choices=tuple(FORMATS)),
-        effect=Holds(say_format, TEXTS),
+        ArgumentDefinition("", STRING, "The name of the format.", choices=tuple(_FORMATS)),
+        effect=Holds(_say_format, TEXTS),
         example="=k8s-short-name",
     ),
     tag(
@@ -290,16 +319,6 @@ DEFINITIONS = (
         example='(type: "Ready")=+k8s:immutable',
         repeatable=True,
         open_arguments=True,
-    ),
-    tag(
-        "update",
-        "Which changes of the value are refused.",
-        ArgumentDefinition("", STRING, "What must not happen.", choices=("NoSet", "NoUnset", *_CHANGES)),
-        effect=Does(_update),
-        member=_update_member,
-        targets=FIELD,
-        example="=NoModify",
-        repeatable=True,
     ),
     tag(
         "monotonic",

@@ -1,10 +1,10 @@
-"""The ``+k8s:`` tags of a field about the object around it: unions, dependencies, presence."""
+"""The ``+k8s:`` tags of a field about the object around it: unions, dependencies, presence, updates."""
 
 from __future__ import annotations
 
 from pykb.markers.builtin.k8s import FIELD, NESTED, positional, tag
 from pykb.markers.definition import STRING, ArgumentDefinition, MarkerDefinition
-from pykb.markers.effect import Holder
+from pykb.markers.effect import Does, Holder, Subject
 
 _UNION = ArgumentDefinition("union", STRING, "The name of the union, if there are several.", optional=True)
 _MEMBER_NAME = ArgumentDefinition("memberName", STRING, "The discriminator's value for it.", optional=True)
@@ -20,6 +20,27 @@ def _depends(holder: Holder, sign: str, word: str) -> None:
     at = holder.beside(str(other))
     if at is not None:
         holder.rule(f"!has({holder.at}) || {sign}has({at})", f"field {other} is {word} when {holder.name} is set")
+
+
+_CHANGES = {
+    "NoModify": ("self == oldSelf", "field cannot be modified"),
+    "NoAddItem": ("self.all(x, x in oldSelf)", "elements cannot be added"),
+    "NoRemoveItem": ("oldSelf.all(x, x in self)", "elements cannot be removed"),
+}
+
+
+def _update(schema: Subject) -> None:
+    rule = _CHANGES.get(str(schema.argument()))
+    if rule is not None:  # the others become rules of the object around the field
+        schema.rule(*rule)
+
+
+def _update_member(holder: Holder) -> None:
+    match holder.argument():
+        case "NoSet":
+            holder.rule(f"has({holder.before}) || !has({holder.at})", f"field {holder.name} cannot be set later")
+        case "NoUnset":
+            holder.rule(f"!has({holder.before}) || has({holder.at})", f"field {holder.name} cannot be removed")
 
 
 def _decision(name: str, group: str) -> MarkerDefinition:
@@ -95,6 +116,16 @@ DEFINITIONS = (
         member=lambda holder: _depends(holder, "!", "forbidden"),
         targets=FIELD,
         example="(otherField)",
+        repeatable=True,
+    ),
+    tag(
+        "update",
+        "Which changes of the value are refused.",
+        ArgumentDefinition("", STRING, "What must not happen.", choices=("NoSet", "NoUnset", *_CHANGES)),
+        effect=Does(_update),
+        member=_update_member,
+        targets=FIELD,
+        example="=NoModify",
         repeatable=True,
     ),
 )
