@@ -5,9 +5,9 @@ from pykb.runtime.client._subresource import StatusWriter, SubresourceClient
 from pykb.runtime.client._watch import EventType, Watch, WatchEvent
 from pykb.runtime.client.client import Client
 from pykb.runtime.client.connection import Call, Connection
-from pykb.runtime.client.options import ClientOptions, FieldValidation, Propagation
+from pykb.runtime.client.options import ClientOptions, FieldValidation, Propagation, TransportOptions
 from pykb.runtime.client.patches import JsonPatch, MergePatch, Patch, StrategicMergePatch, merge_from
-from pykb.runtime.client.transport import RequestObserver, RequestRecord, Transport, TransportOptions
+from pykb.runtime.client.transport import RequestObserver, RequestRecord, Transport
 from pykb.runtime.client.writer import Writer
 
 __all__ = [

@@ -21,9 +21,9 @@ from pykb.runtime.client._subresource import ScaleClient, StatusWriter, Subresou
 from pykb.runtime.client.codec import AnyObject, Key, Kind, UnreadableObjects
 from pykb.runtime.client.connection import Connection
 from pykb.runtime.client.mapper import ResourceMapper
-from pykb.runtime.client.options import ClientOptions, OptionChanges, Propagation
+from pykb.runtime.client.options import ClientOptions, OptionChanges, Propagation, TransportOptions
 from pykb.runtime.client.selectors import Fields, Labels
-from pykb.runtime.client.transport import Transport, TransportOptions
+from pykb.runtime.client.transport import Transport
 from pykb.runtime.client.writer import Writer
 from pykb.runtime.login import Credentials, CredentialSource, Impersonation, KubeconfigSource, discover_credentials
 from pykb.runtime.login.credentials import StaticCredentials

@@ -1,9 +1,10 @@
-"""Options that apply to every request of a client."""
+"""Options of a client, which apply to every request, and of the transport below it."""
 
 from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import Literal, TypedDict
 
@@ -69,3 +70,39 @@ class OptionChanges(TypedDict, total=False):
     field_validation: FieldValidation | None
     dry_run: bool
     impersonate: Impersonation | None
+
+
+@dataclass(frozen=True, slots=True)
+class TransportOptions:
+    """Limits of a transport.
+
+    ::
+
+        limits = TransportOptions(qps=20, burst=40)
+        async with Client.from_environment(transport=limits) as client:
+            await client.list(Pod, namespace="default")
+
+    Attributes:
+        max_connections: How many requests may run at once. Watches do not count.
+        timeout: How long to wait for a whole answer. The server itself gives up after a minute.
+        connect_timeout: How long to wait for a connection.
+        attempts: How often to try a request that may be repeated.
+        first_backoff: The pause before the second attempt. It doubles with each further one, with
+            jitter.
+        max_backoff: The longest pause, even if the server asks for a longer one.
+        idle_timeout: How long a stream may be silent before it counts as broken. A watch gets a
+            bookmark every minute.
+        qps: The average number of requests per second. Not limited unless positive. Streams
+            (watches, logs) do not count, as in client-go.
+        burst: How many requests may be sent at once, if ``qps`` limits them.
+    """
+
+    max_connections: int = 32
+    timeout: timedelta = timedelta(seconds=60)
+    connect_timeout: timedelta = timedelta(seconds=10)
+    attempts: int = 6
+    first_backoff: timedelta = timedelta(milliseconds=100)
+    max_backoff: timedelta = timedelta(seconds=10)
+    idle_timeout: timedelta = timedelta(seconds=70)
+    qps: float = 0.0
+    burst: int = 30

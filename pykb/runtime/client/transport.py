@@ -20,10 +20,11 @@ from pykb.diagnostics.codes.environment import CLUSTER_UNREACHABLE
 from pykb.runtime._tracing import spans
 from pykb.runtime.client._http1 import Answer, Http1Stream
 from pykb.runtime.client._pool import ConnectFailed, Pool
-from pykb.runtime.client._throttle import Throttle
 from pykb.runtime.client.connection import Call
+from pykb.runtime.client.options import TransportOptions
 from pykb.runtime.client.server import Server
 from pykb.runtime.clock import Clock, SystemClock
+from pykb.runtime.controller.ratelimit import BucketLimiter
 from pykb.runtime.election.fence import check_fence
 from pykb.runtime.errors import ApiError, ServerUnreachable, Unauthorized, error_from_status
 from pykb.runtime.login.credentials import Credentials, CredentialSource, expired_part
@@ -31,45 +32,16 @@ from pykb.runtime.login.credentials import Credentials, CredentialSource, expire
 if TYPE_CHECKING:
     from pykb.runtime._otel import Spans
 
+
 logger = logging.getLogger(__name__)
 
 _KNOWN_WARNINGS = 256
 
+_LONG = timedelta(seconds=1)
+"""A request that waits longer than this for its turn is logged."""
 
-@dataclass(frozen=True, slots=True)
-class TransportOptions:
-    """Limits of a transport.
-
-    ::
-
-        limits = TransportOptions(qps=20, burst=40)
-        async with Client.from_environment(transport=limits) as client:
-            await client.list(Pod, namespace="default")
-
-    Attributes:
-        max_connections: How many requests may run at once. Watches do not count.
-        timeout: How long to wait for a whole answer. The server itself gives up after a minute.
-        connect_timeout: How long to wait for a connection.
-        attempts: How often to try a request that may be repeated.
-        first_backoff: The pause before the second attempt. It doubles with each further one, with
-            jitter.
-        max_backoff: The longest pause, even if the server asks for a longer one.
-        idle_timeout: How long a stream may be silent before it counts as broken. A watch gets a
-            bookmark every minute.
-        qps: The average number of requests per second. Not limited unless positive. Streams
-            (watches, logs) do not count, as in client-go.
-        burst: How many requests may be sent at once, if ``qps`` limits them.
-    """
-
-    max_connections: int = 32
-    timeout: timedelta = timedelta(seconds=60)
-    connect_timeout: timedelta = timedelta(seconds=10)
-    attempts: int = 6
-    first_backoff: timedelta = timedelta(milliseconds=100)
-    max_backoff: timedelta = timedelta(seconds=10)
-    idle_timeout: timedelta = timedelta(seconds=70)
-    qps: float = 0.0
-    burst: int = 30
+_TOLD = timedelta(minutes=1)
+"""The shortest time between two such log lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +72,42 @@ class _Begun(Answer):
 
     stream: Http1Stream
     server: Server
+
+
+class Throttle:
+    """Lets requests through in their order of arrival: ``burst`` at once, then ``qps`` per second.
+
+    These are client-go's QPS and burst. It is off by default, as in controller-runtime. The API server
+    has its own limit (priority and fairness) and answers 429 with a time to wait.
+    """
+
+    def __init__(self, qps: float, burst: int, clock: Clock) -> None:
+        """Start with the full burst.
+
+        Raises:
+            ValueError: The limit would let nothing through.
+        """
+        self._bucket = BucketLimiter(rate=qps, burst=burst, clock=clock)
+        self._clock = clock
+        # The lock is handed on in the order of arrival. Only its holder has taken a future token,
+        # so a cancelled waiter takes none from the others.
+        self._turn = asyncio.Lock()
+        self._told = float("-inf")
+
+    async def wait(self, call: Call) -> float:
+        """Wait until a request may be sent. Return the seconds waited."""
+        asked = self._clock.now()
+        async with self._turn:
+            delay = self._bucket.when(call)
+            if delay > timedelta():
+                await self._clock.sleep(delay)
+        now = self._clock.now()
+        waited = now - asked
+        if waited > _LONG.total_seconds() and now - self._told >= _TOLD.total_seconds():
+            self._told = now
+            shown = {"waited": f"{waited:.1f} s", "request": f"{call.method} {call.path}"}
+            logger.warning("client-side throttling", extra=shown | {"help": "raise --kube-api-qps, or switch it off"})
+        return waited
 
 
 AnswerT = TypeVar("AnswerT", bound=Answer)

@@ -18,7 +18,8 @@ from pykb.runtime._metrics import Metrics
 from pykb.runtime.cache.informer_cache import InformerCache
 from pykb.runtime.client.client import Client
 from pykb.runtime.client.listwatch import ClientListWatch
-from pykb.runtime.client.transport import Transport, TransportOptions
+from pykb.runtime.client.options import TransportOptions
+from pykb.runtime.client.transport import Transport
 from pykb.runtime.clock import Clock, SystemClock
 from pykb.runtime.controller.recording import Recorders
 from pykb.runtime.errors import NoKindMatch

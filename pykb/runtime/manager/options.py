@@ -13,8 +13,7 @@ from typing import Any, Self, TypedDict, Unpack
 from pykb.meta.names import SUBDOMAIN_LENGTH, is_label, is_subdomain
 from pykb.runtime._logging import LogFormat
 from pykb.runtime.cache.informer_cache import CacheOptions
-from pykb.runtime.client.options import FIELD_MANAGER_LENGTH, ClientOptions, program_name
-from pykb.runtime.client.transport import TransportOptions
+from pykb.runtime.client.options import FIELD_MANAGER_LENGTH, ClientOptions, TransportOptions, program_name
 from pykb.runtime.controller.given import check_durations, check_names
 from pykb.runtime.manager._flags import FALSE, log_options, names_of, program_parser
 from pykb.runtime.sharding.ranges import LONGEST_GROUP, Ranges, ShardBy

@@ -11,8 +11,8 @@ import uvloop
 from pykb.envtest.components import Authority
 from pykb.runtime.client import Call, Transport
 from pykb.runtime.client._pool import Proxy
+from pykb.runtime.client.options import TransportOptions
 from pykb.runtime.client.server import Server, environment_proxy
-from pykb.runtime.client.transport import TransportOptions
 from pykb.runtime.errors import ServerUnreachable
 from pykb.runtime.login import Credentials, StaticCredentials
 from tests.unit.runtime_client.test_transport import InstantClock

@@ -8,7 +8,7 @@ import pytest
 from pykb.runtime import BucketLimiter
 from pykb.runtime._metrics import Metrics
 from pykb.runtime.client import Call, Transport, TransportOptions
-from pykb.runtime.client._throttle import Throttle
+from pykb.runtime.client.transport import Throttle
 from pykb.runtime.clock import VirtualClock
 from pykb.runtime.login import Credentials, StaticCredentials
 from pykb.testing import eventually
