@@ -25,7 +25,7 @@ SECTIONS: dict[str, tuple[Command, ...]] = {
         Command("create api", "pykb.cli.create:api", "add a kind: types, controller, sample, roles, tests"),
         Command("create webhook", "pykb.cli.create:webhook", "add defaulting, validation, conversion to a kind"),
         Command("edit", "pykb.cli.init:edit", "change options of `init`, add plugins (a Helm chart)"),
-        Command("update", "pykb.cli.update:update", "bring a project to what this version scaffolds"),
+        Command("update", "pykb.cli.init:update", "bring a project to what this version scaffolds"),
         Command("delete api", "pykb.cli.delete:api", "delete what `create api` made"),
         Command("delete webhook", "pykb.cli.delete:webhook", "delete what `create webhook` made"),
     ),

@@ -165,9 +165,9 @@ def test_a_template_of_ours_is_broken(
     """A rendered file that does not parse."""
     from pykb.plugins import rendering
 
-    real = rendering.render
+    real = rendering.render_file
     monkeypatch.setattr(
-        rendering, "render", lambda name, values: real(name, values).replace("class Disk(", "class Disk")
+        rendering, "render_file", lambda name, values: real(name, values).replace("class Disk(", "class Disk")
     )
     golden("rendered-broken/python", stderr_of(capfd, *DISK, code=1))
     assert not (root / "sealvm/api").exists()
