@@ -139,6 +139,10 @@ class Struct(BaseModel):
     def to_wire(self) -> dict[str, Any]:
         """Return the set and the non-default fields as JSON-ready values.
 
+        ::
+
+            assert VirtulMachineSpec(deployment_name="web").to_wire() == {"deploymentName": "web"}
+
         Changes in place (``status.conditions.append(...)``, ``metadata.labels["a"] = "b"``) are
         included. The result shares nothing with the object.
         """

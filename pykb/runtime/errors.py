@@ -104,8 +104,12 @@ class NotFound(ApiError):  # noqa: N818
 
     ::
 
-        with contextlib.suppress(NotFound):
-            await client.delete(pod)
+        try:
+            await client.patch(pod, MergePatch({"metadata": {"labels": {"seen": "true"}}}))
+        except NotFound:
+            return Result()  # it was deleted meanwhile
+
+    ``client.find`` and ``client.delete(pod, missing_ok=True)`` do not raise it.
     """
 
 

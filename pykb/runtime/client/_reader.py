@@ -36,6 +36,11 @@ class Reader:
     async def get(self, kind: Kind, key: Key, *, namespace: str | None = None) -> Object | Unstructured:
         """Read one object.
 
+        ::
+
+            machine = await client.get(VirtulMachine, "default/vm")
+            assert machine == await client.get(VirtulMachine, "vm", namespace="default")
+
         An object that is being deleted is read as far as it fits its class, so that its finalizers
         can run. Missing required fields are then empty (``0``, ``""``). Write such an object by
         patches only.
@@ -73,7 +78,12 @@ class Reader:
     @overload
     async def find(self, kind: GroupVersionKind, key: Key, *, namespace: str | None = None) -> Unstructured | None: ...
     async def find(self, kind: Kind, key: Key, *, namespace: str | None = None) -> Object | Unstructured | None:
-        """Read one object, or return ``None`` when it does not exist. Otherwise like :meth:`get`."""
+        """Read one object, or return ``None`` when it does not exist. Otherwise like :meth:`get`.
+
+        ::
+
+            assert await client.find(VirtulMachine, "default/absent") is None
+        """
         try:
             return await self.get(kind, key, namespace=namespace)
         except NotFound as error:
@@ -117,6 +127,11 @@ class Reader:
         resource_version: str | None = None,
     ) -> ObjectList[Any]:
         """Read objects of a kind.
+
+        ::
+
+            pods = await client.list(Pod, namespace="default", labels="app=web,tier!=db")
+            print(len(pods), [pod.metadata.name for pod in pods])
 
         An object that does not fit the class is left out of the list. It is reported in the log and
         by a metric, and it is in ``unreadable`` of the result.
@@ -242,6 +257,13 @@ class Reader:
         bookmarks: bool = False,
     ) -> Watch[Any]:
         """Follow the changes of a kind: ``async with client.watch(Pod, namespace="default") as events: async for ...``.
+
+        ::
+
+            pods = await client.list(Pod, namespace="default")
+            async with client.watch(Pod, namespace="default", resource_version=pods.resource_version) as changes:
+                async for change in changes:
+                    print(change.type, change.object.metadata.name)
 
         A broken stream is resumed at the last event. It ends only with an error or when it is
         closed. Events of objects that do not fit the class are left out and reported.

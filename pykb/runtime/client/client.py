@@ -183,7 +183,13 @@ class Client(Reader, Writer):
         return self.with_options(namespace=namespace)
 
     def impersonate(self, user: str, *, groups: tuple[str, ...] = (), uid: str = "") -> Self:
-        """The same client, acting as another user. It never reads from the cache."""
+        """The same client, acting as another user. It never reads from the cache.
+
+        ::
+
+            ann = client.impersonate("ann", groups=("developers",))
+            await ann.list(Secret, namespace="shop")  # Forbidden, unless RBAC allows it to Ann
+        """
         return self.with_options(impersonate=Impersonation(user, uid=uid, groups=groups))
 
     def subresource(self, name: str) -> SubresourceClient:

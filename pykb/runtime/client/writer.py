@@ -46,6 +46,12 @@ class Writer:
     async def create(self, obj: AnyObjectT, *, field_manager: str | None = None, dry_run: bool = False) -> AnyObjectT:
         """Create an object. It is updated with the stored object, including a name from ``generateName``.
 
+        ::
+
+            config = ConfigMap(metadata=ObjectMeta(generate_name="result-", namespace="default"), data={"sum": "3"})
+            await client.create(config)
+            assert config.metadata.name
+
         Raises:
             AlreadyExists: An object of this name exists.
             Invalid: It violates its schema or a rule.
@@ -81,6 +87,12 @@ class Writer:
     ) -> AnyObjectT:
         """Change an object by a patch (:func:`~pykb.runtime.client.patches.merge_from` and its like).
 
+        ::
+
+            patch = merge_from(machine)
+            machine.metadata.labels = {"tier": "web"}
+            await client.patch(machine, patch)
+
         The object is updated with the stored object. An empty patch sends nothing.
 
         Raises:
@@ -101,6 +113,12 @@ class Writer:
         dry_run: bool = False,
     ) -> AnyObjectT:
         """Apply an object (server-side). The manager owns the fields that are set and releases those now left out.
+
+        ::
+
+            settings = partial(ConfigMap, "default/settings")
+            settings.data = {"color": "blue"}  # of this key, and no other, "painter" becomes the manager
+            await client.apply(settings, field_manager="painter")
 
         The object should have only the desired fields. Do not apply an object that was read: this
         manager would then own what others wrote. To apply only a part of the required fields, use
@@ -178,6 +196,11 @@ class Writer:
     ) -> None:
         """Delete an object: ``delete(pod)`` or ``delete(Pod, "namespace/name")``.
 
+        ::
+
+            await client.delete(VirtulMachine, "default/vm", propagation="Foreground")
+            await client.delete(pod, uid=pod.metadata.uid, missing_ok=True)
+
         The object is gone when the call returns, unless finalizers, a grace period or dependents
         delay it.
 
@@ -221,6 +244,10 @@ class Writer:
         dry_run: bool = False,
     ) -> None:
         """Delete all objects of a kind in a namespace (or of a cluster-scoped kind) that match the selectors.
+
+        ::
+
+            await client.delete_all_of(Pod, namespace="default", labels="app=web")
 
         Raises:
             ValueError: A namespace is needed.

@@ -142,6 +142,11 @@ class ControllerBuilder(Generic[RequestT]):
     ) -> Self:
         """Watch this kind and reconcile the owners of its objects.
 
+        ::
+
+            builder = ControllerBuilder(manager).for_(VirtulMachine).owns(Deployment).owns(Service)
+            builder.complete(reconciler)
+
         Args:
             kind: The kind of the owned objects.
             predicates: Filters for the events.
@@ -188,7 +193,16 @@ class ControllerBuilder(Generic[RequestT]):
         predicates: EventFilters[Any] = (),
         metadata_only: bool = False,
     ) -> Self:
-        """Watch this kind and reconcile the requests that a function or a handler returns for its events."""
+        """Watch this kind and reconcile the requests that a function or a handler returns for its events.
+
+        ::
+
+            def machine_of(pod: Pod) -> list[Request]:
+                name = (pod.metadata.labels or {}).get("machine")
+                return [Request(pod.metadata.namespace or "", name)] if name else []
+
+            ControllerBuilder(manager).for_(VirtulMachine).watches(Pod, machine_of).complete(reconciler)
+        """
         check_kind("watches", kind)
         given: Any = wakes
         is_handler = hasattr(given, "handle") and not isinstance(given, type)

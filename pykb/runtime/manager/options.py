@@ -286,6 +286,11 @@ class ManagerOptions:
     ) -> Self:
         """Parse the command line. If it is wrong, end the program (exit code 2) with a message.
 
+        ::
+
+            options = ManagerOptions.from_args(["--leader-elect", "--log-level", "debug"])
+            assert (options.leader_elect, options.log_level) == (True, "debug")
+
         Args:
             argv: The arguments. Defaults to those of the process.
             environ: The environment (``WATCH_NAMESPACE``, ``ENABLE_WEBHOOKS``). Defaults to that of

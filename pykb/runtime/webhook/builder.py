@@ -71,6 +71,10 @@ class WebhookBuilder:
     def with_converter(self, converter: Converter[Any, Any]) -> Self:
         """Add a converter between the kind and another version of it. Call it once for each such version.
 
+        ::
+
+            WebhookBuilder(manager).for_(v2.CronJob).with_converter(CronJobConverter()).complete()
+
         Raises:
             TypeError: It is not a converter, or a class instead of an instance.
         """

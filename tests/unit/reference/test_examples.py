@@ -12,7 +12,7 @@ import sys
 import textwrap
 from collections.abc import Iterator
 from importlib import import_module
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -256,8 +256,9 @@ def examples(*modules: str) -> Iterator[str]:
         for found in (getattr(module, name) for name in public(module.__name__)):
             if str(getattr(found, "__module__", "")).startswith("pykb."):
                 yield from _blocks(found)
-                members = vars(found).items() if isinstance(found, type) else ()
-                for name, member in members:
+                bases = found.__mro__ if isinstance(found, type) else ()
+                members = (vars(base).items() for base in bases if base.__module__.startswith("pykb."))
+                for name, member in chain.from_iterable(members):
                     if not name.startswith("_"):
                         yield from _blocks(getattr(member, "__func__", member))
 
