@@ -123,6 +123,18 @@ def test_links_in_the_documentation_lead_somewhere():
     assert not dead
 
 
+def test_prose_is_wrapped():
+    """Lines of Markdown have at most 100 columns, but for tables, code and addresses. Some pages are generated."""
+    pages = [
+        page
+        for page in files_of(ROOT)
+        if page.endswith(".md") and not page.startswith(("docs/reference/", "testdata/docs/"))
+    ]
+    for page in pages:
+        text = re.sub(r"(?ms)^ *```.*?```|^ *[|<].*?$|{[{%].*?[%}]}", "", (ROOT / page).read_text(encoding="utf-8"))
+        assert [line for line in text.splitlines() if len(line) > 100 and "](http" not in line] == [], page
+
+
 def test_no_file_names_the_machine_it_was_made_on():
     """No path of a machine and no registry host is committed; a user's home is nobody else's business."""
     # Spelt in pieces, so that this file does not find itself.
