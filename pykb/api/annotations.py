@@ -238,7 +238,7 @@ class SchemaPatch:
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """The literal ``spec.conversion`` of a kind's CRD. For `annotate`.
+    """The literal ``spec.conversion`` of a kind's CRD: ``@annotate(Conversion({"strategy": "None"}))``.
 
     A project with a conversion webhook does not need it. There it is generated.
     """

@@ -207,7 +207,13 @@ class ControlPlane:
         self._running_processes().signal(component, signal.SIGCONT)
 
     def user(self, name: str, groups: Iterable[str] = ()) -> Path:
-        """A kubeconfig for a user with a client certificate. RBAC decides what the user may do."""
+        """A kubeconfig for a user with a client certificate. RBAC decides what the user may do.
+
+        ::
+
+            async with Client.from_kubeconfig(control_plane.user("ann", ["developers"])) as ann:
+                await ann.list(Pod, namespace="default")  # Forbidden, unless RBAC allows it to Ann
+        """
         return self._kubeconfig_of(name, self._authority.client(name, groups))
 
     def service_account_token(self, namespace: str, name: str) -> str:

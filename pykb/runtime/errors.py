@@ -122,7 +122,16 @@ class NotAcceptable(ApiError):  # noqa: N818
 
 
 class Conflict(ApiError):  # noqa: N818
-    """409: the object has changed since it was read, or another manager owns a field that is applied."""
+    """409: the object has changed since it was read, or another manager owns a field that is applied.
+
+    ::
+
+        try:
+            await client.apply(config, field_manager="painter")
+        except Conflict as error:
+            for cause in error.causes:
+                print(cause.field, cause.message)  # who owns the field
+    """
 
 
 class AlreadyExists(ApiError):  # noqa: N818

@@ -47,6 +47,11 @@ class ProjectExplorer:
     ) -> Report:
         """Explore. ``report.check()`` raises if something did not hold.
 
+        ::
+
+            report = explorer.run(register, ignore=["Deployment.spec.replicas"], limit=timedelta(seconds=30))
+            report.check()
+
         Args:
             register: Registers the controllers with a manager: the project's own.
             sample: A file of one sample, relative to the project. Defaults to all in ``config/samples``.

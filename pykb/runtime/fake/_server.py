@@ -58,6 +58,19 @@ class FakeApiServer:
         assert isinstance(server, FakeApiServer)
         await VirtulMachineReconciler(client).reconcile(Request("default", "gone"))
         assert {call.method for call in server.calls} == {"GET"}  # it wrote nothing
+
+    A test of errors sets ``react``::
+
+        def refuse(call: Call) -> None:
+            if call.method == "POST":
+                raise Forbidden(403, "Forbidden", "the quota is used up")
+
+        client = fake_client(machine)
+        server = client.connection
+        assert isinstance(server, FakeApiServer)
+        server.react = refuse
+        with pytest.raises(Forbidden):
+            await VirtulMachineReconciler(client).reconcile(Request("default", "vm"))
     """
 
     def __init__(

@@ -29,6 +29,7 @@ import argparse
 import asyncio
 import contextlib
 import copy
+import pytest
 import requests
 from hypothesis import given
 from hypothesis import strategies as st
@@ -46,6 +47,7 @@ from pykb.api.core.v1 import ResourceQuota, Secret, Service
 from pykb.api.meta.v1 import Condition, ObjectMeta
 from pykb.api.meta.v1 import LabelSelector as LabelSelectorSpec
 from pykb.api.policy.v1 import Eviction
+from pykb.runtime.client.connection import Call
 from pykb.runtime.client.mapper import ResourceMapper
 from sealvm.external.cert_manager_io.v1 import Certificate
 from zoo.__main__ import register
@@ -150,6 +152,7 @@ GIVEN = {
     "client": "Client",
     "config": "ConfigMap",
     "configurations": "list[dict[str, Any]]",
+    "control_plane": "ControlPlane",
     "crds": "list[dict[str, Any]]",
     "eviction": "Eviction",
     "explorer": "ProjectExplorer",
@@ -301,15 +304,6 @@ def function(number: int, code: str) -> str:
     return f"async def example_{number}({parameters}) -> Any:\n    '''An example.'''\n{textwrap.indent(code, '    ')}\n"
 
 
-def test_each_page_with_code_is_checked() -> None:
-    """No page is twice in the lists, none in a list has gone, and the tests that follow pages are there."""
-    listed = [*PARTS, *EXCERPTS, *FOLLOWED]
-    assert len(set(listed)) == len(listed)
-    assert set(listed) < set(PAGES)
-    for test in FOLLOWED.values():
-        assert (ROOT / "tests" / test).exists()
-
-
 def write(program: Path, found: list[str]) -> None:
     """Write a program of examples. When it is run, it runs those that assert something."""
     imports = (f"from {module} import {', '.join(public(module))}" for module in MODULES)
@@ -327,6 +321,15 @@ def write(program: Path, found: list[str]) -> None:
     for name, text in OTHERS.items():
         (program.parent / name).parent.mkdir(parents=True, exist_ok=True)
         (program.parent / name).write_text(text, encoding="utf-8")
+
+
+def test_each_page_with_code_is_checked() -> None:
+    """No page is twice in the lists, none in a list has gone, and the tests that follow pages are there."""
+    listed = [*PARTS, *EXCERPTS, *FOLLOWED]
+    assert len(set(listed)) == len(listed)
+    assert set(listed) < set(PAGES)
+    for test in FOLLOWED.values():
+        assert (ROOT / "tests" / test).exists()
 
 
 def test_type_checkers_accept_each_example(tmp_path, mypy):
