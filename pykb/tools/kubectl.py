@@ -5,20 +5,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
+import yaml
+
 from pykb.diagnostics import EnvironmentProblem
-from pykb.diagnostics.codes.environment import TOOL_MISSING
-from pykb.tools.process import Finished, check, find_program, run
+from pykb.diagnostics.codes.environment import KUSTOMIZATION, TOOL_MISSING
+from pykb.reading import yaml_text
+from pykb.tools.process import Finished, check, find_program, run, succeeded
 
 NAME = "kubectl"
 FIELD_MANAGER = "pykb"
 APPLY = ("--server-side", "--force-conflicts", f"--field-manager={FIELD_MANAGER}", "--filename=-")
 """Server-side apply, since a large CRD does not fit into the annotation of client-side apply. Conflicts are forced: the
 files are the source of truth, and override changes made by hand."""
+
+_GENERATED = re.compile(r"config/(crd/bases/[^/]+|rbac/role\.yaml|webhook/manifests\.yaml)$")
+"""What `pykb generate` writes by default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +124,34 @@ def build_kustomization(folder: Path, *, folders: Sequence[Path] = ()) -> str:
         folders: Folders to search for the programs before PATH.
 
     Raises:
-        EnvironmentProblem: No program was found, or it failed. The diagnostic quotes its output.
+        EnvironmentProblem: No program was found, or it failed. The diagnostic names a missing file, or
+            quotes the program's output.
     """
-    return check((*_kustomize_command(folders=folders), folder)).stdout
+    done = run((*_kustomize_command(folders=folders), folder))
+    if not done.ok and (missing := next(_missing_files(folder, set()), None)) is not None:
+        root = folder.resolve().parent.parent
+        path = os.path.relpath(missing, root)
+        helps = ("pykb generate     # writes CRDs, roles and webhooks",) if _GENERATED.match(path) else ()
+        raise EnvironmentProblem(
+            KUSTOMIZATION.at(None, f"{os.path.relpath(folder, root)} needs `{path}`, which does not exist", help=helps)
+        )
+    return succeeded(done).stdout
+
+
+def _missing_files(folder: Path, seen: set[Path]) -> Iterator[Path]:
+    """The files that a kustomization and those in it name, and that do not exist."""
+    folder = folder.resolve()
+    if folder in seen:
+        return
+    seen.add(folder)
+    try:
+        content = yaml_text.load((folder / "kustomization.yaml").read_bytes())
+    except (OSError, yaml.YAMLError):
+        return
+    named = content.get("resources") if isinstance(content, dict) else None
+    for name in named if isinstance(named, list) else ():
+        path = folder / str(name)
+        if path.is_dir():
+            yield from _missing_files(path, seen)
+        elif "://" not in str(name) and path.suffix in (".yaml", ".yml") and not path.exists():
+            yield path

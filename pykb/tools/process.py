@@ -107,7 +107,15 @@ def check(
         EnvironmentProblem: As for :func:`run`, or the exit code is not 0. The diagnostic quotes the last lines of
             the output.
     """
-    done = run(argv, cwd=cwd, env=env, stdin=stdin, timeout=timeout)
+    return succeeded(run(argv, cwd=cwd, env=env, stdin=stdin, timeout=timeout))
+
+
+def succeeded(done: Finished) -> Finished:
+    """Return a program that has ended.
+
+    Raises:
+        EnvironmentProblem: Its exit code is not 0. The diagnostic quotes the last lines of its output.
+    """
     if not done.ok:
         raise EnvironmentProblem(
             COMMAND_FAILED.at(

@@ -354,6 +354,15 @@ def test_a_bundle_without_something(root: Path, golden, capfd: pytest.CaptureFix
     golden("bundle-left-out/quota", stderr_of(capfd, "edit", "--plugins", "olm", code=0))
 
 
+@pytest.mark.apiserver
+def test_manifests_that_were_not_generated(root: Path, golden, capfd: pytest.CaptureFixture[str]) -> None:
+    """The message of kustomize would be a long line about folders and links."""
+    get_assets(kubectl=True)
+    words = ("create", "api", "--group", "infra", "--version", "v1", "--kind", "Disk", "--resource", "--controller")
+    assert app.run([*words, "--no-make"]) == 0
+    golden("kustomization/not_generated", stderr_of(capfd, "build-installer", code=1))
+
+
 def test_a_chart_without_kustomize(
     golden, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -73,3 +73,54 @@ def test_neither_program_is_one_clear_message() -> None:
     """Both names are said, and how to get one."""
     with pytest.raises(EnvironmentProblem, match="neither `kustomize` nor `kubectl`"):
         build_kustomization(Path("config"))
+
+
+def put_failing(folder: Path) -> None:
+    """Install a kustomize that fails."""
+    (folder / "kustomize").write_text("#!/bin/sh\necho no such file >&2\nexit 1\n")
+    (folder / "kustomize").chmod(0o755)
+
+
+@pytest.mark.parametrize(
+    ("missing", "helps"),
+    [
+        ("config/crd/bases/shop.example.com_orders.yaml", True),
+        ("config/rbac/role.yaml", True),
+        ("config/webhook/manifests.yaml", True),
+        ("config/manager/manager.yaml", False),
+    ],
+)
+def test_a_file_that_is_missing_is_named(programs: Path, tmp_path: Path, missing: str, *, helps: bool) -> None:
+    """The error of kustomize is a sentence of some hundred characters. If `pykb generate` writes it, the message says so."""
+    put_failing(programs)
+    file = tmp_path / missing
+    part = tmp_path.joinpath(*Path(missing).parts[:2])
+    texts = {
+        tmp_path / "config/default": "resources:\n- ../other\n- https://example.com/a.yaml\n- ../" + part.name,
+        tmp_path / "config/other": "resources: [../default, there.yaml]",
+        part: f"resources:\n- {file.relative_to(part)}\n",
+    }
+    for folder, text in texts.items():
+        folder.mkdir(parents=True)
+        (folder / "kustomization.yaml").write_text(text)
+    (tmp_path / "config/other/there.yaml").touch()
+    with pytest.raises(EnvironmentProblem) as caught:
+        build_kustomization(tmp_path / "config/default")
+    found = caught.value.diagnostic
+    assert (found.code.slug, found.message) == (
+        "kustomization",
+        f"config/default needs `{missing}`, which does not exist",
+    )
+    assert ("pykb generate" in " ".join(found.help)) is helps
+
+
+@pytest.mark.parametrize("text", ["", "resources: 5\n", "resources: [a.yaml]\n", "{{", "[]"])
+def test_other_failures_are_quoted(programs: Path, tmp_path: Path, text: str) -> None:
+    """Also if the kustomization has mistakes of its own."""
+    put_failing(programs)
+    (tmp_path / "a.yaml").touch()
+    (tmp_path / "kustomization.yaml").write_text(text)
+    with pytest.raises(EnvironmentProblem) as caught:
+        build_kustomization(tmp_path)
+    assert caught.value.diagnostic.code.slug == "command-failed"
+    assert "no such file" in caught.value.diagnostic.notes[0]
