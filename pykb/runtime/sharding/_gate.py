@@ -1,4 +1,7 @@
-"""Decides for a controller which requests are this replica's, and fences their reconciles."""
+"""Decides for a controller which requests are this replica's, and fences their reconciles.
+
+The requests of deleted roots are among them: a root that is gone may have left children to clean up.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +9,50 @@ import asyncio
 import contextlib
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from pykb.meta.gvk import NamespacedName
 from pykb.runtime.controller.queue import WorkQueue
 from pykb.runtime.election.fence import fence
 from pykb.runtime.errors import ApiError, ServerUnreachable
-from pykb.runtime.sharding._parts import ShardPart, Way
+
+if TYPE_CHECKING:
+    from pykb.runtime.sharding._parts import ShardPart
 
 logger = logging.getLogger(__name__)
+
+_REMEMBERED = 1000
+"""How many former roots of a kind are kept. More only while their reconciles are awaited."""
+
+
+class FormerRoots:
+    """The deleted roots of a kind, by name. Their last reconciles may not have ended."""
+
+    def __init__(self) -> None:
+        self._ranges: dict[NamespacedName, dict[str, int]] = {}
+        self.awaited: list[Callable[[NamespacedName], bool]] = []
+        """Say whether a controller still has a request for a name."""
+
+    def __contains__(self, key: NamespacedName) -> bool:
+        return key in self._ranges
+
+    def of(self, key: NamespacedName) -> Mapping[str, int]:
+        """The ranges of the former roots of a name, by uid."""
+        return self._ranges.get(key, {})
+
+    def note(self, key: NamespacedName, uid: str, number: int) -> None:
+        """Remember a root of a range that is gone. Call it before the handlers ask for its reconcile."""
+        # Until they are reconciled, also those before it: the next one can be in a range of another replica.
+        before = self._ranges.get(key, {}) if self._is_awaited(key) else {}
+        self._ranges[key] = {**before, uid: number}
+        if len(self._ranges) > _REMEMBERED:
+            self._ranges = {
+                name: found for name, found in self._ranges.items() if name == key or self._is_awaited(name)
+            }
+
+    def _is_awaited(self, key: NamespacedName) -> bool:
+        return any(has(key) for has in self.awaited)
 
 
 class Gate:
@@ -93,7 +130,7 @@ class Gate:
 
     async def _was_made_again(self, request: NamespacedName) -> bool:
         """Whether a deleted root is there again, with another uid. It can be in a range of another replica."""
-        if self._roots.way is Way.WHOLE:
+        if self._roots.use.whole:
             return False
         try:
             if not await self._exists(request):
