@@ -378,7 +378,7 @@ IntOrString = int | str
 """An integer, or a string such as ``50%`` or the name of a port: ``max_surge: IntOrString = "25%"``."""
 
 Time = datetime
-"""metav1.Time. On the wire: RFC 3339 in UTC with whole seconds."""
+"""metav1.Time, ``started: Time | None = None``. On the wire: RFC 3339 in UTC with whole seconds."""
 
 Duration = timedelta
 """metav1.Duration. On the wire: a duration in Go's form, such as ``1h30m0s``.
@@ -395,4 +395,4 @@ JSON = Any
 """Any JSON value: ``values: dict[str, JSON] = {}``."""
 
 RawExtension = dict[str, Any]
-"""A JSON object of any shape. The API server keeps all of its fields."""
+"""A JSON object of any shape, ``config: RawExtension | None = None``. The API server keeps all of its fields."""

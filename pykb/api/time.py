@@ -131,7 +131,10 @@ class MicroTimeFormat:
 
 
 MicroTime = Annotated[datetime, MicroTimeFormat()]
-"""metav1.MicroTime. A plain ``datetime`` is metav1.Time, with whole seconds on the wire."""
+"""metav1.MicroTime, ``renewed: MicroTime | None = None``.
+
+A plain ``datetime`` is metav1.Time, with whole seconds on the wire.
+"""
 
 
 def _validate_micro_time(value: object) -> datetime:

@@ -2,229 +2,35 @@
 
 from __future__ import annotations
 
-import ast
 import doctest
-import inspect
 import re
 import shutil
 import subprocess
 import sys
-import textwrap
 from collections.abc import Iterator
+from enum import Enum
 from importlib import import_module
-from itertools import chain, pairwise
 from pathlib import Path
-from types import ModuleType
-from typing import Any
 
 from pykb.diagnostics.render import Format, render
 from pykb.gen.run import GenerateOptions, generate
+from tests.examples import MODULES, examples, examples_of, public, write
 from tests.pages import EXCERPTS, FOLLOWED, PAGES, PARTS, PROGRAMS, blocks
 from tests.sources import ROOT, files_of
 
-MODULES = ("pykb.api", "pykb.api.conditions", "pykb.envtest", "pykb.runtime", "pykb.runtime.fake", "pykb.testing")
-
-PREAMBLE = """
-import argparse
-import asyncio
-import contextlib
-import copy
-import pytest
-import requests
-from hypothesis import given
-from hypothesis import strategies as st
-from prometheus_client import Counter
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
-from datetime import timedelta
-from pathlib import Path
-from typing import Annotated, Any
-
-from pykb.api.apps.v1 import Deployment, DeploymentSpec
-from pykb.api.batch.v1 import Job
-from pykb.api.core.v1 import ConfigMap, Container, Namespace, ObjectReference, Pod, PodSpec, PodTemplateSpec
-from pykb.api.core.v1 import ResourceQuota, Secret, Service
-from pykb.api.meta.v1 import Condition, ObjectMeta
-from pykb.api.meta.v1 import LabelSelector as LabelSelectorSpec
-from pykb.api.policy.v1 import Eviction
-from pykb.runtime.client.connection import Call
-from pykb.runtime.client.mapper import ResourceMapper
-from sealvm.external.cert_manager_io.v1 import Certificate
-from zoo.__main__ import register
-
-FINALIZER = "example.com/bucket"
-GROUP_VERSION = GroupVersion("infra.example.com", "v1")
-SAMPLE = "config/samples/zoo_v1_animal.yaml"
-
-class VirtulMachineSpec(Struct):
-    cpu: int = 1
-    disk: str = ""
-    memory: Quantity | None = None
-    secret: str = ""
-    deployment_name: str = ""
-
-class VirtulMachineStatus(Struct):
-    phase: str = ""
-    active: list[ObjectReference] = []
-    conditions: list[Condition] = []
-
-class VirtulMachine(CustomResource, group_version=GROUP_VERSION):
-    spec: VirtulMachineSpec
-    status: VirtulMachineStatus = VirtulMachineStatus()
-
-class Bucket:
-    async def create(self, name: str) -> None: ...
-
-class VirtulMachineReconciler(Reconciler):
-    bucket: Bucket
-    finalizers: Finalizers
-    async def delete_disk(self, machine: VirtulMachine) -> None: ...
-    async def reconcile(self, request: Request) -> Result:
-        machine = await self.client.find(VirtulMachine, request)
-        if machine is not None:
-            await ensure_applied(self.client, deployment_of(machine), owner=machine)
-            self.recorder.event(machine, "Normal", "Started", "the machine runs")
-        return Result()
-    def setup(self, manager: Manager) -> None:
-        ControllerBuilder(manager).for_(VirtulMachine).owns(Deployment).complete(self)
-
-class PlainReconciler(Reconciler):
-    def reconcile(self, request: Request) -> Result: return Result()
-
-class VirtulMachineDefaulter(Defaulter[VirtulMachine]):
-    async def default(self, obj: VirtulMachine) -> None:
-        obj.metadata.annotations = {"example.com/author": self.request.user.username}
-
-class Spec(Struct):
-    schedule: str = ""
-
-class v1:
-    class CronJob(CustomResource, group_version=GroupVersion("batch.example.com", "v1")):
-        spec: Spec
-
-class v2:
-    class CronJob(CustomResource, group_version=GroupVersion("batch.example.com", "v2")):
-        spec: Spec
-
-class CronJobDefaulter(Defaulter[v2.CronJob]):
-    async def default(self, obj: v2.CronJob) -> None: ...
-
-class CronJobConverter(Converter[v1.CronJob, v2.CronJob]):
-    def to_hub(self, spoke: v1.CronJob) -> v2.CronJob: return carry_over(spoke, v2.CronJob)
-    def from_hub(self, hub: v2.CronJob) -> v1.CronJob: return carry_over(hub, v1.CronJob)
-
-class ServicePart(Struct):
-    name: str
-
-class AppSpec(Struct):
-    url: str
-    config_map: str
-    service: ServicePart
-
-class AppStatus(Struct):
-    created: bool = False
-    price: str = ""
-    conditions: list[Condition] | None = None
-
-class App(CustomResource, group_version=GROUP_VERSION):
-    spec: AppSpec
-    status: AppStatus = AppStatus()
-
-def parse(schedule: str) -> str: return schedule
-def deployment_of(machine: VirtulMachine) -> Deployment:
-    labels = {"machine": machine.metadata.name or ""}
-    template = PodTemplateSpec(metadata=ObjectMeta(labels=labels), spec=PodSpec(containers=[Container(name="app")]))
-    spec = DeploymentSpec(selector=LabelSelectorSpec(match_labels=labels), template=template)
-    return Deployment(metadata=ObjectMeta(name=machine.metadata.name, namespace="default"), spec=spec)
-async def new_token() -> str: return ""
-async def changed_disks() -> list[str]: return []
-async def sweep(client: Client) -> None: ...
-def service_of(owner: CustomResource) -> Service: return Service()
-def create_fn(patch: Any, **_: Any) -> None: patch.status["phase"] = "Ready"
-Foo = VirtulMachine
-Site = App
-FooReconciler = VirtulMachineReconciler
-"""
-
-GIVEN = {
-    "app": "App",
-    "child": "ConfigMap",
-    "client": "Client",
-    "config": "ConfigMap",
-    "configurations": "list[dict[str, Any]]",
-    "control_plane": "ControlPlane",
-    "crds": "list[dict[str, Any]]",
-    "eviction": "Eviction",
-    "explorer": "ProjectExplorer",
-    "foo": "VirtulMachine",
-    "key": "str",
-    "machine": "VirtulMachine",
-    "manager": "Manager",
-    "memo": "App",
-    "name": "str",
-    "old": "ConfigMap",
-    "page": "ConfigMap",
-    "pod": "Pod",
-    "reconciler": "PlainReconciler",
-    "request": "Request",
-    "self": "VirtulMachineReconciler",
-    "site": "App",
-    "status": "VirtulMachineStatus",
-    "token": "str",
+WITHOUT = {
+    "Field",  # Pydantic's
+    # A class whose attributes say everything, and which another example uses.
+    *("ControllerOptions", "LeaderElectionOptions", "ResourceInfo", "UserInfo", "WatchEvent"),
+    *("FieldChange", "ObjectId", "ReconcileCause", "ReconcileId", "SentRequest"),
+    # Made by a manager or a builder, or chosen by default.
+    *("Controller", "Lister", "SystemClock", "Transport", "WebhookServer", "default_rate_limiter"),
+    # A type for annotations, with classes of its own, or a constant.
+    *("ALL_NAMESPACES", "AnyCondition", "CleanUp", "ConditionT", "Patch", "Source"),
+    # The default, or what a type implies.
+    *("MapGranular", "XIntOrString"),
 }
-
-WORLD = """
-async def world() -> dict[str, Any]:
-    '''The objects that an example may suppose.'''
-    made = VirtulMachine(metadata=ObjectMeta(name="vm", namespace="default"), spec=VirtulMachineSpec(cpu=1))
-    made.status.phase = "Running"
-    parts = AppSpec(url="https://example.com", config_map="page", service=ServicePart(name="page"))
-    app = App(metadata=ObjectMeta(name="page", namespace="default"), spec=parts)
-    config = ConfigMap(metadata=ObjectMeta(name="shared", namespace="default"))
-    pod = Pod(metadata=ObjectMeta(name="vm-0", namespace="default"), spec=PodSpec(containers=[Container(name="app")]))
-    client = fake_client(made, app, config, pod)
-    machine = await client.get(VirtulMachine, "default/vm")
-    return {name: None for name in GIVEN} | {
-        "app": await client.get(App, "default/page"), "client": client, "config": await client.get(ConfigMap, config),
-        "key": "default/vm", "machine": machine, "manager": Manager(client=client), "name": "vm",
-        "pod": await client.get(Pod, pod), "reconciler": PlainReconciler(client),
-        "request": Request("default", "vm"), "self": VirtulMachineReconciler(client), "status": machine.status,
-    }
-
-async def run() -> None:
-    for example in EXAMPLES:
-        await example(**await world())
-
-if __name__ == "__main__":
-    asyncio.run(run())
-"""
-
-INLINE = r"``((?:\w+: )?Annotated\[[^`]+|\w+: (?:Int|JSON|dict\[)[^`]+|@annotate\([^`]+)``"
-"""Fields and annotations in a sentence."""
-
-OTHERS = {
-    "sealvm/external/cert_manager_io/v1.py": """
-from pykb.api import CustomResource, GroupVersion, Struct
-
-class IssuerRef(Struct):
-    name: str
-
-class CertificateSpec(Struct):
-    secret_name: str
-    dns_names: list[str] | None = None
-    issuer_ref: IssuerRef
-
-class Certificate(CustomResource, group_version=GroupVersion("cert-manager.io", "v1")):
-    spec: CertificateSpec
-""",
-    "zoo/__main__.py": """
-from pykb.runtime import Manager
-
-def register(manager: Manager) -> None: ...
-""",
-    "myoperator/handlers.py": "",
-}
-"""Modules of a user that examples import."""
+"""Public names without an example. Enums need none, and errors only if one catches them to do something."""
 
 OF_HANDLERS = "# mypy: allow-untyped-defs, allow-incomplete-defs, allow-untyped-decorators\n"
 """Handlers of kopf operators seldom have types."""
@@ -242,87 +48,6 @@ def parts_of_projects(folder: Path) -> Iterator[Path]:
             yield module
 
 
-def public(module: str) -> list[str]:
-    """The names that a module offers."""
-    found = import_module(module)
-    return getattr(found, "__all__", None) or [
-        name for name, value in vars(found).items() if getattr(value, "__module__", "") == module and name[0] != "_"
-    ]
-
-
-def examples(*modules: str) -> Iterator[str]:
-    """The code of the docstrings of public names and their members."""
-    for module in map(import_module, modules or MODULES):
-        yield from _blocks(module)
-        for text in below_assignments(module):
-            yield from _code(text)
-        for found in (getattr(module, name) for name in public(module.__name__)):
-            if str(getattr(found, "__module__", "")).startswith("pykb."):
-                yield from _blocks(found)
-                bases = found.__mro__ if isinstance(found, type) else ()
-                members = (vars(base).items() for base in bases if base.__module__.startswith("pykb."))
-                for name, member in chain.from_iterable(members):
-                    if not name.startswith("_"):
-                        yield from _blocks(getattr(member, "__func__", member))
-
-
-def _blocks(documented: Any) -> list[str]:
-    inherited = documented.__doc__ == type(documented).__doc__  # of an alias, in Python 3.12 and newer
-    return [] if inherited else _code(inspect.getdoc(documented) or "")
-
-
-def below_assignments(module: ModuleType) -> Iterator[str]:
-    """The texts of public names that are neither functions nor classes."""
-    names = public(module.__name__)
-    stub = Path(str(module.__file__)).with_suffix(".pyi")
-    imports = ast.parse(stub.read_text(encoding="utf-8")).body if stub.exists() else []
-    for home in sorted({str(node.module) for node in imports if isinstance(node, ast.ImportFrom)}):
-        for node, text in pairwise(ast.parse(inspect.getsource(import_module(home))).body):
-            named = [*getattr(node, "targets", ()), getattr(node, "target", None)]
-            if any(isinstance(name, ast.Name) and name.id in names for name in named):
-                match text:
-                    case ast.Expr(ast.Constant(str(value))):
-                        yield inspect.cleandoc(value)
-
-
-def _code(text: str) -> list[str]:
-    found = [textwrap.dedent(block).strip() for block in re.findall(r"::\n\n((?:    .*\n|\n)+)", text + "\n")]
-    return [*found, *map(_annotated, re.findall(INLINE, text))]
-
-
-def _annotated(code: str) -> str:
-    if code.startswith("@"):
-        return f"{code}\nclass Inline(Struct):\n    url: str | None = None\n    file: str | None = None"
-    return f"class Inline(Struct):\n    {re.sub('^Annotated', 'value: Annotated', code)}"
-
-
-def function(number: int, code: str) -> str:
-    """An example with what it may suppose around it: a class, if it is a method."""
-    if re.match(r"(async )?def \w+\(self\b", code):
-        return f"class Example{number}(Reconciler):\n{textwrap.indent(code, '    ')}\n"
-    parameters = ", ".join(f"{name}: {kind}" for name, kind in GIVEN.items())
-    return f"async def example_{number}({parameters}) -> Any:\n    '''An example.'''\n{textwrap.indent(code, '    ')}\n"
-
-
-def write(program: Path, found: list[str]) -> None:
-    """Write a program of examples. When it is run, it runs those that assert something."""
-    imports = (f"from {module} import {', '.join(public(module))}" for module in MODULES)
-    given = f"GIVEN = {list(GIVEN)}"
-    run = (f"example_{number}" for number, code in enumerate(found) if "assert " in code)
-    parts = [
-        *imports,
-        PREAMBLE,
-        *map(function, range(len(found)), found),
-        given,
-        f"EXAMPLES = ({', '.join(run)})",
-        WORLD,
-    ]
-    program.write_text("\n".join(parts), encoding="utf-8")
-    for name, text in OTHERS.items():
-        (program.parent / name).parent.mkdir(parents=True, exist_ok=True)
-        (program.parent / name).write_text(text, encoding="utf-8")
-
-
 def test_each_page_with_code_is_checked() -> None:
     """No page is twice in the lists, none in a list has gone, and the tests that follow pages are there."""
     listed = [*PARTS, *EXCERPTS, *FOLLOWED]
@@ -330,6 +55,15 @@ def test_each_page_with_code_is_checked() -> None:
     assert set(listed) < set(PAGES)
     for test in FOLLOWED.values():
         assert (ROOT / "tests" / test).exists()
+
+
+def test_each_public_name_has_an_example() -> None:
+    """But for those that need none."""
+    names = [(module, name) for module in MODULES for name in public(module) if not examples_of(module, name)]
+    found = {name: getattr(import_module(module), name) for module, name in names}
+    needless = {name for name, each in found.items() if isinstance(each, type) and issubclass(each, (Enum, Exception))}
+    doctests = {name for name, each in found.items() if ">>> " in (each.__doc__ or "")}
+    assert found.keys() - needless - doctests == WITHOUT
 
 
 def test_type_checkers_accept_each_example(tmp_path, mypy):
@@ -347,7 +81,7 @@ def test_type_checkers_accept_each_example(tmp_path, mypy):
 
 def test_examples_that_assert_something_hold(tmp_path):
     """They run over an API server in memory, each over its own."""
-    write(tmp_path / "examples.py", list(dict.fromkeys(examples())))
+    write(tmp_path / "examples.py", examples())
     done = subprocess.run([sys.executable, "examples.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
