@@ -131,9 +131,7 @@ async def changed_disks() -> list[str]: return []
 async def sweep(client: Client) -> None: ...
 def service_of(owner: CustomResource) -> Service: return Service()
 def create_fn(patch: Any, **_: Any) -> None: patch.status["phase"] = "Ready"
-Foo = VirtulMachine
 Site = App
-FooReconciler = VirtulMachineReconciler
 """
 
 GIVEN = {
@@ -146,7 +144,6 @@ GIVEN = {
     "crds": "list[dict[str, Any]]",
     "eviction": "Eviction",
     "explorer": "ProjectExplorer",
-    "foo": "VirtulMachine",
     "key": "str",
     "machine": "VirtulMachine",
     "manager": "Manager",

@@ -75,7 +75,7 @@ class VirtualClock:
         manager = Manager(client=fake_client(machine), clock=clock)
         VirtulMachineReconciler(manager.client).setup(manager)
         async with running(manager):
-            clock.advance(timedelta(minutes=10))  # all that waited so long runs now
+            clock.advance(timedelta(minutes=10))  # what is due until then runs at once
     """
 
     def __init__(self) -> None:

@@ -111,7 +111,7 @@ class RecordedEvent:
 
 
 class RecordedEvents(EventRecorder):
-    """Replaces a recorder: ``FooReconciler(client, recorder=RecordedEvents())``.
+    """Replaces a recorder: ``VirtulMachineReconciler(client, recorder=RecordedEvents())``.
 
     ::
 

@@ -68,9 +68,9 @@ class InformerCache:
     A manager has one. A program without a manager makes one from its client::
 
         async with Client.from_environment() as client, InformerCache.of(client) as informers:
-            foos = informers.lister(Foo)
+            machines = informers.lister(VirtulMachine)
             await informers.wait_for_sync()
-            foos.list(namespace="default", labels="app=web")
+            machines.list(namespace="default", labels="app=web")
 
     A manager can also run a cache of another cluster (``manager.add(informers)``). A controller
     watches it through ``watches_raw(KindSource(informers, Kind, handler))``.

@@ -117,7 +117,7 @@ class Writer:
         ::
 
             settings = partial(ConfigMap, "default/settings")
-            settings.data = {"color": "blue"}  # of this key, and no other, "painter" becomes the manager
+            settings.data = {"color": "blue"}  # "painter" owns only this key
             await client.apply(settings, field_manager="painter")
 
         The object should have only the desired fields. Do not apply an object that was read: this

@@ -3,9 +3,10 @@
 ::
 
     async def test_the_deployment_follows() -> None:
-        client = fake_client(Foo(metadata=ObjectMeta(name="x", namespace="default"), spec=...))
-        await FooReconciler(client).reconcile(Request("default", "x"))
-        await client.get(Deployment, "default/x-deployment")  # NotFound, if it is missing
+        machine = VirtulMachine(metadata=ObjectMeta(name="vm", namespace="default"), spec=VirtulMachineSpec())
+        client = fake_client(machine)
+        await VirtulMachineReconciler(client).reconcile(Request("default", "vm"))
+        assert await client.find(Deployment, "default/vm") is not None
 
 Like the real one, it supports versions and conflicts, finalizers, generations, subresources,
 selectors, pages, server-side apply with owners, watches and dry runs. It calls webhooks and converters
