@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import json
 import platform
+import re
 import shlex
 import sys
 import traceback
@@ -101,14 +102,35 @@ def _from_usage_error(error: click.UsageError) -> Diagnostic:
             return USAGE.at(None, f"`{name}` must be true or false, found another value", help=helps)
         case click.BadParameter() if error.param is not None:
             return USAGE.at(None, f"`{error.param.opts[0]}`: {_sentence(error.message)}", help=(see,))
-    return USAGE.at(None, _sentence(error.format_message()), help=(see,))
+    instead = _instead_of_argument(error.format_message(), command)
+    return USAGE.at(None, _sentence(error.format_message()), help=(*instead, see))
+
+
+def _instead_of_argument(message: str, command: str) -> tuple[str, ...]:
+    """The option for which a word was probably meant that a command does not take."""
+    found = _EXTRA.fullmatch(message)
+    if found is None:
+        return ()
+    word = found.group(1)
+    if command == "pykb init" and "." not in word:
+        return (f"`pykb init` starts a project in this directory; for another one: `mkdir {word} && cd {word}`",)
+    option = "--domain" if command == "pykb init" else "--kind" if command.endswith((" api", " webhook")) else ""
+    return (f"`{option} {word}`",) if option else ()
+
+
+_EXTRA = re.compile(r"Got unexpected extra argument \(([\w.-]+)\)")
+
+
+_SYNONYMS = {"--mutating": "--defaulting", "--validating": "--programmatic-validation"}
+"""Kubernetes' words for what kubebuilder's options call otherwise."""
 
 
 def _unknown_option(error: click.NoSuchOption, command: str, see: str) -> Diagnostic:
     known = [name for p in error.ctx.command.params for name in p.opts] if error.ctx else []
     near = closest(error.option_name, known)
     word = error.option_name.strip("-")
-    longer = ", ".join(f"`{name}`" for name in known if len(word) > 3 and word in name)
+    synonym = _SYNONYMS.get(error.option_name)
+    longer = ", ".join(f"`{name}`" for name in known if (len(word) > 3 and word in name) or name == synonym)
     helps: tuple[str, ...] = (f"there is {longer}", see) if longer else (see,)
     if near:
         helps = (f"an option with a similar name exists: `{near}`",)
@@ -117,8 +139,14 @@ def _unknown_option(error: click.NoSuchOption, command: str, see: str) -> Diagno
 
 def unknown_command(words: str, known: Iterable[str], *, see: str) -> Diagnostic:
     """The diagnostic for a command that does not exist."""
-    near = closest(words, known)
-    what = f"a command with a similar name exists: `pykb {near}`" if near else f"`{see} --help` lists the commands"
+    names = [*known, "help"]
+    near = closest(words, names)
+    longer = ", ".join(f"`pykb {name}`" for name in names if words in name.split())
+    what = f"`{see} --help` lists the commands"
+    if near:
+        what = f"a command with a similar name exists: `pykb {near}`"
+    elif longer:
+        what = f"there is {longer}"
     return UNKNOWN_COMMAND.at(None, f"no command `pykb {words}`", help=(what,))
 
 
