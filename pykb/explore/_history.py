@@ -122,7 +122,7 @@ class History:
     steps: tuple[Step, ...]
     fault: Fault | None = None
     idle: float = 0.0
-    """Virtual seconds to go on at rest in the end."""
+    """Virtual seconds to stay at rest in the end."""
     further: tuple[Fault, ...] = ()
     """Faults of other histories. The world was at rest since the one before."""
 

@@ -152,8 +152,8 @@ class _World(ReconcileListener):
                 self._due.setdefault(step.after_write, []).append(step)
         waited = [step for step in self._history.steps if step.after_write is None]
         for number, step in enumerate(waited):
-            goes_on = step.unseen and any(following.unseen for following in waited[number + 1 : number + 2])
-            await self._perform_and_settle(step, is_last=not goes_on)
+            is_continued = step.unseen and any(following.unseen for following in waited[number + 1 : number + 2])
+            await self._perform_and_settle(step, is_last=not is_continued)
             if not self.outcome.at_rest:
                 return
         for number, fault in enumerate(each for each in self._history.faults if each.kind is FaultKind.BACK):
@@ -172,7 +172,7 @@ class _World(ReconcileListener):
             await asyncio.sleep(_SOON)
             if step.soon or not is_last:
                 return
-            self._server.storage.compact()  # or the watches would go on where they broke off, and miss nothing
+            self._server.storage.compact()  # or the watches would resume where they broke, and miss nothing
             if self._gate is not None:
                 self._gate.see()
         await self._settle()
@@ -182,7 +182,7 @@ class _World(ReconcileListener):
         return state_of(map(read, self._server.storage.everything()))
 
     async def _take_over(self, fault: Fault) -> None:
-        """Let another process go on, whose caches are behind."""
+        """Let another process take over, whose caches are behind."""
         self._behind = Behind(version=fault.version, until=self._loop.time() + fault.seconds)
         if self._gate is not None:
             self._gate.die()

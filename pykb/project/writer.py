@@ -19,7 +19,7 @@ from pykb.project.file import CERTIFICATES, OPERANDS, SHARDS, VERSION, Project, 
 from pykb.project.resource import Operand, Resource, Webhooks
 
 _HEADER = """\
-# What `pykb` scaffolded, so that it can go on from here. Commands write this file; it can be read by other tools.
+# What `pykb` has scaffolded. Its commands read and write this file. Other tools may read it.
 # The keys are those of kubebuilder's PROJECT, version 3.
 """
 
