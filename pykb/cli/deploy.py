@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -83,7 +83,7 @@ def install(kubeconfig: Kubeconfig = None, context: Context = "", diff: Diff = F
         console.say("there are no CRDs to install: `pykb create api` makes the first")
         return
     if diff:
-        console.raw(apply.diff(cluster, crds))
+        _show(apply.diff(cluster, crds))
         return
     with ProgressReporter() as reporter:
         if any(map(is_converted, crds)):
@@ -124,7 +124,7 @@ def deploy(
     operator = objects_of(render_operator(root, image))
     cluster = _cluster(root, kubeconfig, context, needs_nodes=True)
     if diff:
-        console.raw(apply.diff(cluster, operator))
+        _show(apply.diff(cluster, operator))
         return
     with ProgressReporter() as reporter:
         follows = wait and has_nodes(cluster)
@@ -154,7 +154,8 @@ def uninstall(kubeconfig: Kubeconfig = None, context: Context = "", timeout: Tim
         return
     _confirm(custom_objects(cluster, crds), yes=yes)
     with ProgressReporter() as reporter:
-        _tell(delete(cluster, crds, reporter, timeout=timedelta(seconds=timeout)))
+        said = delete(cluster, crds, reporter, timeout=timedelta(seconds=timeout))
+    _tell_deleted(said)
 
 
 def undeploy(
@@ -186,7 +187,8 @@ def undeploy(
     _confirm(held, yes=yes)
     with ProgressReporter() as reporter:
         given = timedelta(seconds=timeout)
-        _tell(apply.undeploy(cluster, operator, held, reporter, timeout=given, force=force))
+        said = apply.undeploy(cluster, operator, held, reporter, timeout=given, force=force)
+    _tell_deleted(said)
 
 
 def build_installer(
@@ -245,6 +247,19 @@ def _confirm(held: dict[str, int], *, yes: bool) -> None:
     if not console.confirm(f"This deletes {listed} in all namespaces. Go on?", default=False):
         console.say("nothing was deleted; `--yes` does not ask")
         raise typer.Exit(EXIT_FINDINGS)
+
+
+def _show(diff: str) -> None:
+    if diff:
+        console.raw(diff)
+    else:
+        console.say("nothing would change")
+
+
+def _tell_deleted(lines: Sequence[str]) -> None:
+    _tell(lines)
+    if not lines:
+        console.say("there was nothing to delete")
 
 
 def _tell(lines: Iterable[str]) -> None:

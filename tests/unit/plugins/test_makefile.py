@@ -14,7 +14,7 @@ import pytest
 from pykb.commands.create_api import NewApi
 from pykb.commands.init import NewProject
 from pykb.envtest import ControlPlane
-from tests.unit.plugins.conftest import Grow, kubectl, make
+from tests.unit.plugins.conftest import Grow, kubectl, make, run
 
 PACKAGES = "-m pykb environment --group pykb"
 TOOLS = "-m pykb environment &&"
@@ -137,6 +137,23 @@ def test_undeploy_leaves_the_manager_while_objects_wait_for_it(grow: Grow, contr
             '{"metadata": {"finalizers": null}}',
         )
         ctl("wait", "--for=delete", "crd/ships.fleet.wharf.example.com", "--timeout=60s")
+
+
+@pytest.mark.apiserver
+def test_a_command_that_changes_nothing_says_so(grow: Grow, control_plane: ControlPlane) -> None:
+    """An empty answer could also be a mistake, such as another cluster."""
+    root = grow(NewProject("quay.example.com", "quay"), NewApi("fleet", "v1", "Barge"))
+
+    def pykb(*words: str) -> str:
+        return run(root, sys.executable, "-m", "pykb", *words, KUBECONFIG=str(control_plane.kubeconfig))
+
+    assert "crd/bases" in pykb("generate")
+    assert "nothing would change" not in pykb("install", "--diff")
+    assert "barges.fleet.quay.example.com serverside-applied" in pykb("install")
+    assert pykb("install", "--diff") == "nothing would change\n"
+    assert "there was nothing to delete" not in pykb("uninstall")
+    for command in ("uninstall", "undeploy"):
+        assert pykb(command).endswith("there was nothing to delete\n")
 
 
 @pytest.mark.parametrize(
