@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 
 FILE_NAME_LENGTH = 255
 """The maximum length of a file name (NAME_MAX of Linux), in bytes."""
+
+_MAJOR = re.compile(r"v([0-9]+).*")
 
 _NOTHING = ("nothing was written",)
 
@@ -159,12 +162,19 @@ def _check_exists(
                 label="scaffolded here",
                 notes=_NOTHING,
                 help=(
-                    "to add a version: `--version v2`",
+                    f"to add a version: `--version {_next_version(resource, project)}`",
                     "to add another controller: `--no-resource --controller-name some-name`",
                     "to overwrite its files: `--force` (the old ones are kept in `.pykb/backup`)",
                 ),
             )
         )
+
+
+def _next_version(resource: Resource, project: Project) -> str:
+    """The stable version after those of a kind that the project has."""
+    have = {each.version for each in project.resources if each.is_same_kind(resource)}
+    highest = max(int(_MAJOR.sub(r"\1", version)) for version in have)
+    return f"v{highest + (f'v{highest}' in have)}"
 
 
 def _check_groups(resource: Resource, project: Project, found: Diagnostics) -> None:
