@@ -109,7 +109,7 @@ def _from_usage_error(error: click.UsageError) -> Diagnostic:
 def _instead_of_argument(message: str, command: str) -> tuple[str, ...]:
     """The option for which a word was probably meant that a command does not take."""
     found = _EXTRA.fullmatch(message)
-    if found is None:
+    if found is None or found.group(1) == "help":
         return ()
     word = found.group(1)
     if command == "pykb init" and "." not in word:

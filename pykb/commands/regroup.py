@@ -212,10 +212,14 @@ def _followed(
     """The file with new imports. Reports what cannot be followed."""
     try:
         source = Source.parse(content.decode("utf-8"))
-    except (SyntaxError, UnicodeDecodeError):
+    except (SyntaxError, UnicodeDecodeError) as error:
         if renames.mentioned(content.decode("utf-8", "replace")):
-            message = f"`{path}` does not parse, and may use modules that would move"
-            found.add(NOT_FOLLOWED.at(Span(path, 1, 1), message, notes=("nothing was written",)))
+            span, why = Span(path, 1, 1), "is not encoded in UTF-8"
+            if isinstance(error, SyntaxError):
+                span, why = Span(path, error.lineno or 1, error.offset or 1), f"does not parse ({error.msg})"
+            message = f"`{path}` {why}, and may use modules that would move"
+            helps = ("correct the file first",)
+            found.add(NOT_FOLLOWED.at(span, message, notes=("nothing was written",), help=helps))
         return content
     module = Module(module_of(path), module_of(new), path.endswith("__init__.py"))
     rewritten = rewrite(source, module, renames, style)
