@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pykb.diagnostics import EnvironmentProblem
-from pykb.diagnostics.codes.environment import CLUSTER_UNREACHABLE, CLUSTER_WITHOUT_NODES
+from pykb.diagnostics.codes.environment import CLUSTER_UNREACHABLE, CLUSTER_WITHOUT_NODES, KUBECONFIG_UNUSABLE
+from pykb.diagnostics.suggest import closest
 from pykb.envtest.assets import find_assets
 from pykb.tools.kubectl import NAME, Kubectl
 from pykb.tools.process import find_program, quote
@@ -57,11 +58,12 @@ def check_answers(cluster: Cluster) -> None:
     """Make sure that the cluster answers.
 
     Raises:
-        EnvironmentProblem: It does not.
+        EnvironmentProblem: It does not, or the kubeconfig does not have the context.
     """
     answer = cluster.kubectl.attempt("version", _PATIENCE)
     if answer.ok:
         return
+    _check_context(cluster.kubectl)
     if cluster.own:
         message = f"the project's own control plane (`{cluster.own}`) does not answer"
         helps: tuple[str, ...] = ("pykb cluster up         # starts it again", "pykb cluster down       # deletes it")
@@ -73,6 +75,18 @@ def check_answers(cluster: Cluster) -> None:
         )
     raise EnvironmentProblem(
         CLUSTER_UNREACHABLE.at(None, message, notes=quote(answer.stderr, source="kubectl wrote"), help=helps)
+    )
+
+
+def _check_context(kubectl: Kubectl) -> None:
+    found = kubectl.attempt("config", "get-contexts", "--output=name")
+    contexts = sorted(found.stdout.split())
+    if not found.ok or not contexts or kubectl.context in ("", *contexts):
+        return
+    near, names = closest(kubectl.context, contexts), ", ".join(f"`{name}`" for name in contexts)
+    what = f"a context with a similar name exists: `{near}`" if near else f"it has {names}"
+    raise EnvironmentProblem(
+        KUBECONFIG_UNUSABLE.at(None, f"the kubeconfig has no context `{kubectl.context}`", help=(what,))
     )
 
 

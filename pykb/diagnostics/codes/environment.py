@@ -86,7 +86,7 @@ KUBECONFIG_UNUSABLE = Code(
     "kubeconfig-unusable",
     "There is no kubeconfig to use",
     "USE_EXISTING_CLUSTER or --kubeconfig asks for a real cluster, but no kubeconfig was found. Neither KUBECONFIG "
-    "nor ~/.kube/config names an existing file.",
+    "nor ~/.kube/config names an existing file. Or it was found, and does not have the context of --context.",
 )
 
 CRD_REFUSED = Code(
