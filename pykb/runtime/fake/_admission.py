@@ -16,12 +16,13 @@ from typing import Any
 import orjson
 
 from pykb.api.time import format_time
+from pykb.runtime.client.writer import APPLY_CONTENT_TYPE
 from pykb.runtime.errors import ApiError
 from pykb.runtime.fake import _builtin as builtin
 from pykb.runtime.fake import _http as refusal
 from pykb.runtime.fake._http import bad_request, cause, invalid, refuse
 from pykb.runtime.fake._resources import Resource
-from pykb.runtime.fake._schema import fill_defaults, find_mistakes
+from pykb.runtime.fake._schema import fill_defaults, find_mistakes, untyped
 from pykb.runtime.objects.structure import prune
 
 # Metadata that the server manages and clients cannot set.
@@ -45,6 +46,15 @@ _VALUE_RULE = (
     "end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is "
     f"'({_WORD})?')"
 )
+_TEXTS = ("labels", "annotations")
+_METADATA: Mapping[str, tuple[type, type | None]] = {
+    **dict.fromkeys(_TEXTS, (dict, str)),
+    "finalizers": (list, str),
+    "ownerReferences": (list, dict),
+    **dict.fromkeys(("name", "namespace", "generateName", "resourceVersion", "uid"), (str, None)),
+}
+"""The types of fields, and of what is in them."""
+_NAMES: Mapping[type, str] = {dict: "map", list: "list", str: "string"}
 _FREE_NAMES = ("Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")
 _STANDARD_FINALIZERS = ("orphan", "foregroundDeletion", "kubernetes")
 
@@ -57,8 +67,13 @@ def now() -> str:
     return format_time(datetime.now(UTC))
 
 
-def read_body(resource: Resource, body: Any, *, namespace: str, name: str = "") -> dict[str, Any]:
-    """Check the identity of an object against the path of the request. Return the object with its namespace."""
+def read_body(
+    resource: Resource, body: Any, *, namespace: str, name: str = "", content_type: str = ""
+) -> dict[str, Any]:
+    """Check the identity of an object against the path of the request. Return the object with its namespace.
+
+    The content type is that of the patch that made the object.
+    """
     if not isinstance(body, dict):
         raise bad_request("the object provided is unrecognized (must be of type Object)")
     api_version, kind = body.get("apiVersion"), body.get("kind")
@@ -67,7 +82,7 @@ def read_body(resource: Resource, body: Any, *, namespace: str, name: str = "") 
             f"the API version and kind in the data ({api_version}, {kind}) do not match the expected "
             f"({resource.gvk.api_version}, {resource.gvk.kind})"
         )
-    metadata = dict(body.get("metadata") or {})
+    metadata = _read_metadata(resource, body, content_type)
     if resource.namespaced:
         given = metadata.get("namespace") or namespace
         if given != namespace:
@@ -80,6 +95,37 @@ def read_body(resource: Resource, body: Any, *, namespace: str, name: str = "") 
     if name:
         metadata["name"] = name
     return {**body, "metadata": {key: value for key, value in metadata.items() if value is not None}}
+
+
+def _read_metadata(resource: Resource, body: Mapping[str, Any], content_type: str) -> dict[str, Any]:
+    """A copy of the metadata, of which the values have their types."""
+    metadata: Any = body.get("metadata") or {}
+    why = _misfit(metadata)
+    if why and content_type == APPLY_CONTENT_TYPE:
+        raise untyped(resource, body, why)
+    if why and content_type:
+        raise refuse(422, "Invalid", f' "" is invalid: patch: Invalid value: {why}')
+    if why:
+        raise bad_request(f"{_undecodable(resource)}: {why}")
+    if content_type == APPLY_CONTENT_TYPE:
+        return dict(metadata)
+    texts = {name: {key: text or "" for key, text in metadata[name].items()} for name in _TEXTS if metadata.get(name)}
+    return {**metadata, **texts}
+
+
+def _misfit(metadata: Any) -> str:
+    """The first field of the metadata that does not have its type."""
+    if not isinstance(metadata, dict):
+        return ".metadata: expected map"
+    for name, value in metadata.items():
+        kind, inner = _METADATA.get(name, (object, None))
+        if value is not None and not isinstance(value, kind):
+            return f".metadata.{name}: expected {_NAMES[kind]}"
+        texts = value.values() if isinstance(value, dict) else ()
+        parts = value if isinstance(value, list) else [text for text in texts if text is not None]
+        if inner is not None and not all(isinstance(part, inner) for part in parts):
+            return f".metadata.{name}: expected {_NAMES[inner]} in it"
+    return ""
 
 
 def start_life(resource: Resource, obj: dict[str, Any]) -> None:

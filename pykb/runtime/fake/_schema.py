@@ -169,7 +169,7 @@ def check_applied(resource: Resource, config: Mapping[str, Any]) -> None:
     """
     problem = _problem(config, resource.structure, "") or _misfit(resource, config)
     if problem:
-        raise _untyped(resource, config, problem)
+        raise untyped(resource, config, problem)
 
 
 def without_nulls(value: Any) -> Any:
@@ -233,8 +233,10 @@ def _misfit(resource: Resource, config: Mapping[str, Any]) -> str:
     return ""
 
 
-def _untyped(resource: Resource, config: Mapping[str, Any], problem: str) -> ApiError:
-    metadata, gvk = config["metadata"], resource.gvk
+def untyped(resource: Resource, config: Mapping[str, Any], problem: str) -> ApiError:
+    """The error of an applied configuration that does not fit the schema."""
+    gvk = resource.gvk
+    metadata = config["metadata"] if isinstance(config["metadata"], Mapping) else {}
     where = f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
     what = f"{where}; {gvk.group}/{gvk.version}, Kind={gvk.kind}"
     return refuse(500, "InternalError", f"failed to create typed patch object ({what}): {problem}")

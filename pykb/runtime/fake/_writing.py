@@ -131,13 +131,14 @@ class Writing:
                 known = f"{_JSON}, {_MERGE}, {APPLY_CONTENT_TYPE}"
                 message = f"the body of the request was in an unknown format - accepted media types include: {known}"
                 raise refusal.refuse(415, "UnsupportedMediaType", message)
-        obj = read_body(resource, new, namespace=route.namespace, name=route.name)
+        obj = read_body(resource, new, namespace=route.namespace, name=route.name, content_type=content_type)
         _check_uid(resource, old, obj)
         owner = _owner(resource, parameters, "Update", route.subresource or via)
         return await self._change(resource, old, obj, route, parameters, owner)
 
     async def _apply(self, resource: Resource, route: Route, parameters: Parameters, body: Any) -> dict[str, Any]:
-        config = read_body(resource, body, namespace=route.namespace, name=route.name)
+        applied = APPLY_CONTENT_TYPE
+        config = read_body(resource, body, namespace=route.namespace, name=route.name, content_type=applied)
         if not parameters.get("fieldManager"):
             raise refusal.bad_request("PatchOptions.meta.k8s.io is invalid: fieldManager: Required value")
         if config["metadata"].get("managedFields"):
