@@ -95,7 +95,9 @@ def _from_usage_error(error: click.UsageError) -> Diagnostic:
         case click.MissingParameter() if error.param is not None:
             is_option = error.param.param_type_name == "option"
             name = error.param.opts[0] if is_option else str(error.param.name).upper()
-            return USAGE.at(None, f"`{command}` needs `{name}`", help=(see,))
+            choices = " or ".join(f"`{each}`" for each in getattr(error.param.type, "choices", ()))
+            helps = (f"{name} is {choices}", see) if choices else (see,)
+            return USAGE.at(None, f"`{command}` needs `{name}`", help=helps)
         case click.BadOptionUsage() if "does not take a value" in error.message:
             name = error.option_name
             helps = (f"`{name}`, or `{name}=false`",)
