@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 
 from pykb.diagnostics import Code
+from pykb.explore._chance import Fields, fields_from_chance, is_from_chance
 from pykb.explore._gate import Place, Sent
 from pykb.explore._history import History, Identity, Manifest, Step, Verb
 from pykb.explore._outcome import Outcome
@@ -78,6 +79,7 @@ class Context:
     ignore: Sequence[str] = ()
     left_out: dict[bool, int] = field(default_factory=dict)
     base: Outcome = field(init=False)
+    _chance: Fields | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         """Create the sample. Everything is compared with this."""
@@ -140,6 +142,22 @@ class Context:
         manifest: Manifest = orjson.loads(next(each for each in written if each))
         return manifest
 
-    def compare(self, expected: State, found: State) -> tuple[Difference, ...]:
-        """The differences that are not ignored."""
-        return differences(expected, found, self.ignore)
+    @property
+    def chance(self) -> Fields:
+        """The fields whose values are from chance. Only runs that differ need to know it: it takes a run."""
+        if self._chance is None:
+            self._chance = fields_from_chance(self.base, self.run(History((self.create,), chance=1)))
+        return self._chance
+
+    def compare(self, expected: State, found: State, *, outcome: Outcome | None = None) -> tuple[Difference, ...]:
+        """The differences that are not ignored.
+
+        Args:
+            expected: The expected state.
+            found: The other one.
+            outcome: The run of the other one. Values from chance with which it created objects may differ.
+        """
+        every = differences(expected, found, self.ignore)
+        if outcome is None or not any(each.path for each in every):
+            return every
+        return tuple(each for each in every if not is_from_chance(each, self.chance, outcome))

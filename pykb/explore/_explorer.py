@@ -272,7 +272,8 @@ class Explorer:
         history = case.history.first(violation.steps)
         evidence = evidence_of(context, history, violation, outcome)
         key = (case.code.slug, evidence.asleep, *violation.cause)
-        steps = tuple(story(history, outcome, evidence.asleep))
+        differs = any(each.path for each in violation.found)
+        steps = tuple(story(history, outcome, evidence.asleep, differs=differs))
         known = self._found.get(key)
         if known is not None and _shortness(known.finding.story, known.finding.history) <= _shortness(steps, history):
             return

@@ -43,7 +43,8 @@ def failure_of(error: BaseException, root: Path | None, at: float) -> Failure:
         root: The folder of the user's code.
         at: The virtual time.
     """
-    text = str(error).partition("\n")[0][:_LONGEST_MESSAGE]
+    text = str(error).partition("\n")[0]
+    text = text if len(text) <= _LONGEST_MESSAGE else f"{text[: _LONGEST_MESSAGE - 3]}..."
     is_bug = isinstance(error, BUGS) or type(error) in _BAD_VALUES
     return Failure(type(error).__name__, text, place_of_error(error, root), at, is_bug)
 

@@ -125,6 +125,8 @@ class History:
     """Virtual seconds to stay at rest in the end."""
     further: tuple[Fault, ...] = ()
     """Faults of other histories. The world was at rest since the one before."""
+    chance: int = 0
+    """Selects other random values."""
 
     @property
     def faults(self) -> tuple[Fault, ...]:
@@ -139,7 +141,11 @@ class History:
     @property
     def is_undisturbed(self) -> bool:
         """Whether nothing but plain steps happens."""
-        return self.is_plain and self.fault is None and not self.idle and not any(step.soon for step in self.steps)
+        return (
+            self.is_plain
+            and self.fault is None
+            and not (self.idle or self.chance or any(step.soon for step in self.steps))
+        )
 
     def first(self, steps: int | None) -> History:
         """The history up to a step, if what follows cannot change what was before."""
@@ -165,6 +171,7 @@ class History:
                 _fault(fault) if fault else None,
                 float(values.get("idle", 0.0)),
                 tuple(_fault(each) for each in values.get("further", ())),
+                int(values.get("chance", 0)),
             )
             _check(read)
         except (KeyError, TypeError, AttributeError) as error:

@@ -84,7 +84,7 @@ def history(context: Context) -> Iterator[Case]:
             words = (f"after the change to `{path}`", f"after a change to `{path}` and back")
             every = zip(expected, outcome.states[1:], words, strict=False)
             for number, (wanted, found, what) in enumerate(every, start=2):
-                if unlike := context.compare(wanted, found):
+                if unlike := context.compare(wanted, found, outcome=outcome):
                     place = place_among(unlike, outcome, fresh)
                     yield Violation(f"{unlike[0]} {what}", place, unlike, cause_of(unlike), steps=number)
                     return
@@ -228,7 +228,7 @@ def bug(context: Context) -> Iterator[Case]:
             if outcome.refused:
                 return
             if outcome.at_rest and len(outcome.states) > 1:
-                unlike = context.compare(context.base.states[0], outcome.states[1])
+                unlike = context.compare(context.base.states[0], outcome.states[1], outcome=outcome)
                 if unlike:
                     place = place_among(unlike, outcome, context.base)
                     message = f"{unlike[0]}: no way back from `{path}`"

@@ -109,7 +109,8 @@ class Runner:
 
     def run(self, history: History, *, causes: bool = False) -> Outcome:
         """Run a history."""
-        return self._run(lambda: play(self._subject, self._cluster, history, causes=causes), self._seed)
+        seed = self._seed + 2 * history.chance  # the next seed is that of the cluster
+        return self._run(lambda: play(self._subject, self._cluster, history, causes=causes), seed)
 
     def _run(self, main: Callable[[], Coroutine[Any, Any, T]], seed: int) -> T:
         """Run without the logs of the operator."""

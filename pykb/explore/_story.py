@@ -18,13 +18,14 @@ _DONE = {
 _HEALTH = {FaultKind.LATE: "Each workload becomes ready", FaultKind.FAIL: "Each workload fails"}
 
 
-def story(history: History, outcome: Outcome, asleep: str = "") -> Iterator[str]:
+def story(history: History, outcome: Outcome, asleep: str = "", *, differs: bool = False) -> Iterator[str]:
     """Yield what happens in a history, in order.
 
     Args:
         history: The history.
         outcome: What came of it.
         asleep: The kind whose last change did not wake the operator.
+        differs: Whether it ends with a field that is wrong. An error of the operator may be why.
     """
     fault = history.fault
     if fault is not None and fault.kind is FaultKind.LAG:
@@ -40,10 +41,20 @@ def story(history: History, outcome: Outcome, asleep: str = "") -> Iterator[str]
     for back in history.faults:
         if back.kind is FaultKind.BACK:
             yield from _taken_over(back, outcome)
+    if differs and (error := _stuck(history, outcome)):
+        yield f"Each reconcile fails with {error}"
     if asleep:
         yield f"Nothing happens: the {asleep} does not wake the operator"
     else:
         yield f"{history.idle / 3600:g} hours pass" if history.idle else "Everything comes to rest"
+
+
+def _stuck(history: History, outcome: Outcome) -> str:
+    """The error of the last reconcile of the history, if it failed."""
+    ends = next(iter(outcome.began[len(history.steps) :]), float("inf"))
+    failed = [failure for failure in outcome.failures if failure.at < ends]
+    ended = [at for at in outcome.reconciles if at < ends]
+    return f"{failed[-1].kind}: {failed[-1].message}" if failed and ended and failed[-1].at >= ended[-1] else ""
 
 
 def reason(sent: Sent) -> str:

@@ -21,7 +21,7 @@ def same_states(context: Context, expected: Outcome, what: str) -> Callable[[Out
                 yield restless(outcome, what)
             return
         for number, (one, other) in enumerate(zip(expected.states, outcome.states, strict=False), start=1):
-            if found := context.compare(one, other):
+            if found := context.compare(one, other, outcome=outcome):
                 struck = outcome.struck_before(number)
                 place = struck.place if struck is not None else place_among(found, outcome, expected)
                 yield Violation(f"{found[0]} {what}", place, found, cause_of(found), steps=number)
@@ -39,7 +39,7 @@ def same_end(context: Context, expected: Outcome, what: str) -> Callable[[Outcom
         if not outcome.at_rest:
             if expected.at_rest:
                 yield restless(outcome, what)
-        elif found := context.compare(expected.states[-1], outcome.states[-1]):
+        elif found := context.compare(expected.states[-1], outcome.states[-1], outcome=outcome):
             yield Violation(f"{found[0]} {what}", place_among(found, outcome, expected), found, cause_of(found))
 
     return judge
@@ -54,7 +54,7 @@ def comes_back(context: Context, after: str, cause: tuple[str, ...] = ()) -> Cal
         if not outcome.at_rest:
             yield restless(outcome, f"after the {after}")
             return
-        found = context.compare(outcome.states[0], outcome.states[-1])
+        found = context.compare(outcome.states[0], outcome.states[-1], outcome=outcome)
         unlike = tuple(each for each in found if not _is_extended(each))
         if unlike:
             place = place_among(unlike, outcome, context.base)

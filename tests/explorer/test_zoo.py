@@ -13,10 +13,10 @@ from pykb.diagnostics.render import render
 from pykb.explore import CODES, Explorer, Finding, History, Report
 from pykb.runtime import Manager, Reconciler
 from tests.explorer.keeper import Guard, Keeper
-from tests.explorer.zoo import crashes, errors, ingresses, loops, owners, roles, sights, sound, specs
+from tests.explorer.zoo import crashes, errors, ingresses, loops, owners, passwords, roles, sights, sound, specs
 from tests.explorer.zoo.kinds import HERE, subject_of
 
-THEMES = (crashes, errors, ingresses, loops, owners, roles, sights, specs)
+THEMES = (crashes, errors, ingresses, loops, owners, passwords, roles, sights, specs)
 EVERY = [
     each
     for theme in THEMES
@@ -159,6 +159,16 @@ def test_a_history_is_replayed_from_json():
     assert any("reconciles, because somebody else changed `spec.house` of Animal kiki" in line for line in lines)
     with pytest.raises(ValueError, match="not a history"):
         History.from_json({"steps": 3})
+
+
+def test_a_story_says_with_which_error_each_reconcile_fails():
+    """The state differs because the API server refuses a change."""
+    [finding] = explored(specs.CannotChangeSet, ("explore-history",)).findings
+    error = 'Each reconcile fails with Invalid: StatefulSet.apps "kiki-menu" is invalid: spec: Forbidden: updates to'
+    assert finding.story[-2].startswith(error)
+    assert finding.story[-2].endswith("...")
+    [finding] = explored(specs.KeepsRemovedKeys, ("explore-history",)).findings
+    assert not any("fails" in step for step in finding.story)
 
 
 def test_the_time_limit_leaves_the_rest_out_and_says_so():
