@@ -21,12 +21,14 @@ import pytest
 
 from hack.tutorial import PAGE, blocks, paste
 from pykb.envtest import ControlPlane, get_assets
+from pykb.envtest.crds import wait_until_deleted
 from tests.golden_projects.image import build
 
 pytestmark = [pytest.mark.apiserver, pytest.mark.timeout(900)]
 
 PROGRESS = re.compile(r"^(exploring|\d+ histor).*\n", re.MULTILINE)
 PATIENCE = 60
+DEFINITION = "cronjobs.batch.example.com"
 PYTHON = f"""#!/usr/bin/env bash
 # Makes and fills an environment without a package index: it has what runs these tests. Otherwise it is that Python.
 case "$*" in
@@ -115,7 +117,8 @@ def reader(tmp_path: Path, control_plane: ControlPlane, mypy_cache: Path) -> Ite
     """Somebody with an empty directory and a cluster, which is as before in the end."""
     reader = Reader(tmp_path, control_plane, mypy_cache)
     yield reader
-    reader.type("kubectl delete jobs --all; kubectl delete crd --ignore-not-found cronjobs.batch.example.com")
+    reader.type(f"kubectl delete jobs --all; kubectl delete crd --wait=false --ignore-not-found {DEFINITION}")
+    wait_until_deleted(control_plane.rest(), DEFINITION, time.monotonic() + PATIENCE)
     reader.type("test ! -f dist/install.yaml || kubectl delete --wait=false --ignore-not-found -f dist/install.yaml")
 
 

@@ -198,7 +198,8 @@ def held(cluster: Cluster) -> Iterator[Callable[[], None]]:
 
     yield release
     release()
-    cluster.kubectl("delete", "crd/wharves.rollout.test", "--ignore-not-found")
+    cluster.kubectl("delete", "crd/wharves.rollout.test", "--ignore-not-found", "--wait=false")
+    await_deleted(cluster.kubectl, ["wharves.rollout.test"])
 
 
 def annotations_of(cluster: Cluster) -> str:

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from pykb.deployment._webhooks import await_webhooks
-from pykb.deployment.apply import wait_established
+from pykb.deployment.apply import await_deleted, wait_established
 from pykb.deployment.cluster import Cluster
 from pykb.deployment.manifests import as_list
 from pykb.diagnostics import EnvironmentProblem
@@ -158,7 +158,8 @@ def harbour(control_plane: ControlPlane, tmp_path: Path) -> Iterator[Harbour]:
     yield Harbour(Cluster(kubectl), tmp_path)
     for kind in ("mutatingwebhookconfiguration", "validatingwebhookconfiguration"):
         kubectl("delete", kind, "harbour", "--ignore-not-found")
-    kubectl("delete", "crd", f"boats.{GROUP}", "--ignore-not-found")
+    kubectl("delete", "crd", f"boats.{GROUP}", "--ignore-not-found", "--wait=false")
+    await_deleted(kubectl, [f"boats.{GROUP}"])
     kubectl("delete", "service", SERVICE, "--namespace", NAMESPACE, "--ignore-not-found")
 
 
