@@ -86,7 +86,7 @@ def _of_object(
     extra = schema.get("additionalProperties")
     for name, each in value.items():
         inner = properties.get(name) or (extra if isinstance(extra, dict) else {})
-        if edges and name in properties and name not in required:
+        if (edges or isinstance(each, dict)) and name in properties and name not in required:
             yield (*path, name), MISSING
         yield from _changes(inner, each, (*path, name), edges=edges)
     for name, inner in properties.items():
@@ -135,8 +135,8 @@ def _edges(schema: Mapping[str, Any], value: Any) -> Iterator[Any]:
 
 def _sample(schema: Mapping[str, Any]) -> Any:
     """A small value of a schema; ``None`` if none is known."""
-    if "default" in schema:
-        return copy.deepcopy(schema["default"])
+    if "default" in schema:  # another value, since an object without the field has this one
+        return next((each for each in _others(schema, schema["default"]) if each != schema["default"]), None)
     if schema.get("enum"):
         return schema["enum"][0]
     if schema.get("format") in _FORMATTED or schema.get("pattern"):

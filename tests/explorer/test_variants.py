@@ -62,6 +62,24 @@ def test_edges_are_the_least_the_greatest_and_nothing():
     assert "spec.ports = []" in found
 
 
+def test_a_part_of_the_spec_goes_away():
+    """A user who removes it wants its children to go. Single values are removed only at the edges."""
+    found = texts(edges=False)
+    assert "no spec.extra" in found
+    assert "no spec.size" not in found
+
+
+def test_a_field_with_a_default_is_tried_with_another_value():
+    """The default is what the sample has already."""
+    switch = {"type": "boolean", "default": False}
+    schema = {
+        "type": "object",
+        "properties": {"safe": switch, "mode": {**SCHEMA["properties"]["mode"], "default": "a"}},
+    }
+    found = [text for text, _ in variants(schema, {**SAMPLE, "spec": {}}, edges=False)]
+    assert found == ["spec.safe = true", 'spec.mode = "b"']
+
+
 def test_only_the_named_field_differs():
     """The sample itself is not changed."""
     before = repr(SAMPLE)
