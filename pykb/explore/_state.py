@@ -12,6 +12,7 @@ import orjson
 
 from pykb.explore._history import Identity, Manifest
 from pykb.explore._variants import shorten
+from pykb.runtime.controller.causes import HIDDEN
 
 _SERVER_METADATA = (
     "uid",
@@ -53,10 +54,14 @@ class Difference:
         if not self.path:
             return f"{name} is missing" if self.found is None else f"{name} is left over"
         if self.found is None:
-            return f"{name}: {self.path} = {shorten(self.expected)} is missing"
+            return f"{name}: {self.path} = {self._shown(self.expected)} is missing"
         if self.expected is None:
-            return f"{name}: {self.path} = {shorten(self.found)} is left over"
-        return f"{name}: {self.path} is {shorten(self.found)} instead of {shorten(self.expected)}"
+            return f"{name}: {self.path} = {self._shown(self.found)} is left over"
+        return f"{name}: {self.path} is {self._shown(self.found)} instead of {self._shown(self.expected)}"
+
+    def _shown(self, value: Any) -> str:
+        is_secret = self.identity.kind == "Secret" and self.path.startswith(("data", "stringData"))
+        return HIDDEN if is_secret else shorten(value)
 
 
 @lru_cache(maxsize=512)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 
-from pykb.explore._state import differences, state_of
+from pykb.explore._history import Identity
+from pykb.explore._state import Difference, differences, state_of
 
 UID = "23a7711a-8133-4876-b7eb-dcd9e87a1613"
 WIDGET = {
@@ -101,3 +102,13 @@ def test_a_generated_name_may_differ_wherever_it_is():
     assert [str(each) for each in differences(state_of([WIDGET]), state_of([changed(spec__more=2)]))] == [
         "Widget w: spec.more = 2 is left over"
     ]
+
+
+def test_values_of_secrets_are_not_shown():
+    """A finding is logged, and kept by CI."""
+    secret = Identity("v1", "Secret", "default", "db")
+    found = Difference(secret, "data.password", "c2VjcmV0", "Z2Vo")
+    assert str(found) == "Secret db: data.password is *** instead of ***"
+    found = Difference(secret, "data", None, {"password": "Z2Vo"})
+    assert str(found) == "Secret db: data = *** is left over"
+    assert str(Difference(secret, "type", "Opaque", None)) == 'Secret db: type = "Opaque" is missing'
