@@ -210,6 +210,9 @@ def await_deleted(kubectl: Kubectl, crds: Sequence[str], *, timeout: timedelta =
 @contextlib.contextmanager
 def _nudging(kubectl: Kubectl, crds: Sequence[str]) -> Iterator[None]:
     """Meanwhile, make the API server try again to delete those of the CRDs whose deletion it may have given up."""
+    if not crds:
+        yield
+        return
     is_over = threading.Event()
 
     def nudge() -> None:
@@ -218,14 +221,12 @@ def _nudging(kubectl: Kubectl, crds: Sequence[str]) -> Iterator[None]:
                 kubectl.attempt("annotate", "--overwrite", *places, f"{DELETION_NUDGED}={time.monotonic():.0f}")
 
     nudger = threading.Thread(target=nudge, daemon=True)
-    if crds:
-        nudger.start()
+    nudger.start()
     try:
         yield
     finally:
         is_over.set()
-        if crds:
-            nudger.join()
+        nudger.join()
 
 
 def wait_established(kubectl: Kubectl, names: Iterable[str], *, timeout: timedelta = _CRD_TIMEOUT) -> None:

@@ -12,7 +12,7 @@ import orjson
 
 from pykb.explore._history import Identity, Manifest
 from pykb.explore._variants import shorten
-from pykb.runtime.controller.causes import HIDDEN
+from pykb.runtime.controller.causes import HIDDEN, ObjectId
 
 _SERVER_METADATA = (
     "uid",
@@ -60,8 +60,8 @@ class Difference:
         return f"{name}: {self.path} is {self._shown(self.found)} instead of {self._shown(self.expected)}"
 
     def _shown(self, value: Any) -> str:
-        is_secret = self.identity.kind == "Secret" and self.path.startswith(("data", "stringData"))
-        return HIDDEN if is_secret else shorten(value)
+        is_hidden = ObjectId(*self.identity).is_secret and self.path.startswith(("data", "stringData"))
+        return HIDDEN if is_hidden else shorten(value)
 
 
 @lru_cache(maxsize=512)
