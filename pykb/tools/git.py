@@ -13,41 +13,71 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from pykb.diagnostics import EnvironmentProblem
-from pykb.diagnostics.codes.environment import COMMAND_FAILED, TOOL_MISSING
-from pykb.tools.process import LimitError, Limits, Output, find_program, quote, run, run_bounded
+from pykb.diagnostics.codes.environment import COMMAND_FAILED, REPOSITORY_UNREADABLE, TOOL_MISSING
+from pykb.tools.process import LimitError, Limits, Output, find_program, quote, run_bounded
 
 NAME = "git"
-_QUIET = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}", "--no-optional-locks")
-"""A repository can name programs in its own settings. They are not run."""
+_LIMITS = Limits(seconds=120, size=64 * 1024**2)
+_SAFE = (
+    "--no-optional-locks",
+    *("-c", "core.fsmonitor=false"),
+    *("-c", f"core.hooksPath={os.devnull}"),
+    *("-c", "safe.bareRepository=explicit"),  # a folder of the project with the files of a repository is none
+)
+_ALONE = {
+    "GIT_ALLOW_PROTOCOL": "",  # no transport: git fetches missing objects with programs that the repository names
+    "GIT_NO_LAZY_FETCH": "1",  # newer git says so in better words
+    "GIT_LITERAL_PATHSPECS": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+    "LC_ALL": "C",
+}
+"""A repository can name programs in its own settings. None of them runs."""
+_NO_MATCH = 1
+"""The exit code of git when nothing has the name or the pattern."""
 
 
 def has_repository(folder: Path) -> bool:
-    """Whether a folder is in the work tree of a repository. False without git."""
-    return _answer(folder, "rev-parse", "--is-inside-work-tree") == "true\n"
+    """Whether a folder is in the work tree of a repository. False without git.
+
+    Raises:
+        EnvironmentProblem: There is a repository that git does not read.
+    """
+    done = _ask(folder, "rev-parse", "--is-inside-work-tree")
+    if done is None or b"not a git repository" in done.stderr:
+        return False
+    return _read(done, "rev-parse") == "true\n"
 
 
 def uncommitted(folder: Path) -> list[str]:
-    """The tracked files below a folder that differ from the last commit. Runs no filters of the repository."""
+    """The tracked files below a folder that differ from the last commit. Runs no filters of the repository.
+
+    Raises:
+        EnvironmentProblem: git does not read the repository.
+    """
     quiet: list[str] = []
-    found = _answer(folder, "config", "-z", "--show-scope", "--name-only", "--get-regexp", r"^filter\.") or ""
-    scopes = found.split("\0")
-    for scope, name in zip(scopes[::2], scopes[1::2], strict=False):
+    about = ("-z", "--show-scope", "--name-only", "--get-regexp", r"^filter\.")
+    found = _answer(folder, "config", *about, fine=(0, _NO_MATCH)).split("\0")
+    for scope, name in zip(found[::2], found[1::2], strict=False):
         if scope in {"local", "worktree"}:
             quiet += ["-c", f"{name}={'false' if name.endswith('.required') else ''}"]
-    about = ("--porcelain", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules=all")
-    lines = (_answer(folder, *quiet, "status", *about, "--", ".") or "").split("\0")
-    prefix = (_answer(folder, "rev-parse", "--show-prefix") or "").rstrip("\n")
+    shown = ("--porcelain", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules=all")
+    lines = _answer(folder, "status", *shown, "--", ".", settings=quiet).split("\0")
+    prefix = _answer(folder, "rev-parse", "--show-prefix").rstrip("\n")
     return [line[3:].removeprefix(prefix) for line in lines if line]
 
 
 def tracked(folder: Path) -> frozenset[str]:
-    """The files below a folder that git tracks."""
-    return frozenset((_answer(folder, "ls-files", "-z") or "").split("\0"))
+    """The files below a folder that git tracks.
+
+    Raises:
+        EnvironmentProblem: git does not read the repository.
+    """
+    return frozenset(_answer(folder, "ls-files", "-z").split("\0"))
 
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """One commit of a repository.
+    """One commit of a repository. Its methods raise an ``EnvironmentProblem`` for what git cannot read.
 
     Attributes:
         folder: A folder of the work tree. Paths are relative to it.
@@ -59,35 +89,70 @@ class Commit:
 
     @classmethod
     def find(cls, folder: Path, revision: str) -> Commit | None:
-        """The commit of a revision. ``None`` without such a commit, a repository, or git."""
+        """The commit of a revision. ``None`` without such a commit, a repository, or git.
+
+        Raises:
+            EnvironmentProblem: The revision has a name, but git cannot read its commit.
+        """
         if not revision or revision.startswith("-"):
             return None  # an option of git
-        found = _answer(folder, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}")
-        return None if found is None else cls(folder, found.strip())
+        if not has_repository(folder):
+            return None
+        asked = ("rev-parse", "--verify", "--quiet")
+        found = _answer(folder, *asked, f"{revision}^{{commit}}", fine=(0, _NO_MATCH)).strip()
+        if not found:
+            named = _answer(folder, *asked, revision, fine=(0, _NO_MATCH)).strip()
+            if named not in {"", revision}:
+                _answer(folder, "cat-file", "-t", named)  # fails unless it is something else than a commit
+        return cls(folder, found) if found and "\n" not in found else None  # several for a range
 
     def read(self, path: str) -> str | None:
         """The text of a file, without git's filters; ``None`` when the commit does not have it."""
-        return _answer(self.folder, "cat-file", "blob", f"{self.name}:./{PurePosixPath(path)}")
+        about = _answer(self.folder, "ls-tree", "-z", self.name, "--", str(PurePosixPath(path)))
+        kind, name = (about.split("\t")[0].split(" ") + ["", ""])[1:3]
+        text = _answer(self.folder, "cat-file", "blob", name) if kind == "blob" else None
+        return text and text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
     def files(self, directory: str) -> Sequence[str]:
-        """The names of the entries in a directory."""
-        listed = _answer(
-            self.folder, "ls-tree", "--full-tree", "-z", "--name-only", f"{self.name}:./{PurePosixPath(directory)}"
-        )
-        return [] if listed is None else [name for name in listed.split("\0") if name]
+        """The names of the entries in a directory. Empty when the commit does not have it."""
+        listed = _answer(self.folder, "ls-tree", "-z", "--name-only", self.name, "--", f"{PurePosixPath(directory)}/")
+        return [PurePosixPath(path).name for path in listed.split("\0") if path]
 
 
-def _answer(folder: Path, *words: str) -> str | None:
+def _answer(folder: Path, *words: str, settings: Sequence[str] = (), fine: tuple[int, ...] = (0,)) -> str:
+    """What git writes; empty without git."""
+    done = _ask(folder, *settings, *words)
+    return "" if done is None else _read(done, words[0], fine)
+
+
+def _read(done: Output, command: str, fine: tuple[int, ...] = (0,)) -> str:
+    if done.code not in fine:
+        raise _unreadable(command, done.stderr.decode("utf-8", "replace"))
+    return done.stdout.decode("utf-8", "surrogateescape")
+
+
+def _ask(folder: Path, *words: str) -> Output | None:
+    """Run git in a folder. ``None`` without git."""
     program = find_program(NAME)
     if program is None:
         return None
-    done = run(
-        (program, *_QUIET, *words), cwd=folder, env={"GIT_TERMINAL_PROMPT": "0"}
-    )  # a partial clone may ask its origin
-    return done.stdout if done.ok else None
+    try:
+        return run_bounded((program, *_SAFE, *words), cwd=folder, stdin=b"", limits=_LIMITS, env=os.environ | _ALONE)
+    except (LimitError, OSError) as error:
+        raise _unreadable(words[0], str(error)) from error
 
 
-_LIMITS = Limits(seconds=120, size=64 * 1024**2)
+def _unreadable(command: str, said: str) -> EnvironmentProblem:
+    return EnvironmentProblem(
+        REPOSITORY_UNREADABLE.at(
+            None,
+            f"git cannot read the repository: `git {command}` failed",
+            notes=(*quote(said, source="it wrote"), "pykb does not let git fetch what is missing"),
+            help=("if it is a partial clone that you trust: `git fetch --refetch --no-filter`",),
+        )
+    )
+
+
 _CONFLICTS = 1
 """The exit code of `git merge` that found conflicts."""
 _ATTRIBUTES = "* merge -text -ident -filter !eol !working-tree-encoding !conflict-marker-size\n"

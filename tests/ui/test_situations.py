@@ -6,6 +6,7 @@ import importlib.metadata
 import os
 import re
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,14 @@ def stderr_of(capfd: pytest.CaptureFixture[str], *words: str, code: int) -> str:
     capfd.readouterr()
     assert app.run(words) == code
     return capfd.readouterr().err
+
+
+def test_a_repository_that_git_cannot_read(root: Path, golden, capfd: pytest.CaptureFixture[str]) -> None:
+    """Its last commit is missing, and git may not fetch it."""
+    subprocess.run(["git", "init", "--quiet"], cwd=root, check=True)
+    (root / ".git/HEAD").write_text("ref: refs/heads/lost\n")
+    (root / ".git/refs/heads/lost").write_text("1" * 40 + "\n")
+    golden("repository-unreadable/commit_missing", stderr_of(capfd, "generate", "--check-compat", "HEAD", code=1))
 
 
 def test_another_command_writes(root: Path, golden, capfd: pytest.CaptureFixture[str]) -> None:

@@ -24,6 +24,15 @@ COMMAND_FAILED = Code(
     "The program ended with an error. The message quotes its last lines, which describe the cause.",
 )
 
+REPOSITORY_UNREADABLE = Code(
+    "repository-unreadable",
+    "git cannot read the repository of the project",
+    "Objects are missing, as in a partial clone, or the repository is damaged, or git refuses it because it belongs to "
+    "another user. The message quotes git. pykb asks git without its network and without programs that the settings "
+    "of a repository name, so git does not fetch missing objects. Where pykb compares CRDs with the last commit on its "
+    "own account, this is a warning.",
+)
+
 ASSETS_MISSING = Code(
     "envtest-assets-missing",
     "The binaries of a control plane cannot be found",

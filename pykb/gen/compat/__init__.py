@@ -6,10 +6,11 @@ The old version is the one of the last commit, of a revision, or on disk.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pykb.diagnostics import Diagnostic, Severity, Span
+from pykb.diagnostics import Diagnostic, EnvironmentProblem, Severity, Span
 from pykb.diagnostics.codes.generate import BREAKING_CHANGE, OPTION, REVISION
 from pykb.files.plan import Change
 from pykb.gen.compat._schema import (
@@ -47,8 +48,11 @@ Documents = Mapping[str, Mapping[str, Any]]
 
 
 def with_replaced(root: Path, changes: Iterable[Change], result: GenerateResult) -> Iterable[Diagnostic]:
-    """Compare the new CRDs with the files that they replace. Breaking changes are warnings."""
-    old = _replaced(root, changes)
+    """Compare the new CRDs with the files that they replace. Breaking changes are warnings, as is an unread commit."""
+    try:
+        old = _replaced(root, changes)
+    except EnvironmentProblem as error:
+        return [replace(error.diagnostic, severity=Severity.WARNING)]
     return _find_breaking_changes(old, {crd.name: crd for crd in result.crds}, severity=Severity.WARNING)
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pykb.tools.git import File, Merged, merge
+from pykb.diagnostics import EnvironmentProblem
+from pykb.tools.git import Commit, File, Merged, has_repository, merge, tracked, uncommitted
 
 LONG = "".join(f"line {number}\n" for number in range(20))
 
@@ -124,3 +125,121 @@ def test_a_conflict_of_bytes_keeps_those_of_the_user() -> None:
 
     assert result.files == mine
     assert set(result.conflicts) == {"f"}
+
+
+# -- the repository of a stranger
+
+
+def git(folder: Path, *words: str) -> str:
+    """Run git as somebody."""
+    somebody = ("-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false")
+    return subprocess.run(["git", *somebody, *words], cwd=folder, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """A repository whose settings name a program wherever git reads one. It makes the file `ran` beside it."""
+    root = tmp_path / "clone"
+    (root / "crds").mkdir(parents=True)
+    (root / "crds/a.yaml").write_text("a: 1\n")
+    (root / ".gitattributes").write_text("* filter=evil diff=evil\n")
+    git(root, "init", "--quiet")
+    git(root, "add", ".")
+    git(root, "commit", "--quiet", "--message=first")
+    evil = tmp_path / "evil"
+    evil.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+    evil.chmod(0o755)
+    names = (
+        "core.fsmonitor core.sshCommand core.pager core.askPass core.gitProxy core.alternateRefsCommand diff.external"
+    )
+    names += " diff.evil.textconv filter.evil.clean filter.evil.process gpg.program alias.status credential.helper"
+    for name in names.split():
+        git(root, "config", name, str(evil))
+    for name, value in {"hooksPath": str(tmp_path), "repositoryFormatVersion": "1"}.items():
+        git(root, "config", f"core.{name}", value)
+    git(root, "config", "extensions.partialClone", "origin")
+    git(root, "config", "protocol.allow", "always")
+    git(root, "config", "protocol.ext.allow", "always")
+    git(root, "config", "remote.origin.url", f"ext::{evil}")
+    return root
+
+
+def lose(root: Path, name: str) -> None:
+    """Remove an object that a commit has."""
+    found = git(root, "rev-parse", name).strip()
+    (root / ".git/objects" / found[:2] / found[2:]).unlink()
+
+
+@pytest.mark.parametrize("url", ["ext::{evil}", "file://{root}", "{root}", "ssh://host/x", "https://localhost:1/x"])
+@pytest.mark.parametrize("missing", ["HEAD:crds/a.yaml", "HEAD:crds", "HEAD^{tree}", "HEAD"])
+def test_git_fetches_no_missing_object_and_the_commit_is_not_empty(clone: Path, url: str, missing: str) -> None:
+    """What cannot be read is an error: neither a file that the commit lacks nor a program that fetches it."""
+    git(clone, "config", "remote.origin.url", url.format(evil=clone.parent / "evil", root=clone))
+    git(clone, "config", "remote.origin.uploadpack", str(clone.parent / "evil"))
+    lose(clone, missing)
+    with pytest.raises(EnvironmentProblem) as problem:
+        _read_all(clone)
+    assert problem.value.diagnostic.code.slug == "repository-unreadable"
+    assert not (clone.parent / "ran").exists()
+
+
+def _read_all(root: Path) -> dict[str, str | None]:
+    commit = Commit.find(root, "HEAD")
+    assert commit is not None
+    return {name: commit.read(f"crds/{name}") for name in commit.files("crds")}
+
+
+def test_a_remote_helper_of_the_repository_is_not_run(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`remote.NAME.vcs` names a program on PATH: `git-remote-evil`."""
+    (clone.parent / "evil").rename(clone.parent / "git-remote-evil")
+    monkeypatch.setenv("PATH", f"{clone.parent}:{os.environ['PATH']}")
+    git(clone, "config", "remote.origin.vcs", "evil")
+    lose(clone, "HEAD:crds/a.yaml")
+    with pytest.raises(EnvironmentProblem):
+        _read_all(clone)
+    assert not (clone.parent / "ran").exists()
+
+
+def test_no_question_runs_a_program_of_the_repository(clone: Path) -> None:
+    """A whole repository is read; the file was touched, so git looks into it."""
+    (clone / "crds/a.yaml").write_text("a: 2\n")
+    assert _read_all(clone) == {"a.yaml": "a: 1\n"}
+    assert has_repository(clone / "crds")
+    assert uncommitted(clone / "crds") == ["a.yaml"]
+    assert tracked(clone / "crds") >= {"a.yaml"}
+    assert not (clone.parent / "ran").exists()
+
+
+def test_what_a_commit_does_not_have_is_no_error(clone: Path) -> None:
+    """Nor are revisions that name no commit, a folder without a repository, and a repository without a commit."""
+    commit = Commit.find(clone, "HEAD")
+    assert commit is not None
+    assert commit.read("crds/none.yaml") is None
+    assert commit.read("crds") is None
+    assert commit.files("none") == []
+    assert [Commit.find(clone, name) for name in ("none", "", "--help", "HEAD:crds", "a" * 40)] == [None] * 5
+    (clone.parent / "new").mkdir()
+    assert not has_repository(clone.parent / "new")
+    assert Commit.find(clone.parent / "new", "HEAD") is None
+    git(clone.parent / "new", "init", "--quiet")
+    assert Commit.find(clone.parent / "new", "HEAD") is None
+
+
+def test_a_folder_with_the_files_of_a_repository_is_none(clone: Path) -> None:
+    """Such a folder can be committed, and its settings are those of whoever did."""
+    inner = clone / "app"
+    git(clone, "init", "--quiet", "--bare", "app")
+    git(inner, "config", "core.bare", "false")
+    git(inner, "config", "core.worktree", str(clone))
+    git(inner, "config", "core.fsmonitor", str(clone.parent / "evil"))
+    with pytest.raises(EnvironmentProblem, match="cannot read the repository"):
+        uncommitted(inner)
+    assert not (clone.parent / "ran").exists()
+
+
+def test_a_repository_that_git_refuses_has_no_commits_to_say_so(clone: Path) -> None:
+    """An update would take its files for committed ones."""
+    (clone / ".git/config").write_text("[core\n")
+    for ask in (has_repository, uncommitted, tracked):
+        with pytest.raises(EnvironmentProblem, match="cannot read the repository"):
+            ask(clone)
