@@ -109,9 +109,11 @@ class Commit:
     def read(self, path: str) -> str | None:
         """The text of a file, without git's filters; ``None`` when the commit does not have it."""
         about = _answer(self.folder, "ls-tree", "-z", self.name, "--", str(PurePosixPath(path)))
-        kind, name = (about.split("\t")[0].split(" ") + ["", ""])[1:3]
-        text = _answer(self.folder, "cat-file", "blob", name) if kind == "blob" else None
-        return text and text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        words = about.split("\t")[0].split(" ")  # its mode, its kind, its hash
+        if words[1:2] != ["blob"]:
+            return None
+        text = _answer(self.folder, "cat-file", "blob", words[2])
+        return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
     def files(self, directory: str) -> Sequence[str]:
         """The names of the entries in a directory. Empty when the commit does not have it."""
