@@ -47,7 +47,7 @@ def generate(
         bool, typer.Option("--check", help="Write nothing. Exit 1 with a diff if a file is out of date.")
     ] = False,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Exit 1 if a cluster would refuse a sample. Writes the manifests.")
+        bool, typer.Option("--strict", help="Exit 1 if there is a warning. Writes the manifests.")
     ] = False,
     allow_outside: Annotated[
         bool,
@@ -270,11 +270,10 @@ def _write(plan: Plan, root: Path, request: Request, result: GenerateResult, *, 
 
 
 def _judged(found: Iterable[Diagnostic]) -> Iterable[Diagnostic]:
-    """For ``--check`` and ``--strict``: samples that the API server would refuse are errors."""
+    """For ``--check`` and ``--strict``: each warning is an error."""
     from pykb.diagnostics import Severity
-    from pykb.diagnostics.codes.crd import SAMPLE_REFUSED
 
-    return (replace(each, severity=Severity.ERROR) if each.code is SAMPLE_REFUSED else each for each in found)
+    return (replace(each, severity=Severity.ERROR) if each.severity is Severity.WARNING else each for each in found)
 
 
 def _compare(root: Path, revision: str, request: Request, result: GenerateResult) -> None:
@@ -294,7 +293,7 @@ def _plan(root: Path, request: Request, result: GenerateResult, *, writes: bool,
     if below != root.resolve():
         settle(below, writes=writes)
     files: dict[str, str | None] = {**texts(root, result.artifacts, request.rules, below=below)}
-    if prune and request.is_whole_project:
+    if prune and request.options.is_whole:
         from pykb.gen.prune import stale_files
 
         gone = stale_files(root, request.options, request.rules, result, result.diagnostics)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from pykb.diagnostics import Diagnostics, Span
-from pykb.diagnostics.codes.crd import SAMPLE_REFUSED
+from pykb.api.builtin import kinds
+from pykb.diagnostics import Diagnostic, Diagnostics, Span
+from pykb.diagnostics.codes.crd import SAMPLE_BROKEN, SAMPLE_REFUSED
+from pykb.diagnostics.suggest import closest
 from pykb.gen.checks.value import broken_rules, misfits, with_defaults
 from pykb.gen.ir import Crd, CrdVersion, SchemaNode
 from pykb.gen.manifest import ManifestLoader, load_manifest
+from pykb.meta.gvk import GroupKind
 from pykb.reading import yaml_text
 
 SAMPLES = "config/samples"
@@ -22,28 +25,134 @@ _SEEN = ("name", "generateName")
 _PLACE = re.compile(r"(?: at|field) `([^`]+)`")
 
 
-def check_samples(root: Path, crds: Iterable[Crd], diagnostics: Diagnostics) -> None:
-    """Find samples that do not fit their schema. Files that are not manifests are ignored."""
+def check_samples(root: Path, crds: Sequence[Crd], diagnostics: Diagnostics, *, is_whole: bool = False) -> None:
+    """Find samples that a cluster with these CRDs would refuse.
+
+    Args:
+        root: The project.
+        crds: The CRDs.
+        diagnostics: Gets the findings.
+        is_whole: Whether these are all CRDs of the project. Only then is a kind that none of them has a mistake.
+    """
     versions = {(f"{crd.group}/{each.name}", crd.names.kind): each for crd in crds for each in crd.versions}
-    for path in sorted((root / SAMPLES).glob("*.yaml")):
+    for path in _sample_files(root):
+        shown = f"{SAMPLES}/{path.name}"
         try:
-            documents = list(yaml_text.documents(path.read_text(encoding="utf-8"), ManifestLoader))
-        except (OSError, UnicodeDecodeError, yaml.YAMLError):
+            found = list(_objects(yaml_text.documents(path.read_text(encoding="utf-8"), ManifestLoader)))
+        except (OSError, UnicodeDecodeError, yaml.MarkedYAMLError) as error:
+            diagnostics.add(_unreadable(shown, error))
             continue
-        for document in documents:
-            data = document.content
-            if not isinstance(data, dict):
+        for node, data in found:
+            span = Span(shown, node.start_mark.line + 1, node.start_mark.column + 1)
+            identity = _identity(data)
+            if identity is None:
+                diagnostics.add(_nameless(span, data))
                 continue
-            kind = str(data.get("kind"))
-            version = versions.get((str(data.get("apiVersion")), kind))
-            for reason in _refusals(data, version) if version is not None else ():
+            version = versions.get(identity)
+            if version is None:
+                if is_whole and (help_ := _meant(root, *identity, crds)):
+                    diagnostics.add(_unknown(_key_span(span, node), *identity, help_))
+                continue
+            for reason in _refusals(data, version):
                 diagnostics.add(
                     SAMPLE_REFUSED.at(
-                        _span(path.name, document.node, reason),
+                        _span(span, node, reason),
                         f"the API server would refuse this sample: {reason}",
-                        help=(f"change the sample or the type of {kind}",),
+                        help=(f"change the sample or the type of {identity[1]}",),
                     )
                 )
+
+
+def _sample_files(root: Path) -> list[Path]:
+    """The files that `kubectl apply -f config/samples` reads, without those that only kustomize reads."""
+    found = (path for suffix in ("yaml", "yml", "json") for path in (root / SAMPLES).glob(f"*.{suffix}"))
+    return sorted(path for path in found if path.stem != "kustomization")
+
+
+def _objects(documents: Iterable[yaml_text.Document]) -> Iterator[tuple[yaml.Node, Any]]:
+    """The objects in documents, also those in lists. Empty documents have none."""
+    for document in documents:
+        data = document.content
+        if data is None:
+            continue
+        if isinstance(data, dict) and data.get("kind") == "List" and isinstance(data.get("items"), list):
+            nodes = next(value for key, value in document.node.value if key.value == "items").value
+            yield from zip(nodes, data["items"], strict=True)
+        elif not _is_json_patch(data):
+            yield document.node, data
+
+
+def _is_json_patch(data: object) -> bool:
+    """Whether a document is a list of changes that a kustomization applies to the samples."""
+    return isinstance(data, list) and all(isinstance(each, dict) and "op" in each for each in data)
+
+
+def _identity(data: object) -> tuple[str, str] | None:
+    """The apiVersion and the kind of an object. ``None`` when it lacks one of them."""
+    if not isinstance(data, dict):
+        return None
+    api_version, kind = data.get("apiVersion"), data.get("kind")
+    is_named = isinstance(api_version, str) and isinstance(kind, str) and bool(api_version and kind)
+    return (str(api_version), str(kind)) if is_named else None
+
+
+def _unreadable(shown: str, error: OSError | UnicodeDecodeError | yaml.MarkedYAMLError) -> Diagnostic:
+    help_ = ("correct it, or move it out of this folder",)
+    if isinstance(error, yaml.MarkedYAMLError):
+        message = f"this sample {yaml_text.verdict(error)}: {error.problem}"
+        return SAMPLE_BROKEN.at(yaml_text.place(error, shown), message, help=help_)
+    reason = error.strerror if isinstance(error, OSError) else "it is not encoded in UTF-8"
+    return SAMPLE_BROKEN.at(Span(shown, 1, 1), f"this sample cannot be read: {reason}", help=help_)
+
+
+def _nameless(span: Span, data: object) -> Diagnostic:
+    if not isinstance(data, dict):
+        return SAMPLE_BROKEN.at(span, "expected an object with `apiVersion` and `kind`, found another value")
+    keys = ("apiVersion", "kind")
+    missing = " and no ".join(f"`{key}`" for key in keys if not (data.get(key) and isinstance(data[key], str)))
+    return SAMPLE_BROKEN.at(span, f"this sample has no {missing}", help=("add it, or move the file elsewhere",))
+
+
+def _key_span(span: Span, node: yaml.Node) -> Span:
+    """The line of the kind."""
+    found = next((mark for mark, _ in yaml_text.follow(node, ("kind",))), None)
+    return span if found is None else Span(span.path, found.start_mark.line + 1, 1)
+
+
+def _unknown(span: Span, api_version: str, kind: str, help_: tuple[str, ...]) -> Diagnostic:
+    return SAMPLE_BROKEN.at(span, f"no class of this project defines the kind `{kind}` of `{api_version}`", help=help_)
+
+
+def _meant(root: Path, api_version: str, kind: str, crds: Sequence[Crd]) -> tuple[str, ...]:
+    """What to do about a sample of a kind that this project lacks. Empty when it may be a kind of somebody else."""
+    group, _, version = api_version.rpartition("/")
+    own = [crd for crd in crds if crd.group == group]
+    if own:
+        return _in_own_group(root, GroupKind(group, kind), version, own)
+    builtin = [each.group_kind for each in kinds()]
+    is_nobodys = any(each.group == group for each in builtin) and GroupKind(group, kind) not in builtin
+    for crd in crds:
+        if crd.names.kind == kind and (is_nobodys or closest(group, [crd.group])):
+            return (f"did you mean `apiVersion: {crd.group}/{crd.versions[-1].name}`?",)
+    return ()
+
+
+def _in_own_group(root: Path, wanted: GroupKind, version: str, own: Sequence[Crd]) -> tuple[str, ...]:
+    for crd in own:
+        if crd.names.kind == wanted.kind:
+            there = ", ".join(f"`{wanted.group}/{each.name}`" for each in crd.versions)
+            return (f"`{wanted.kind}` has {there}", f"or add the version: `pykb create api --version {version} ...`")
+    if wanted in _foreign_kinds(root, own):
+        return ()
+    near = closest(wanted.kind, [crd.names.kind for crd in own])
+    return (f"did you mean `{near}`?",) if near else ("change its kind, or delete the sample",)
+
+
+def _foreign_kinds(root: Path, own: Iterable[Crd]) -> frozenset[GroupKind]:
+    """The kinds in PROJECT without a CRD: another project may define them in the same group."""
+    from pykb.project.file import read
+
+    return read(root)[0].kinds - {GroupKind(crd.group, crd.names.kind) for crd in own}
 
 
 def _refusals(data: Mapping[str, Any], version: CrdVersion) -> list[str]:
@@ -57,13 +166,13 @@ def _refusals(data: Mapping[str, Any], version: CrdVersion) -> list[str]:
     return refusals or [str(each) for each in broken_rules(value, version.schema)]
 
 
-def _span(name: str, node: yaml.Node, reason: str) -> Span:
+def _span(whole: Span, node: yaml.Node, reason: str) -> Span:
     """The line of the field that the reason names, or of the nearest field around it."""
     place = _PLACE.search(reason)
     parts = re.findall(r"[^.\[\]]+", place.group(1)) if place else ()
     keys = [key for key, _ in yaml_text.follow(node, parts)]
     mark = (keys or [node])[-1].start_mark
-    return Span(f"{SAMPLES}/{name}", mark.line + 1, mark.column + 1)
+    return Span(whole.path, mark.line + 1, mark.column + 1)
 
 
 def read_samples(root: Path) -> dict[tuple[str, str], str]:

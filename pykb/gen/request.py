@@ -162,13 +162,11 @@ class Request:
     Attributes:
         options: What to generate.
         rules: Where to.
-        is_whole_project: Whether the whole project was read. Only then are files without a kind stale.
         allow_breaking: Whether incompatible changes are allowed.
     """
 
     options: GenerateOptions
     rules: OutputRules
-    is_whole_project: bool
     allow_breaking: bool = False
 
 
@@ -185,7 +183,10 @@ def make_request(root: Path, given: Given, diagnostics: Diagnostics) -> Request:
     typed = _Typed(root, given.folder or root)
     options = _options(root, given, line, settings, typed, diagnostics)
     _check_values(options, given, settings, diagnostics)
-    output_dir = _first(typed.optional(given.output_dir), settings.get("output-dir"), default=None)
+    in_settings = _Typed(root, root)
+    output_dir = _first(
+        typed.optional(given.output_dir), in_settings.optional(settings.get("output-dir")), default=None
+    )
     rules = _rules(output_dir, given, line, typed)
     if not given.allow_outside:  # not a setting: a cloned repository brings its own
         diagnostics.extend(check_places(root, rules, options.generators))
@@ -198,7 +199,7 @@ def make_request(root: Path, given: Given, diagnostics: Diagnostics) -> Request:
             ),
         )
     allow_breaking = _first(given.allow_breaking, settings.get("allow-breaking"), default=False)
-    return Request(options, rules, is_whole_project=_is_whole(root, options.paths), allow_breaking=allow_breaking)
+    return Request(options, rules, allow_breaking)
 
 
 def _options(
@@ -267,11 +268,17 @@ class _Typed:
     folder: Path
 
     def path(self, text: str) -> str:
-        if self.folder == self.root or not text:
+        if not text or (self.folder == self.root and not Path(text).is_absolute()):
             return text
         rest = "..." if text.endswith("...") else ""
-        moved = os.path.relpath(self.folder / text.removesuffix("..."), self.root)
-        return f"{Path(moved).as_posix()}/{rest}" if rest else Path(moved).as_posix()
+        moved = self._seen_from_project(self.folder / text.removesuffix("...")).as_posix()
+        return f"{moved}/{rest}" if rest else moved
+
+    def _seen_from_project(self, path: Path) -> Path:
+        moved = Path(os.path.relpath(path, self.root))
+        real, root = path.resolve(), self.root.resolve()
+        # The project can have a second name: `/tmp` is a link to `/private/tmp` on macOS.
+        return real.relative_to(root) if moved.parts[:1] == ("..",) and real.is_relative_to(root) else moved
 
     def optional(self, text: str | None) -> str | None:
         return text if text in {None, FROM_CLUSTER} else self.path(str(text))
@@ -302,10 +309,6 @@ def _check_values(
 def _first(*values: Any, default: Any) -> Any:
     """The first value that is set."""
     return next((value for value in values if value is not None), default)
-
-
-def _is_whole(root: Path, paths: tuple[str, ...]) -> bool:
-    return not paths or any((root / path.removesuffix("...")).resolve() == root.resolve() for path in paths)
 
 
 def _rules(output_dir: str | None, given: Given, line: CommandLine, typed: _Typed) -> OutputRules:

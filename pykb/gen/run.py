@@ -66,6 +66,11 @@ class GenerateOptions:
     preserve_unknown_fields: bool | None = None
     builtin_descriptions: str | None = None
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether the paths cover the whole project."""
+        return not self.paths or any(_is_whole(self.root, path) for path in self.paths)
+
 
 IMPORTED = "# Made by `pykb import crd`; "
 """The first text of a module that ``pykb import`` made."""
@@ -149,7 +154,15 @@ def _nothing(options: GenerateOptions) -> Diagnostic:
         f"no kinds and no markers were found in {where}",
         notes=("pykb looks for kinds in `api` packages, and for RBAC and webhook markers in all files",),
         help=("pykb create api --group GROUP --version v1 --kind KIND", "or name the files: `--paths DIR`"),
+        severity=Severity.NOTE if options.is_whole and _is_new(options.root) else None,
     )
+
+
+def _is_new(root: Path) -> bool:
+    """Whether nothing was created in this project yet."""
+    from pykb.project.file import read
+
+    return bool(content(root)) and not read(root)[0].resources
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +211,7 @@ def read_sources(options: GenerateOptions, registry: MarkerRegistry, diagnostics
 
 
 def _is_whole(root: Path, path: str) -> bool:
-    return (root / path.removesuffix("...")).resolve() == root
+    return (root / path.removesuffix("...")).resolve() == root.resolve()
 
 
 def _unreadable(path: Path, root: Path, error: OSError | UnicodeDecodeError) -> Diagnostic:
@@ -224,7 +237,7 @@ def _generate_crds(
     if (options.root / "config" / "samples").is_dir():
         from pykb.gen._samples import check_samples
 
-        check_samples(options.root, crds, diagnostics)
+        check_samples(options.root, crds, diagnostics, is_whole=options.is_whole)
     found: list[Artifact] = []
     for crd in crds:
         document = crd_object(

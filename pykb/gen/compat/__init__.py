@@ -75,7 +75,7 @@ def with_revision(root: Path, revision: str, request: Request, result: GenerateR
 
     old = _of_commit(commit, request.rules.folders["crd"], result.groups | read(root)[0].groups)
     new = {crd.name: crd for crd in result.crds}
-    if not request.is_whole_project:
+    if not request.options.is_whole:
         old = {name: document for name, document in old.items() if name in new}
     return _find_breaking_changes(old, new, severity=Severity.ERROR)
 

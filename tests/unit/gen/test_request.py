@@ -16,7 +16,7 @@ def test_without_arguments_everything_is_generated_to_kubebuilders_places(tmp_pa
     assert request.options.generators == ("crd", "rbac", "webhook")
     assert request.rules.folders["crd"] == "config/crd/bases"
     assert request.options.role_name == "manager-role"
-    assert request.is_whole_project
+    assert request.options.is_whole
 
 
 def test_a_command_line_of_controller_gen_is_understood(tmp_path: Path) -> None:
@@ -26,7 +26,7 @@ def test_a_command_line_of_controller_gen_is_understood(tmp_path: Path) -> None:
     assert request.options.role_name == "mine"
     assert request.options.max_description == 0
     assert dict(request.rules.folders) == {"crd": "crds", "rbac": "config/rbac", "webhook": "config/webhook"}
-    assert request.is_whole_project
+    assert request.options.is_whole
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ def test_what_is_typed_in_a_folder_is_relative_to_it(tmp_path: Path) -> None:
     assert request.options.paths == ("shop/api/v1", "shop/api")
     assert dict(request.rules.folders) == {"crd": "shop/api/out", "rbac": "shop", "webhook": "shop"}
     assert request.options.header_file == "h.txt"
-    assert not request.is_whole_project
+    assert not request.options.is_whole
 
 
 @pytest.mark.parametrize(
@@ -233,3 +233,23 @@ def test_no_annotation_is_claimed_where_the_command_line_leaves_it_out(tmp_path:
     (tmp_path / "pyproject.toml").write_text('[tool.pykb.generate]\ncompat = "controller-gen=v0.23.0"\n')
     options = make_request(tmp_path, Given(words=("crd:omitToolVersion=true",)), Diagnostics()).options
     assert options.compatible_with is None
+
+
+@pytest.mark.parametrize("place", ["out", "shop/out"])
+def test_an_absolute_path_inside_the_project_is_like_a_relative_one(place: str, tmp_path: Path) -> None:
+    """From the project's folder, from one below it, and in the settings; also where the project has a second name."""
+    root, link = tmp_path / "project", tmp_path / "link"
+    (root / "shop").mkdir(parents=True)
+    link.symlink_to(root)
+    for folder in (root, root / "shop"):
+        for seen in (root, link):
+            found = Diagnostics()
+            given = Given(output_dir=str(seen / place), paths=(str(seen / "shop/..."),), folder=folder)
+            request = make_request(root, given, found)
+            assert (set(request.rules.folders.values()), request.options.paths) == ({place}, ("shop/...",))
+            assert not list(found)
+    (root / "pyproject.toml").write_text(f'[tool.pykb.generate]\noutput-dir = "{root / place}"\n', "utf-8")
+    assert set(make_request(root, Given(), Diagnostics()).rules.folders.values()) == {place}
+    outside = Diagnostics()
+    make_request(root, Given(output_dir=str(tmp_path / "other"), folder=root), outside)
+    assert [each.code.slug for each in outside] == ["generate-path-outside"]

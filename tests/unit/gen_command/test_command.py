@@ -189,7 +189,7 @@ def test_roles_and_webhooks_without_markers_are_emptied(project: Path) -> None:
     assert generated(project) == before
     checked = pykb(project, "generate", "--check")
     assert checked.returncode == 1
-    assert checked.stderr.count("warning[markers-gone]") == 2
+    assert checked.stderr.count("error[markers-gone]") == 2
     assert pykb(project, "generate", "crd").returncode == 0
     assert generated(project) == before, "the generators that were not asked for change nothing"
     done = pykb(project, "generate")
