@@ -36,7 +36,8 @@ def dev(
     """Run control plane, CRDs and manager. After a change, generate, apply and restart what changed.
 
     Uses the control plane of `pykb cluster up` if it runs. Otherwise it starts one, which stops with this command. The
-    API server calls the project's webhooks on this machine. Errors in the code are shown, and the next save tries
+    API server calls the project's webhooks on this machine. Each reconcile is a line: why it ran, what it wrote, how it
+    ended, and where. Errors in the code are shown, and the next save tries
     again. Ctrl-C stops everything.
 
     Examples:

@@ -20,10 +20,12 @@ from pykb.envtest.webhooks import MANIFEST
 from pykb.meta.gvk import GroupKind
 from pykb.project import FILE_NAME
 from pykb.project.file import read
+from pykb.runtime import LogFormat
 
 INTERVAL = timedelta(seconds=0.3)
 QUIET = timedelta(seconds=0.15)
 PROBES_OFF = "--health-probe-bind-address=0"
+RECONCILE_LINES = f"--log-format={LogFormat.RECONCILES}"
 SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules"})
 SKIPPED_ENDINGS = (".pyc", ".pyo", "~", ".swp", ".swx", ".tmp")
 
@@ -143,14 +145,18 @@ class DevProject:
         return (self.python, "-P", "-m", "pykb", "generate")
 
     def manager_command(self, arguments: tuple[str, ...], webhooks: tuple[str, ...] = ()) -> tuple[str, ...]:
-        """The command that runs the manager. Probes are off by default, since two loops cannot share a port.
+        """The command that runs the manager. Its log has a line for each reconcile.
+
+        Probes are off by default, since two loops cannot share a port.
 
         Args:
             arguments: The user's flags, which win.
             webhooks: Flags about the webhook server.
         """
+        logs = any(a.startswith(("--log-format", "--zap-devel", "--zap-encoder")) for a in arguments)
+        lines = () if logs else (RECONCILE_LINES,)
         quiet = () if any(a.startswith("--health-probe-bind-address") for a in arguments) else (PROBES_OFF,)
-        return (self.python, "-m", self.package, *quiet, *webhooks, *arguments)
+        return (self.python, "-m", self.package, *quiet, *lines, *webhooks, *arguments)
 
     @property
     def webhook_manifest(self) -> Path:

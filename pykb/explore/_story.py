@@ -63,11 +63,9 @@ def reason(sent: Sent) -> str:
 
 
 def transcript(outcome: Outcome) -> Iterator[str]:
-    """Yield every request, change and error of a run with its time, in order."""
+    """Yield every request, change, reconcile and error of a run with its time, in order."""
     lines = [(sent.at, 0, f"the operator {_act(sent)}: {sent.status or 'no answer'}") for sent in outcome.sent]
-    every = ["", *(sent.because for sent in outcome.sent)]
-    woken = [(sent.at, sent.because) for sent, last in zip(outcome.sent, every, strict=False) if sent.because != last]
-    lines += [(at, -1, f"the operator reconciles, because {why}") for at, why in woken if why]
+    lines += [(at, 3, line) for at, line in outcome.told]
     for change in outcome.changes:
         who = "" if change.by is not None else " by somebody else"
         lines.append((change.at, 1, f"    {change.identity} is {_done(change)}{who}"))

@@ -21,7 +21,6 @@ from pykb.explore._rules import Conditions, Rules
 from pykb.explore._state import State, read, state_of
 from pykb.explore._strays import strays_of
 from pykb.explore._time import LoopClock
-from pykb.explore._wakers import because
 from pykb.explore._webhooks import use_webhooks
 from pykb.runtime import (
     ApiError,
@@ -37,6 +36,7 @@ from pykb.runtime import (
 )
 from pykb.runtime.client.codec import gvk_of
 from pykb.runtime.client.mapper import ResourceMapper
+from pykb.runtime.controller.lines import because, line_of
 from pykb.runtime.fake import FakeApiServer
 
 QUIET = 90.0
@@ -337,6 +337,8 @@ class _World(ReconcileListener):
     def ended(self, record: ReconcileRecord) -> None:
         """Note the end of a reconcile."""
         key, error = (record.id.controller, record.id.request), record.error
+        if self.needs_details:
+            self.outcome.told.append((self._loop.time(), line_of(record)))
         if error is None:
             self._failing.discard(key)
         else:

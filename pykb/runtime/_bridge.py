@@ -68,6 +68,7 @@ class Bridge:
             if self._closed or self.loop.is_closed():
                 coroutine.close()
                 raise _broken_off()
+            waiting_thread.set(threading.get_ident())
             # The task has a copy of this thread's context: the fence of the leader, the fields of the log.
             future = asyncio.run_coroutine_threadsafe(coroutine, self.loop)
             self._waiting.add(future)
@@ -75,6 +76,9 @@ class Bridge:
 
 
 _bridge: contextvars.ContextVar[Bridge | None] = contextvars.ContextVar("bridge", default=None)
+
+waiting_thread: contextvars.ContextVar[int | None] = contextvars.ContextVar("waiting_thread", default=None)
+"""The thread that waits for the running coroutine."""
 
 
 async def call_in_thread(function: Callable[[], T], pool: Executor | None = None) -> T:

@@ -39,10 +39,11 @@ LogFields = Callable[[], Mapping[str, object]]
 
 
 class LogFormat(StrEnum):
-    """How lines look."""
+    """How lines look. With ``reconciles``, a manager logs short lines of text, and one line for each reconcile."""
 
     TEXT = "text"
     JSON = "json"
+    RECONCILES = "reconciles"
 
 
 class ReconcileContext:
@@ -84,6 +85,9 @@ class ReconcileContext:
 
 
 current_reconcile: ContextVar[ReconcileContext | None] = ContextVar("current_reconcile", default=None)
+
+reconciles = logging.getLogger("pykb.runtime.reconciles")
+"""Gets the lines about reconciles."""
 
 current_call: ContextVar[Mapping[str, str] | None] = ContextVar("current_call", default=None)
 """The identity of a call of a webhook, as fields."""
@@ -154,6 +158,25 @@ class TextFormatter(logging.Formatter):
         return head + fields + "".join(f"\n{text}" for text in _traces(self, record))
 
 
+class ShortFormatter(TextFormatter):
+    """``12:00:00 message  key=value``, in local time, for a person who looks on.
+
+    A line about one reconcile is printed as it is.
+    """
+
+    def format(self, record: logging.LogRecord) -> str:
+        """One line, and the traceback below it."""
+        time = datetime.fromtimestamp(record.created).astimezone().strftime("%H:%M:%S")
+        if record.name == reconciles.name:
+            return f"{time} {record.getMessage()}"
+        level = "" if record.levelno == logging.INFO else f"{record.levelname} "
+        head = f"{time} {level}{record.getMessage()}"
+        fields = "".join(
+            f"  {key}={_quoted(value)}" for key, value in fields_of(record).items() if key != "reconcileID"
+        )
+        return head + fields + "".join(f"\n{text}" for text in _traces(self, record))
+
+
 class JsonFormatter(logging.Formatter):
     """One JSON object per line, with zap's names: ``ts``, ``level``, ``logger``, ``msg``."""
 
@@ -170,6 +193,9 @@ class JsonFormatter(logging.Formatter):
         if traces:
             line["stacktrace"] = "\n".join(traces)
         return json.dumps(line, default=str, ensure_ascii=False)
+
+
+_FORMATTERS = {LogFormat.TEXT: TextFormatter, LogFormat.JSON: JsonFormatter, LogFormat.RECONCILES: ShortFormatter}
 
 
 def configure_logging(
@@ -190,7 +216,7 @@ def configure_logging(
     _process_fields.clear()
     _process_fields.update(fields or {})
     handler = logging.StreamHandler(stream or sys.stderr)
-    handler.setFormatter(JsonFormatter() if style is LogFormat.JSON else TextFormatter())
+    handler.setFormatter(_FORMATTERS[style]())
     root = logging.getLogger()
     root.handlers[:] = [handler]
     _set_root(level)

@@ -156,7 +156,8 @@ def test_a_history_is_replayed_from_json():
     saved = json.loads(json.dumps(finding.history.to_json()))
     lines = list(explorer.replay(History.from_json(saved)))
     assert any("ConfigMap north-b-menu is created" in line for line in lines)
-    assert any("reconciles, because somebody else changed `spec.house` of Animal kiki" in line for line in lines)
+    why = "animal default/kiki, because somebody else changed `spec.house` of Animal kiki: "
+    assert any(f"{why}creates ConfigMap north-b-menu (specs.py:" in line for line in lines)
     with pytest.raises(ValueError, match="not a history"):
         History.from_json({"steps": 3})
 

@@ -340,24 +340,25 @@ class Controller(Generic[RequestT]):
             self._metrics.timeouts.inc()
         if isinstance(error, BUGS):
             self._metrics.panics.inc()
-        trace = None if isinstance(error, _TOLD) else error
+        trace = None if isinstance(error, SAYS_ENOUGH) else error
         shown: dict[str, object] = {"error": f"{type(error).__name__}: {error}"}
+        log = logger.debug if self.recorder.logs_errors else logger.error
         if isinstance(error, TerminalError):
             self._metrics.terminal.inc()
             self.queue.forget(work.key)
-            logger.error("reconcile failed, will not retry", extra=shown, exc_info=trace)
+            log("reconcile failed, will not retry", extra=shown, exc_info=trace)
             return
         retries = self.options.max_retries
         if retries is not None and self.queue.failures(work.key) >= retries:
             self.queue.forget(work.key)
-            logger.error("reconcile failed, giving up", extra={"retries": retries, **shown}, exc_info=trace)
+            log("reconcile failed, giving up", extra={"retries": retries, **shown}, exc_info=trace)
             return
         self.queue.add_rate_limited(work.key, priority=work.priority)
         failures = self.queue.failures(work.key)
-        logger.error("reconcile failed, will retry", extra={"failures": failures, **shown}, exc_info=trace)
+        log("reconcile failed, will retry", extra={"failures": failures, **shown}, exc_info=trace)
 
 
-_TOLD = (ApiError, ServerUnreachable, NotAwaited, NotControlled, ReconcileTimeout, UnreadableObject)
+SAYS_ENOUGH = (ApiError, ServerUnreachable, NotAwaited, NotControlled, ReconcileTimeout, UnreadableObject)
 """The message says enough. A traceback is for unexpected errors."""
 
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import sys
 from collections.abc import Awaitable, Callable, Hashable
 from contextvars import ContextVar
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pykb.meta.gvk import GroupVersionKind
+from pykb.runtime._bridge import waiting_thread
 from pykb.runtime._logging import ReconcileContext
 from pykb.runtime._own_writes import Ledger, Recording
 from pykb.runtime._tracing import spans
@@ -82,6 +84,8 @@ class Recorder:
         self._loops = HotLoops(clock, self._watch, counted)
         self._listeners: list[ReconcileListener] = []
         self._needs_details = False
+        self.logs_errors = False
+        """Whether a listener logs the errors of reconciles."""
         self._waiting: dict[Hashable, _Waiting] = {}
         self._running: dict[Hashable, ReconcileRecord] = {}
         self.ledger = Ledger()
@@ -91,12 +95,15 @@ class Recorder:
         """Tell a listener of each reconcile from now on."""
         self._listeners.append(listener)
         self._needs_details = self._needs_details or listener.needs_details
+        self.logs_errors = self.logs_errors or listener.logs_errors
         self._queue.tracker = self.added
 
     def added(self, request: Hashable, after: timedelta, /, *, limited: bool) -> None:
         """A request was added to the queue."""
         if not self._needs_details and request not in self._loops.suspects:
             return
+        if limited and (record := self._running.get(request)) is not None:
+            record.next_try = after
         delay = max(0.0, after.total_seconds())
         kind = "retry" if limited else "requeue_after" if delay else "program"
         found = _Waking(kind, self._clock.now() + delay, waking.get())
@@ -135,6 +142,7 @@ class Recorder:
             self._loops.failed(context.request)
         if (record := self._running.pop(context.request, None)) is not None:
             record.result, record.error, record.seconds = result, error, seconds
+            record.failures = self._queue.failures(context.request)
             self._tell("ended", record)
 
     def _watch(self, suspects: bool) -> None:
@@ -240,7 +248,9 @@ async def recorded(
 ) -> dict[str, Any]:
     """Send a request, and add it to the record."""
     from pykb.runtime.controller.causes import ObjectId, SentRequest
+    from pykb.runtime.controller.lines import place_here
 
+    place = place_here(sys._getframe(1), waiting_thread.get())  # noqa: SLF001
     route = parse_path(call.path) or Route(gvk.group_version, "")
     loop = asyncio.get_running_loop()
     began, name, error = loop.time(), route.name, ""
@@ -258,7 +268,7 @@ async def recorded(
     finally:
         target = ObjectId(gvk.api_version, gvk.kind, route.namespace, name)
         sent = SentRequest(
-            call.method, target, route.subresource, changes, is_dry_run(call), error, loop.time() - began
+            call.method, target, route.subresource, changes, is_dry_run(call), error, loop.time() - began, place
         )
         if recording.record is not None:
             recording.record.sent.append(sent)

@@ -116,7 +116,11 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
     add = parser.add_argument_group("log").add_argument
     add("--log-level", choices=LOG_LEVELS, help="lowest level to log (default info)")
-    add("--log-format", choices=[str(style) for style in LogFormat], help="format of the log (default text)")
+    add(
+        "--log-format",
+        choices=[str(style) for style in LogFormat],
+        help="format of the log; `reconciles` is text with a line for each reconcile (default text)",
+    )
 
     add = parser.add_argument_group("log (kubebuilder's flags)").add_argument
     add("--zap-devel", **flag, help="log as text, from level debug")

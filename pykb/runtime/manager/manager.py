@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.runtime import CONTROLLER_NAME
 from pykb.runtime._awaiting import watch_for_not_awaited
-from pykb.runtime._logging import configure_logging
+from pykb.runtime._logging import LogFormat, configure_logging
 from pykb.runtime._metrics import Metrics
 from pykb.runtime.cache.informer_cache import InformerCache
 from pykb.runtime.client.client import Client
@@ -233,6 +233,10 @@ class Manager:
             SystemExit: With 1 after an error, or if a runnable did not stop in time. A normal stop
                 returns.
         """
+        if self.options.log_format is LogFormat.RECONCILES:
+            from pykb.runtime.controller.lines import ReconcileLines
+
+            self.listen(ReconcileLines(self.clock))
         member = {"member": str(self._place.number)} if self._place is not None else {}
         configure_logging(level=self.options.log_level.upper(), style=self.options.log_format, fields=member)
         if self.options.processes > 1:

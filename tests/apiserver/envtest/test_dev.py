@@ -138,7 +138,17 @@ def test_the_loop_follows_the_files_until_ctrl_c(project: Path, devs: list[Dev])
     rest = Rest.from_kubeconfig(kubeconfig)
     thing = {"apiVersion": "shop.example.com/v1", "kind": "Thing", "metadata": {"name": "a"}, "spec": {"foo": "bar"}}
     assert rest.call("POST", THINGS, thing).ok
-    dev.says("default/a")
+    dev.says("thing default/a, because Thing a was created: writes nothing; done in ")
+
+    edit(project / CONTROLLER, "        return Result()\n\n    def setup", "        return 1 // 0\n\n    def setup")
+    failed = dev.says("it found Thing a when it started: writes nothing; fails with ZeroDivisionError: ")
+    assert failed.endswith("), failure 1, next try in 5 ms\n")
+    assert "(thing_controller.py:" in failed
+    dev.says("Traceback")
+    dev.says("thing default/a: same error, failure ")
+    assert len([line for line in dev.lines if "Traceback" in line]) == 1
+    edit(project / CONTROLLER, "return 1 // 0", "return Result()")
+    dev.says("thing default/a, because it found Thing a when it started: writes nothing; done in ")
 
     edit(project / CONTROLLER, "class ThingReconciler", "class (ThingReconciler")
     dev.says(f"changed: {CONTROLLER}")

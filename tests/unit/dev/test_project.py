@@ -6,20 +6,22 @@ from pathlib import Path
 
 import pytest
 
-from pykb.dev.project import DevProject
+from pykb.dev.project import PROBES_OFF, RECONCILE_LINES, DevProject
 from pykb.meta.gvk import GroupKind
 
 
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        ((), ("--health-probe-bind-address=0",)),
-        (("--log-level=debug",), ("--health-probe-bind-address=0", "--log-level=debug")),
-        (("--health-probe-bind-address=:8081",), ("--health-probe-bind-address=:8081",)),
+        ((), (PROBES_OFF, RECONCILE_LINES)),
+        (("--log-level=debug",), (PROBES_OFF, RECONCILE_LINES, "--log-level=debug")),
+        (("--health-probe-bind-address=:8081",), (RECONCILE_LINES, "--health-probe-bind-address=:8081")),
+        (("--log-format", "json"), (PROBES_OFF, "--log-format", "json")),
+        (("--zap-encoder=json",), (PROBES_OFF, "--zap-encoder=json")),
     ],
 )
-def test_the_manager_serves_no_probes_unless_asked(given: tuple[str, ...], expected: tuple[str, ...]) -> None:
-    """Two loops on one machine shall not fight for a port; what the user says wins."""
+def test_the_users_flags_win(given: tuple[str, ...], expected: tuple[str, ...]) -> None:
+    """Two loops on one machine shall not fight for a port, so there are no probes. The log has a line a reconcile."""
     command = DevProject(Path("/p"), "sealvm", python="python").manager_command(given)
     assert command == ("python", "-m", "sealvm", *expected)
 
@@ -42,7 +44,7 @@ def test_the_digest_changes_with_every_definition(tmp_path: Path) -> None:
 def test_flags_of_webhooks_come_before_the_users(tmp_path: Path) -> None:
     """Of two flags the last one counts."""
     command = DevProject(tmp_path, "sealvm", python="python").manager_command(("--webhook-port=1",), ("--x", "--y"))
-    assert command == ("python", "-m", "sealvm", "--health-probe-bind-address=0", "--x", "--y", "--webhook-port=1")
+    assert command == ("python", "-m", "sealvm", PROBES_OFF, RECONCILE_LINES, "--x", "--y", "--webhook-port=1")
 
 
 PROJECT = """\

@@ -1,0 +1,243 @@
+"""Tells a reconcile in one line: why it ran, what it wrote, how it ended, and where in the program.
+
+`pykb dev` and the explorer print these lines.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import sysconfig
+import traceback
+from collections.abc import Hashable, Iterator
+from datetime import timedelta
+from pathlib import Path
+from types import FrameType, TracebackType
+
+from pykb.diagnostics.render import visible
+from pykb.runtime._logging import reconciles
+from pykb.runtime.clock import Clock
+from pykb.runtime.controller.causes import CauseKind, ReconcileCause, ReconcileListener, ReconcileRecord, SentRequest
+from pykb.runtime.controller.controller import SAYS_ENOUGH
+from pykb.runtime.controller.event import EventType
+
+_WITHOUT_EVENT = {
+    CauseKind.RETRY: "the last reconcile failed",
+    CauseKind.REQUEUE_AFTER: "it asked to come back",
+    CauseKind.PROGRAM: "the program asked for it",
+}
+_DONE = {"POST": "creates", "PUT": "updates", "PATCH": "patches", "DELETE": "deletes"}
+_NOT_TOLD = {"Event", "Lease"}
+"""Kinds that say what an operator does. They are not what it does."""
+
+_MOST_WRITES = 4
+_LONGEST = 600
+"""The characters of a line without its end."""
+
+_LONGEST_MESSAGE = 300
+"""The characters of an error's message. It comes from outside, as names do."""
+
+_MOST_REQUESTS = 4096
+"""Requests whose last line is remembered."""
+
+QUIET = timedelta(seconds=1)
+"""For how long a line is not printed again for the same request."""
+
+
+def shortened(text: str, longest: int = _LONGEST_MESSAGE) -> str:
+    """A text from outside, on one line and not too long."""
+    text = visible(" ".join(text.split()))
+    return text if len(text) <= longest else f"{text[: longest - 3]}..."
+
+
+def because(record: ReconcileRecord) -> str:
+    """The last event that woke a reconcile, or else the last cause; empty if no causes were noted."""
+    every = sorted(record.causes, key=lambda cause: cause.kind is CauseKind.EVENT)
+    return _told(every[-1], record) if every else ""
+
+
+def _told(cause: ReconcileCause, record: ReconcileRecord) -> str:
+    if cause.object is None or cause.event is None:
+        return _WITHOUT_EVENT[cause.kind]
+    what = f"{cause.object.kind} {cause.object.name}"
+    if cause.kind is CauseKind.INITIAL:
+        return f"it found {what} when it started"
+    if cause.kind is CauseKind.RESYNC:
+        return f"{what} was looked at again"
+    if cause.event is EventType.GENERIC:
+        return f"of an event of {what}"
+    if cause.event is not EventType.UPDATE:
+        return f"{what} was {cause.event}d"
+    if not cause.changes:
+        return f"{what} was written, without a change"
+    first, *more = [f"`{each.path}`" for each in cause.changes]
+    fields = f"{first} and {len(more)} more field{'s' * (len(more) > 1)}" if more else first
+    writer = cause.written_by
+    if writer is None:
+        return f"somebody else changed {fields} of {what}"
+    if (writer.controller, writer.request) == (record.id.controller, record.id.request):
+        return f"it changed {fields} of {what} itself"
+    if writer.controller == record.id.controller:
+        return f"it changed {fields} of {what} itself, for {writer.request}"
+    return f"the controller {writer.controller} changed {fields} of {what}"
+
+
+def line_of(record: ReconcileRecord) -> str:
+    """One line for a reconcile. It has no control characters."""
+    why = f", because {because(record)}" if record.causes else ""
+    return f"{shortened(f'{_subject(record)}{why}: {_written(record)}', _LONGEST)}; {end_of(record)}"
+
+
+def _subject(record: ReconcileRecord) -> str:
+    return f"{record.id.controller} {record.id.request}"
+
+
+def end_of(record: ReconcileRecord) -> str:
+    """How a reconcile ended, and when it runs again."""
+    error = record.error
+    if error is not None:
+        return f"fails with {shortened(_message(error))}{_in_brackets(place_of(error))}, {_next_try(record)}"
+    if record.result is None:
+        return "cancelled"
+    done = f"done in {_span(timedelta(seconds=record.seconds))}"
+    after = record.result.requeue_after
+    return f"{done}, again in {_span(after)}" if after else done
+
+
+def place_of(error: BaseException) -> str:
+    """The last line of the program's own code in a traceback, such as ``vm_controller.py:31``; empty without one."""
+    own = [(file, line) for file, line, _ in _own_frames(error.__traceback__)]
+    return _named(*own[-1]) if own else ""
+
+
+def place_here(frame: FrameType | None, thread: int | None = None) -> str:
+    """The innermost line of the program's own code in a stack, or in that of a thread, which waits for an answer."""
+    at = frame if thread is None else sys._current_frames().get(thread)  # noqa: SLF001
+    while at is not None and not _is_own(at.f_code.co_filename):
+        at = at.f_back
+    return _named(at.f_code.co_filename, at.f_lineno) if at is not None else ""
+
+
+def own_traceback(error: BaseException) -> str:
+    """A traceback of the program's own lines. It has all lines if none is its own."""
+    told = traceback.TracebackException.from_exception(error, compact=True)
+    seen: set[int] = set()
+    waiting: list[traceback.TracebackException | None] = [told]
+    while waiting:
+        each = waiting.pop()
+        if each is None or id(each) in seen:
+            continue
+        seen.add(id(each))
+        own = [frame for frame in each.stack if _is_own(frame.filename)]
+        if own:
+            each.stack[:] = own
+        waiting += [each.__cause__, each.__context__, *(each.exceptions or ())]
+    return "\n".join(visible(line) for line in "".join(told.format()).rstrip().split("\n"))
+
+
+def _written(record: ReconcileRecord) -> str:
+    writes = [each for each in record.sent if each.method in _DONE and each.object.kind not in _NOT_TOLD]
+    told = [_write(each) for each in writes[:_MOST_WRITES]]
+    if len(writes) > _MOST_WRITES:
+        told.append(f"{len(writes) - _MOST_WRITES} more writes")
+    return ", ".join(told) or "writes nothing"
+
+
+def _write(sent: SentRequest) -> str:
+    what = f"the {sent.subresource} of " * bool(sent.subresource) + f"{sent.object.kind} {sent.object.name}".rstrip()
+    first, *more = [*map(str, sent.changes), ""]
+    changes = f" [{first}{f' and {len(more) - 1} more' if more[1:] else ''}]" if first else ""
+    failed = f" in vain: {sent.error.partition(':')[0]}" if sent.error else ""
+    dry = " as a dry run" if sent.dry_run else ""
+    return f"{_DONE[sent.method]} {what}{dry}{changes}{_in_brackets(sent.place)}{failed}"
+
+
+def _next_try(record: ReconcileRecord) -> str:
+    if record.next_try is None:
+        return "not tried again"
+    return f"failure {record.failures}, next try in {_span(record.next_try)}"
+
+
+def _span(time: timedelta) -> str:
+    seconds = time.total_seconds()
+    if seconds < 0.001:
+        return "under 1 ms"
+    return f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:.3g} s" if seconds < 100 else str(time)
+
+
+def _message(error: BaseException) -> str:
+    text = str(error)
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _in_brackets(place: str) -> str:
+    return f" ({place})" if place else ""
+
+
+def _named(file: str, line: int) -> str:
+    return f"{os.path.basename(file)}:{line}"  # noqa: PTH119 - as code objects have it
+
+
+def _own_frames(trace: TracebackType | None) -> Iterator[tuple[str, int, str]]:
+    for frame, line in traceback.walk_tb(trace):
+        if _is_own(frame.f_code.co_filename):
+            yield frame.f_code.co_filename, line, frame.f_code.co_name
+
+
+@functools.cache
+def _is_own(file: str) -> bool:
+    """Whether a file is the program's own: neither pykb's, nor Python's, nor an installed package's."""
+    path = os.path.realpath(file)
+    foreign = [os.path.realpath(Path(__file__).parents[2]), *map(os.path.realpath, set(sysconfig.get_paths().values()))]
+    is_installed = "/site-packages/" in path or any(path.startswith(f"{folder}{os.sep}") for folder in foreign)
+    return not file.startswith("<") and not is_installed
+
+
+class ReconcileLines(ReconcileListener):
+    """Logs a line for each reconcile, in place of the controller's logs of errors.
+
+    A line that says the same as the last one of its request is left out if that is less than :data:`QUIET` ago. The
+    next one says how many there were. The traceback of an error is logged once.
+
+    Args:
+        clock: The clock of the controllers.
+    """
+
+    logs_errors = True
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._last: dict[Hashable, tuple[str, float, int]] = {}
+        """By request: what its last line said, when, and how many were left out since."""
+        self._traced: set[Hashable] = set()
+
+    def ended(self, record: ReconcileRecord) -> None:
+        """Log a line."""
+        error, key, now = record.error, (record.id.controller, record.id.request), self._clock.now()
+        said = _written(record) + (_message(error) if error is not None else "")
+        if error is None:
+            said += because(record)
+        last, at, left_out = self._last.pop(key, ("", -QUIET.total_seconds(), 0))
+        is_last = error is not None and record.next_try is None
+        if said == last and not is_last and now - at < QUIET.total_seconds():
+            self._last[key] = (said, at, left_out + 1)
+            return
+        self._last[key] = (said, now, 0)
+        if len(self._last) > _MOST_REQUESTS:
+            del self._last[next(iter(self._last))]
+        if error is not None and said == last:
+            reconciles.error("%s", shortened(f"{_subject(record)}: same error, {_next_try(record)}"))
+        elif error is not None:
+            reconciles.error("%s", line_of(record) + self._trace_of(error))
+        else:
+            again = f" ({left_out} more such reconciles before)" if left_out and said == last else ""
+            reconciles.info("%s", line_of(record) + again)
+
+    def _trace_of(self, error: BaseException) -> str:
+        """The traceback of an error after a line end, unless it was logged or the message says enough."""
+        key = (type(error), *[(file, line) for file, line, _ in _own_frames(error.__traceback__)][-1:])
+        if isinstance(error, SAYS_ENOUGH) or key in self._traced:
+            return ""
+        self._traced.add(key)
+        return f"\n{own_traceback(error)}"
