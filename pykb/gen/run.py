@@ -107,6 +107,10 @@ def generate(options: GenerateOptions, *, registry: MarkerRegistry | None = None
     if "crd" in options.generators:
         header = _header(options, "crd", diagnostics)
         artifacts["crd"], crds = _generate_crds(sources, options, header, diagnostics)
+        if crds and options.is_whole and not diagnostics.has_errors():
+            from pykb.gen._resources import check_resources
+
+            check_resources(options.root, sources.files, crds, diagnostics)
     if "rbac" in options.generators:
         from pykb.gen.rbac import generate_rbac
 

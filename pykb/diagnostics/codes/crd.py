@@ -37,6 +37,15 @@ NO_SERVED_VERSION = Code(
     "No version of a kind is served",
     "The API server rejects a CRD without a served version.",
 )
+VERSIONS_DIFFER = Code(
+    "versions-differ",
+    "Two versions of a kind have different fields, and nothing converts between them",
+    "Without a conversion webhook, the API server only changes `apiVersion` when a client uses another version than "
+    "the stored one, and drops the fields that this version does not know. Values of another type stay, and are not "
+    "valid there. Create a converter, give all served versions the same fields, or stop serving the version.",
+    Severity.WARNING,
+)
+
 SAMPLE_REFUSED = Code(
     "sample-refused",
     "A sample does not fit the schema of its kind",

@@ -12,10 +12,13 @@ def check(crds: Iterable[Crd], diagnostics: Diagnostics) -> None:
     """Check CRDs: first their schemas, field by field, then each CRD as a whole."""
     from pykb.gen.checks._definition import check_definition, check_paths
     from pykb.gen.checks._schema import SchemaChecks
+    from pykb.gen.checks._versions import check_versions
 
     schemas = SchemaChecks(diagnostics)
     for crd in crds:
         check_definition(crd, diagnostics)
+        if len(crd.versions) > 1:
+            check_versions(crd, diagnostics)
         for version in crd.versions:
             check_paths(version, diagnostics)
             cost = schemas.check_root(version.schema, has_status=version.status)

@@ -196,3 +196,22 @@ def spoil(line: str, chance: random.Random) -> str:
     """A line with a wrong letter in its marker."""
     at = chance.choice([i for i, letter in enumerate(line) if letter.isalpha()])
     return line[:at] + chance.choice(["", chance.choice(string.ascii_letters), line[at].swapcase()]) + line[at + 1 :]
+
+
+def test_a_slip_in_a_resource_of_the_project_is_corrected(pykb, source: Path) -> None:
+    """Of its kinds and their subresources, and of Kubernetes. What is no slip of one is left alone."""
+    package = source.parent / "api"
+    package.mkdir()
+    for folder in (source.parent, package):
+        (folder / "__init__.py").touch()
+    (package / "v1.py").write_text(
+        "from pykb.api import CustomResource, GroupVersion\n\n\n"
+        'class VirtulMachine(CustomResource, group_version=GroupVersion("a.example.com", "v1")):\n    size: int = 1\n'
+    )
+    rule = "# +kubebuilder:rbac:groups=a.example.com;apps,resources={},verbs=get\n"
+    source.write_text(rule.format("virtulmachnes;virtulmachines/statuss;deploymets;crates/status"))
+    done = pykb("generate", "--fix")
+    assert (done.code, source.read_text()) == (
+        0,
+        rule.format("virtulmachines;virtulmachines/status;deployments;crates/status"),
+    ), done.err
