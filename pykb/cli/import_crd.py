@@ -61,10 +61,12 @@ def crd(
     definitions = find_definitions(documents, found)
     finish(found)
     root = find_root() or Path.cwd()
-    settle(root, writes=not (dry_run or diff))
+    only_look = dry_run or diff
+    settle(root, writes=not only_look)
     folder = Path(os.path.relpath(Path.cwd() / output, root)).as_posix()
     result = Diagnostics()
-    plan = plan_import(definitions, root, folder, force=force, diagnostics=result)
+    # To compare imports the new modules. Who only looks wants to read them before anything runs them.
+    plan = plan_import(definitions, root, folder, force=force, compare=not only_look, diagnostics=result)
     finish(result)
     if plan is None:
         raise typer.Exit(EXIT_FINDINGS)

@@ -30,6 +30,7 @@ ReadLines = Callable[[str], list[str]]
 """Returns the lines of the file at a span's path, or an empty list if it cannot be read."""
 
 _LONGEST_LINE = 300
+_LONGEST_TEXT = 2000
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _COLOURS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.NOTE: "1;36"}
 
@@ -95,12 +96,18 @@ def _text(found: list[Diagnostic], style: Format, *, colour: bool, root: Path | 
 def _visible(found: Diagnostic) -> Diagnostic:
     return replace(
         found,
-        message=visible(found.message),
-        label=visible(found.label),
-        labels=tuple(Label(label.span, visible(label.text)) for label in found.labels),
+        message=_one_line(found.message),
+        label=_one_line(found.label),
+        labels=tuple(Label(label.span, _one_line(label.text)) for label in found.labels),
         notes=tuple(map(visible, found.notes)),
         help=tuple(map(visible, found.help)),
     )
+
+
+def _one_line(text: str) -> str:
+    """A text on one line, which may quote a part of a file: a line break in it would look like pykb's own words."""
+    shown = visible(text[: _LONGEST_TEXT + 1]).replace("\n", "\u240a")
+    return shown if len(shown) <= _LONGEST_TEXT else f"{shown[:_LONGEST_TEXT]}..."
 
 
 def _paint(text: str, code: str, *, colour: bool) -> str:

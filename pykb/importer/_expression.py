@@ -1,12 +1,13 @@
-"""Python expressions as trees. Their text and imports are made from the tree. Also docstrings."""
+"""Python expressions as trees. Their text and imports are made from the tree."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pykb.markers.comments import describe_docstring
-from pykb.python_source import layout
+from pykb.python_source import layout, quoting
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,38 +82,15 @@ def optional(expression: Expression) -> Expression:
 def literal(value: object) -> Expression:
     """A JSON value as Python writes it."""
     if isinstance(value, str):
-        return Atom(quote(value))
+        return Atom(quoting.string(value))
     if isinstance(value, Mapping):
-        pairs = tuple(Labelled(f"{quote(str(key))}: ", literal(item)) for key, item in value.items())
+        pairs = tuple(Labelled(f"{quoting.string(str(key))}: ", literal(item)) for key, item in value.items())
         return Bracketed(NOTHING, pairs, "{}")
     if isinstance(value, Sequence):
         return Bracketed(NOTHING, tuple(literal(item) for item in value), "[]")
-    return Atom(repr(value))
-
-
-def quote(text: str) -> str:
-    r"""A string literal with the fewest escapes: raw where there are backslashes, else in double quotes.
-
-    >>> print(quote("plain"), quote(r"^\d+$"), quote('say "yes"'), quote("a\nb"))
-    "plain" r"^\d+$" 'say "yes"' "a\nb"
-    """
-    mark = "'" if text.count('"') > text.count("'") else '"'
-    if "\\" in text and mark not in text and text.isprintable() and not text.endswith("\\"):
-        return f"r{mark}{text}{mark}"
-    out = [_ESCAPES.get(char) or (f"\\{char}" if char == mark else _printable(char)) for char in text]
-    return f"{mark}{''.join(out)}{mark}"
-
-
-_ESCAPES = {"\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
-
-
-def _printable(char: str) -> str:
-    if char.isprintable():
-        return char
-    code = ord(char)
-    if code < 0x100:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+    if value is None or isinstance(value, bool | int) or (isinstance(value, float) and math.isfinite(value)):
+        return Atom(repr(value))
+    raise TypeError(f"no JSON value: {type(value).__name__}")
 
 
 def flat(expression: Expression) -> str:
@@ -165,24 +143,6 @@ def names(expression: Expression) -> Iterator[Name]:
 def survives(text: str) -> bool:
     """Whether the generator reads a description back unchanged from a docstring."""
     return bool(text) and _is_plain(text) and describe_docstring(_padded(text)) == text
-
-
-def docstring(text: str, indent: int) -> str:
-    """A docstring with the indentation of its place, for texts that :func:`survives` accepts."""
-    mark = '"""'
-    raw = "\\" in text
-    if raw and (mark in text or text.endswith(("\\", '"'))):
-        raw, text = False, text.replace("\\", "\\\\")
-    if not raw:
-        quotes = len(text) - len(text.rstrip('"'))
-        text = text.replace(mark, '\\"\\"\\"')
-        if quotes % 3:  # complete triple quotes are already escaped
-            text = text[:-1] + '\\"'
-    pad = " " * indent
-    lines = text.split("\n")
-    body = "\n".join([lines[0], *(pad + line if line else "" for line in lines[1:])])
-    end = f"\n{pad}" if len(lines) > 1 else ""
-    return f"{pad}{'r' if raw else ''}{mark}{body}{end}{mark}"
 
 
 def _is_plain(text: str) -> bool:

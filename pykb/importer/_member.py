@@ -12,7 +12,6 @@ from pykb.importer._expression import (
     Expression,
     Name,
     call,
-    docstring,
     flat,
     laid,
     literal,
@@ -23,6 +22,7 @@ from pykb.importer._expression import (
 from pykb.importer._spelling import Speller, annotated, api
 from pykb.importer.naming import needs_wire
 from pykb.importer.shape import Schema, is_struct
+from pykb.python_source import quoting
 from pykb.python_source.layout import WIDTH, columns
 
 _INDENT = 4
@@ -53,16 +53,16 @@ class Member:
     def lines(self) -> list[str]:
         """The source lines."""
         pad = " " * _INDENT
-        head = f"{pad}{self.attribute}: "
+        head = f"{pad}{quoting.identifier(self.attribute)}: "
         default = "" if self.default is None else f" = {flat(self.default)}"
-        out = [pad + marker for marker in self.markers]
+        out = [pad + quoting.comment(f"+{marker}") for marker in self.markers]
         if isinstance(self.annotation, Either) and len(head) + columns(flat(self.annotation)) + len(default) > WIDTH:
             text = self._parenthesised(head, pad)
         else:
             text = head + laid(self.annotation, indent=_INDENT, column=len(head), tail=len(default)) + default
         out += text.split("\n")
         if self.doc:
-            out += docstring(self.doc, _INDENT).split("\n")
+            out += quoting.docstring(self.doc, _INDENT).split("\n")
         return out
 
     def _parenthesised(self, head: str, pad: str) -> str:
@@ -104,7 +104,7 @@ def spell_member(speller: Speller, attribute: str, name: str, schema: Schema, *,
     markers: tuple[str, ...] = ()
     base = spelled.type
     if "default" in schema and required:
-        markers = ("# +required",)  # optional in Python: the server fills it in before validation
+        markers = ("required",)  # optional in Python: the server fills it in before validation
     if default is None and (not required or "default" in schema):
         base, default = optional(base), NONE
     elif nullable:

@@ -12,17 +12,19 @@ from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.commands import FOLDER_CLASH
 from pykb.gen.run import IMPORTED
 from pykb.importer._builtin import BuiltinTypes, builtin_types
-from pykb.importer._expression import Expression, Name, call, docstring, laid, literal, names, survives
+from pykb.importer._declarations import check_declarative
+from pykb.importer._expression import Expression, Name, call, laid, literal, names, survives
 from pykb.importer._member import Member, spell_member
 from pykb.importer._spelling import Speller, api
 from pykb.importer.definition import OF_EVERY_KIND, Definition, Version
 from pykb.importer.naming import attribute_name, group_folder, version_module
 from pykb.importer.shape import Shapes, children, kind_class
 from pykb.meta.plural import pluralize
+from pykb.python_source import quoting
 from pykb.python_source.imports import Import, block
 
 GROUP_VERSION = "GROUP_VERSION"
-_REQUIRED = ("# +required",)
+_REQUIRED = ("required",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +32,7 @@ class Class:
     """The source of a class, in parts."""
 
     name: str
-    head: str
+    bases: str
     annotations: tuple[Expression, ...]
     doc: str | None
     members: tuple[Member, ...]
@@ -38,12 +40,12 @@ class Class:
 
     def lines(self) -> list[str]:
         """Its source."""
-        out = list(self.markers)
+        out = [quoting.comment(f"+{marker}") for marker in self.markers]
         if self.annotations:
             out += laid(call(Name("@annotate"), *self.annotations), indent=0, column=0).split("\n")
-        out.append(self.head)
+        out.append(f"class {quoting.identifier(self.name)}({self.bases}):")
         if self.doc:
-            out += [*docstring(self.doc, 4).split("\n"), ""]
+            out += [*quoting.docstring(self.doc, 4).split("\n"), ""]
         for number, member in enumerate(self.members):
             spaced = bool(member.doc or member.markers or (number and self.members[number - 1].doc))
             if number and spaced:
@@ -80,7 +82,7 @@ def module_text(group: str, version: str, kinds: Sequence[tuple[Definition, Vers
     classes += [_kind(definition, entry, speller) for definition, entry in kinds]
     needed = [name for one in classes for name in one.names()]
     needed += [api("CustomResource"), api("GroupVersion"), *([api("Struct")] if shapes.ordered else [])]
-    head = docstring(f"Types of {group}/{version}: {', '.join(d.kind for d, _ in kinds)}.", 0).split("\n")
+    head = quoting.docstring(f"Types of {group}/{version}: {', '.join(d.kind for d, _ in kinds)}.", 0).split("\n")
     constant = f"{GROUP_VERSION} = GroupVersion({laid(literal(group), indent=0, column=0)}, "
     lines = [*head, "", _imports(needed), f"{constant}{laid(literal(version), indent=0, column=0)})"]
     for one in classes:
@@ -89,7 +91,7 @@ def module_text(group: str, version: str, kinds: Sequence[tuple[Definition, Vers
 
 
 def _class(name: str, schema: Any, doc: str | None, speller: Speller) -> Class:
-    return Class(name, f"class {name}(Struct):", speller.class_annotations(schema), doc, _members(schema, speller))
+    return Class(name, "Struct", speller.class_annotations(schema), doc, _members(schema, speller))
 
 
 def _members(schema: Any, speller: Speller, *, without: Iterable[str] = ()) -> tuple[Member, ...]:
@@ -114,9 +116,9 @@ def _kind(definition: Definition, version: Version, speller: Speller) -> Class:
         annotations.append(call(api("SchemaPatch"), literal({"description": text})))
     name = kind_class(definition.kind)
     kind = "" if name == definition.kind else f", kind={laid(literal(definition.kind), indent=0, column=0)}"
-    head = f"class {name}(CustomResource, group_version={GROUP_VERSION}{kind}):"
+    bases = f"CustomResource, group_version={GROUP_VERSION}{kind}"
     markers = _kind_markers(definition, version, is_first=is_first)
-    return Class(name, head, tuple(annotations), doc, _kind_members(schema, speller), tuple(markers))
+    return Class(name, bases, tuple(annotations), doc, _kind_members(schema, speller), tuple(markers))
 
 
 def _kind_members(schema: Mapping[str, Any], speller: Speller) -> tuple[Member, ...]:
@@ -174,7 +176,7 @@ written so that no sorter joins them.
 
 
 def _kind_markers(definition: Definition, version: Version, *, is_first: bool) -> list[str]:
-    """The comment lines above a class, in the usual order.
+    """The markers of a kind, in the usual order.
 
     Args:
         definition: The CRD.
@@ -191,7 +193,7 @@ def _kind_markers(definition: Definition, version: Version, *, is_first: bool) -
     if is_first:
         found += [f"metadata:annotations={_quoted(f'{k}={v}')}" for k, v in sorted(definition.annotations.items())]
         found += [f"metadata:labels={_quoted(f'{k}={v}')}" for k, v in sorted(definition.labels.items())]
-    return [f"# +kubebuilder:{marker}" for marker in found]
+    return [f"kubebuilder:{marker}" for marker in found]
 
 
 def _version_markers(spec: Mapping[str, Any], *, is_single: bool) -> Iterator[str]:
@@ -291,7 +293,11 @@ class ModuleFile:
 
 
 def package_files(definitions: Iterable[Definition], diagnostics: Diagnostics) -> list[ModuleFile]:
-    """The modules for some CRDs, by path."""
+    """The modules for some CRDs, by path.
+
+    Raises:
+        NotDeclarativeError: A module would have other code than declarations. This is a mistake in pykb.
+    """
     by_version: dict[tuple[str, str], list[tuple[Definition, Version]]] = {}
     groups: dict[str, str] = {}
     for definition in definitions:
@@ -312,15 +318,13 @@ def package_files(definitions: Iterable[Definition], diagnostics: Diagnostics) -
     if diagnostics.has_errors():
         return []
     builtin = builtin_types()
-    return [
-        ModuleFile(
-            f"{group_folder(group)}/{version_module(version)}.py",
-            sealed(module_text(group, version, kinds, builtin)),
-            group,
-            frozenset(definition.kind for definition, _ in kinds),
-        )
-        for (group, version), kinds in sorted(by_version.items())
-    ]
+    files: list[ModuleFile] = []
+    for (group, name), kinds in sorted(by_version.items()):
+        text = sealed(module_text(group, name, kinds, builtin))
+        check_declarative(text)
+        path = f"{group_folder(group)}/{version_module(name)}.py"
+        files.append(ModuleFile(path, text, group, frozenset(definition.kind for definition, _ in kinds)))
+    return files
 
 
 def sealed(text: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pykb.gen.ir import LIMITS, RULE_PARTS, RULES
 from pykb.gen.lower.constraints import FLAGS
 from pykb.gen.lower.scalars import QUANTITY_PATTERN
-from pykb.importer._expression import ANY, Atom, Either, Expression, Name, call, literal, optional, subscript
+from pykb.importer._expression import ANY, Either, Expression, Name, call, literal, optional, subscript
 from pykb.importer.shape import OF_THE_USE, Schema, Shapes, children, is_struct
 
 Metadata = tuple[Expression, ...]
@@ -275,6 +275,6 @@ def _sizes(schema: Schema, produces: dict[str, object]) -> Iterable[Expression]:
         value = schema.get(keyword)
         if keyword in produces or value is None or (value == 0 and argument == "min_length"):
             continue
-        keywords[argument] = Atom(repr(value))
+        keywords[argument] = literal(value)
         produces[keyword] = value
     return [call(api("Field"), **keywords)] if keywords else []

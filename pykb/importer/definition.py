@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,8 +12,8 @@ import yaml
 
 from pykb.diagnostics import Diagnostic, Diagnostics, Span
 from pykb.diagnostics.codes.commands import CRD_FORM, CRD_INCOMPLETE, CRD_OLD, NO_CRD, SOURCE_BROKEN, SOURCE_MISSING
-from pykb.gen.checks.form import FLAG, INTEGER, SCHEMA, TEXT, TEXT_MAP, TEXTS, Anything, Many, Object
 from pykb.gen.manifest import ManifestLoader
+from pykb.importer._form import DEFINITION
 from pykb.reading import yaml_text
 from pykb.tools.kubectl import Kubectl
 from pykb.tools.process import Finished
@@ -27,12 +28,20 @@ class Document:
 
     content: object
     origin: str
-    line: int = 1
+    node: yaml.Node | None = None
 
     @property
     def span(self) -> Span:
         """Its first line."""
-        return Span(self.origin, self.line, 1)
+        return self.place()
+
+    def place(self, *path: object) -> Span:
+        """The place of a value, or of the nearest value around it."""
+        if self.node is None:
+            return Span(self.origin, 1, 1)
+        found = [self.node, *(value for _, value in yaml_text.follow(self.node, path))]
+        mark = found[-1].start_mark
+        return Span(self.origin, mark.line + 1, mark.column + 1 if len(found) > 1 else 1)
 
 
 def read_sources(
@@ -66,7 +75,7 @@ def parse(text: str, origin: str, diagnostics: Diagnostics) -> list[Document]:
     documents: list[Document] = []
     try:
         documents.extend(
-            Document(found.content, origin, found.node.start_mark.line + 1)
+            Document(found.content, origin, found.node)
             for found in yaml_text.documents(text, ManifestLoader)
             if found.content is not None
         )
@@ -175,44 +184,6 @@ _FLAGS = frozenset(
         *("x-kubernetes-embedded-resource", "x-kubernetes-int-or-string"),
     ],
 )
-_COLUMN = Object(
-    {**dict.fromkeys(("name", "type", "jsonPath", "format", "description"), TEXT), "priority": INTEGER},
-    ("name", "type", "jsonPath"),
-)
-_SCALE = Object(
-    dict.fromkeys(("specReplicasPath", "statusReplicasPath", "labelSelectorPath"), TEXT),
-    ("specReplicasPath", "statusReplicasPath"),
-)
-_VERSION = Object(
-    {
-        **dict.fromkeys(("name", "deprecationWarning"), TEXT),
-        **dict.fromkeys(("served", "storage", "deprecated"), FLAG),
-        "schema": Object({"openAPIV3Schema": SCHEMA}),
-        "subresources": Object({"status": Object({}), "scale": _SCALE}),
-        "additionalPrinterColumns": Many("a list of columns", list, _COLUMN),
-        "selectableFields": Many("a list of fields", list, Object({"jsonPath": TEXT}, ("jsonPath",))),
-    },
-    ("name",),
-)
-_DEFINITION = Object(
-    {
-        "metadata": Object({"name": TEXT, "labels": TEXT_MAP, "annotations": TEXT_MAP}),
-        "spec": Object(
-            {
-                **dict.fromkeys(("group", "scope"), TEXT),
-                "names": Object(
-                    {
-                        **dict.fromkeys(("kind", "listKind", "plural", "singular"), TEXT),
-                        **dict.fromkeys(("shortNames", "categories"), TEXTS),
-                    },
-                ),
-                "conversion": Object({"strategy": TEXT, "webhook": Many("a mapping", dict, Anything())}),
-                "preserveUnknownFields": FLAG,
-                "versions": Many("a list of versions", list, _VERSION),
-            },
-        ),
-    },
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,13 +218,13 @@ def find_definitions(documents: Iterable[Document], diagnostics: Diagnostics) ->
     others: dict[str, list[str]] = {}
     seen: set[str] = set()
     for document in documents:
-        for item in _objects(document.content):
+        for path, item in _objects(document.content):
             kind = str(item.get("kind") or "")
             if kind != KIND:
                 others.setdefault(document.origin, []).append(kind or "an object without `kind`")
                 continue
             seen.add(document.origin)
-            made = _definition(item, document, diagnostics)
+            made = _definition(item, document, path, diagnostics)
             if made is None:
                 continue
             other = found.setdefault(made.name, made)
@@ -279,22 +250,29 @@ def find_definitions(documents: Iterable[Document], diagnostics: Diagnostics) ->
     return [found[name] for name in sorted(found)]
 
 
-def _objects(content: object) -> list[Mapping[str, Any]]:
-    """The object of a document, or the items of a list."""
+_Path = tuple[object, ...]
+
+
+def _objects(content: object) -> list[tuple[_Path, Mapping[str, Any]]]:
+    """The object of a document, or the items of a list, with their paths."""
     if not isinstance(content, Mapping):
-        return [{}]
+        return [((), {})]
     items = content.get("items")
     if str(content.get("kind") or "").endswith("List") and isinstance(items, list):
         # Items in the API server's lists have no kind.
         kind = str(content["kind"]).removesuffix("List")
         own = {} if kind == "" else {"kind": kind, "apiVersion": content.get("apiVersion")}
-        return [{**own, **item} if isinstance(item, Mapping) else {} for item in items]
-    return [content]
+        return [
+            (("items", index), {**own, **item} if isinstance(item, Mapping) else {}) for index, item in enumerate(items)
+        ]
+    return [((), content)]
 
 
-def _definition(item: Mapping[str, Any], document: Document, diagnostics: Diagnostics) -> Definition | None:
+def _definition(
+    item: Mapping[str, Any], document: Document, path: _Path, diagnostics: Diagnostics
+) -> Definition | None:
     metadata, spec = _mapping(item.get("metadata")), _mapping(item.get("spec"))
-    problem = _problem(item, document.span)
+    problem = _problem(item, document, path)
     if problem is not None:
         diagnostics.add(problem)
         return None
@@ -315,25 +293,31 @@ def _definition(item: Mapping[str, Any], document: Document, diagnostics: Diagno
     )
 
 
-def _problem(item: Mapping[str, Any], span: Span) -> Diagnostic | None:
+def _problem(item: Mapping[str, Any], document: Document, path: _Path) -> Diagnostic | None:
     """Why a CRD cannot be imported."""
     spec = _mapping(item.get("spec"))
     name = str(_mapping(item.get("metadata")).get("name") or "")
     version = str(item.get("apiVersion") or "")
     if version != "apiextensions.k8s.io/v1":
         return CRD_OLD.at(
-            span,
+            document.place(*path, "apiVersion"),
             f"`{name or KIND}` is of `{version}`, expected `apiextensions.k8s.io/v1`",
             notes=("no API server since Kubernetes 1.22 reads the older form",),
             help=("import it from a cluster, which converts it to v1: `pykb import crd cluster://NAME`",),
         )
-    fault = next(_DEFINITION.faults(item, ""), None)
+    fault = next(DEFINITION.faults(item, ""), None)
     if fault is not None:
-        return CRD_FORM.at(span, f"`{fault.path}` of `{name or KIND}` is invalid: {fault.message}")
+        place = document.place(*path, *re.findall(r"[^.\[\]]+", fault.path))
+        return CRD_FORM.at(place, f"`{fault.path}` of `{name or KIND}` is invalid: {fault.message}")
+    names = _mapping(spec.get("names"))
     gap = next(_gaps(spec), None)
     if gap is not None:
-        kind = str(_mapping(spec.get("names")).get("kind") or "")
-        return CRD_INCOMPLETE.at(span, f"`{name or kind or KIND}` is incomplete: {gap}")
+        shown = name or names.get("kind") or KIND
+        return CRD_INCOMPLETE.at(document.place(*path, "spec"), f"`{shown}` is incomplete: {gap}")
+    wanted = f"{names['plural']}.{spec['group']}"
+    if name and name != wanted:
+        message = f"`metadata.name` of `{name}` is invalid: expected `{wanted}`, the plural and the group"
+        return CRD_FORM.at(document.place(*path, "metadata", "name"), message)
     return None
 
 
@@ -344,8 +328,6 @@ def _gaps(spec: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"`spec.{path}` is missing" for path, value in needed.items() if not value)
     if not versions:
         yield "`spec.versions` is empty"
-    if not str(names.get("kind")).isidentifier():
-        yield f"`spec.names.kind` is `{names.get('kind')}`, which is not a valid name"
     for version in versions or ():
         if _schema(version) is None:
             yield f"the version `{version.get('name')}` has no `schema.openAPIV3Schema`"

@@ -174,6 +174,7 @@ def plan_import(
     output: str,
     *,
     force: bool,
+    compare: bool = True,
     diagnostics: Diagnostics,
 ) -> Plan | None:
     """Plan an import. Returns ``None`` and reports it when something is wrong.
@@ -185,6 +186,7 @@ def plan_import(
         root: The project, or the working directory outside of a project.
         output: The folder of the package, relative to it.
         force: Whether to overwrite edited files. A copy is kept.
+        compare: Whether to import the new modules, generate the CRDs again and report what differs.
         diagnostics: Gets the findings.
     """
     misnamed = _misnamed(root, PurePosixPath(output))
@@ -192,7 +194,7 @@ def plan_import(
         diagnostics.add(misnamed)
         return None
     files = package_files(definitions, diagnostics)
-    if files:
+    if files and compare:
         verify(definitions, files, diagnostics)
     builder = PlanBuilder(root)
     folder = str(PurePosixPath(output))

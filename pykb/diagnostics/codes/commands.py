@@ -252,8 +252,8 @@ CRD_INCOMPLETE = Code(
 CRD_FORM = Code(
     "import-crd-form",
     "A CRD has a value of the wrong form",
-    "An API server would reject this CRD, for example because it has a list instead of a string. Some such values "
-    "come from YAML: `name: 1` is a number, `- true` a boolean.",
+    "An API server would reject this CRD, for example because it has a list instead of a string, or a plural with "
+    "upper-case letters. Some such values come from YAML: `name: 1` is a number, `- true` a boolean.",
 )
 CRD_NOT_KEPT = Code(
     "import-not-kept",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from pykb.gen.ir import RULE_PARTS, RULES
@@ -42,6 +42,24 @@ class Leaf:
             yield Fault(path, f"expected {self.noun}, found {_noun_of(value)}")
         elif isinstance(value, int | float) and abs(value) > self.most:
             yield Fault(path, f"expected {self.noun} that fits into 64 bits, found {_noun_of(value)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text that follows a rule.
+
+    Attributes:
+        noun: The rule in words.
+        holds: Whether a text follows it.
+    """
+
+    noun: str
+    holds: Callable[[str], bool]
+
+    def faults(self, value: object, path: str) -> Iterator[Fault]:
+        """Find what is wrong with a value."""
+        if not isinstance(value, str) or not self.holds(value):
+            yield Fault(path, f"expected {self.noun}, found {_noun_of(value)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +131,7 @@ class Either:
         yield from (self.other if isinstance(value, self.simple) else self.form).faults(value, path)
 
 
-Form = Leaf | Anything | Many | Object | Either
+Form = Leaf | Text | Anything | Many | Object | Either
 
 
 def _present(form: Form, value: object, path: str) -> Iterator[Fault]:

@@ -7,8 +7,9 @@ import itertools
 
 import pytest
 
-from pykb.importer._expression import docstring, survives
+from pykb.importer._expression import survives
 from pykb.markers.comments import describe_docstring
+from pykb.python_source.quoting import docstring
 
 
 @pytest.mark.parametrize("indent", [0, 4])

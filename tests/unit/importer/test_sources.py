@@ -93,7 +93,7 @@ def test_yaml_that_is_a_trap_is_said(text: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("path", "value", "expected"),
     [
-        ("spec.group", 5, "`spec.group` of `things.example.com` is invalid: expected a string, found the"),
+        ("spec.group", 5, "`spec.group` of `things.example.com` is invalid: expected a domain name with a"),
         ("metadata.labels", {"a": True}, "`metadata.labels.a` of `things.example.com` is invalid: expec"),
         ("spec.names.shortNames", "t", "`spec.names.shortNames` of `things.example.com` is invalid: exp"),
         (f"{SCHEMA}.properties", ["a"], "expected a mapping of schemas, found a list"),
