@@ -1,4 +1,4 @@
-"""``pykb explain``: the reference, without a network: messages, markers, pages, and the names that code imports."""
+"""``pykb explain``: the reference, without a network: messages, markers, pages, Kubernetes' kinds, names."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import typer
 
 import pykb
 from pykb.cli import console
+from pykb.cli._kinds import is_builtin, kinds, show_fields, types_named
 from pykb.cli.errors import EXIT_USAGE, finish
 from pykb.cli.options import beginning
 
@@ -31,21 +32,23 @@ def complete_explained(incomplete: str) -> list[str]:
     from pykb.diagnostics.codes import all_codes
     from pykb.scaffold.locate import reference
 
-    return beginning(incomplete, iter([*all_codes(), *(path.stem for path in reference().glob("*.md")), "pykb."]))
+    pages = (path.stem for path in reference().glob("*.md"))
+    return beginning(incomplete, iter([*all_codes(), *pages, *dict.fromkeys(each.kind for each in kinds()), "pykb."]))
 
 
 def explain(
     subject: Annotated[
         str,
         typer.Argument(
-            metavar="[CODE | +MARKER | markers | PAGE | pykb.NAME]",
+            metavar="[CODE | +MARKER | markers | PAGE | KIND[.FIELD...] | pykb.NAME]",
             autocompletion=complete_explained,
-            help="A code such as marker-unknown, a marker, `markers` for all markers, a page, a name to import.",
+            help="A code such as marker-unknown, a marker, `markers` for all, a page, a kind, a name to import.",
         ),
     ] = "",
 ) -> None:
     """Explain a message by the code in its brackets, a marker by its name, or a name of the Python API.
 
+    Of a kind of Kubernetes, or of a field, it shows the fields: their types, and which are required.
     It also shows the pages of the reference: cli, diagnostics, explore, flags, generate, kubebuilder,
     marker-coverage, metrics, output, project, semantics. Without a name, it lists all codes.
 
@@ -55,6 +58,7 @@ def explain(
       pykb explain markers
       pykb explain metrics
       pykb explain pykb.runtime.Manager
+      pykb explain Deployment.spec.strategy
     """
     if subject.startswith("+"):
         _marker(subject.lstrip("+").partition("=")[0])
@@ -67,6 +71,11 @@ def explain(
             console.raw(list_markers(registry))
     elif subject == "pykb" or subject.startswith("pykb."):
         _python(subject)
+    elif (found := types_named(subject.partition(".")[0])) and not _is_page_or_code(subject):
+        first, *others = found
+        show_fields(first.__name__, first, subject.partition(".")[2])
+        for other in others:
+            console.say(f"note: there is also `pykb explain {other.__module__}.{other.__name__}`")
     else:
         _page_or_code(subject)
 
@@ -91,6 +100,9 @@ def _python(dotted: str) -> None:
     from pykb.diagnostics.suggest import closest
 
     found, path, missing = find(dotted)
+    if is_builtin(found):
+        show_fields(path, found, dotted[len(path) :].strip("."))
+        return
     if missing:
         near = closest(missing, names_of(found))
         what = f"a similar name exists: `pykb explain {path}.{near}`" if near else f"`pykb explain {path}`"
@@ -99,6 +111,13 @@ def _python(dotted: str) -> None:
     text = describe(dotted, found)
     if not console.data({"name": dotted, "text": text}):
         console.raw(text)
+
+
+def _is_page_or_code(subject: str) -> bool:
+    from pykb.diagnostics.codes import all_codes
+    from pykb.scaffold.locate import reference
+
+    return subject in all_codes() or any(path.stem == subject for path in reference().glob("*.md"))
 
 
 def _page_or_code(subject: str) -> None:
@@ -129,9 +148,12 @@ def _code(slug: str, pages: Iterable[str] = ()) -> None:
         return
     found = codes.get(slug)
     if found is None:
-        near = closest(slug, [*codes, *pages])
-        what = f"a similar name exists: `pykb explain {near}`" if near else "`pykb explain` lists the codes"
-        finish([UNKNOWN_CODE.at(None, f"no message has the code `{slug}`", help=(what,))], code=EXIT_USAGE)
+        first, dot, below = slug.partition(".")
+        near = closest(slug, [*codes, *pages]) or closest(first, [each.kind for each in kinds()])
+        similar = f"{near}{dot}{below}" if near and dot else near
+        what = f"a similar name exists: `pykb explain {similar}`" if near else "`pykb explain` lists the codes"
+        message = f"neither a message nor a built-in kind has the name `{slug}`"
+        finish([UNKNOWN_CODE.at(None, message, help=(what,))], code=EXIT_USAGE)
         return
     whole = {"severity": str(found.severity), "title": found.title, "explanation": found.explanation}
     if console.data({"code": found.slug, **whole}):

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from pykb.api.builtin import structs
+from pykb.cli._kinds import fields_of, type_text
 from pykb.cli.explain import describe, explain, find, names_of
 from pykb.diagnostics.codes import all_codes
 from pykb.scaffold.locate import reference
@@ -55,6 +57,10 @@ def test_a_name_is_described_with_its_members(pykb: Any) -> None:
         ("pykb.api.conditions.nothing.more", "`pykb explain pykb.api.conditions`"),
         ("pykb.gen.run", "`pykb explain pykb`"),
         ("metrcs", "`pykb explain metrics`"),
+        ("Deploymnt.spec", "`pykb explain Deployment.spec`"),
+        ("pykb.api.core.v1.Secrt", "`pykb explain pykb.api.core.v1.Secret`"),
+        ("Service.spec.prts", "`pykb explain Service.spec.ports`"),
+        ("Service.spec.ports.port.x", "`pykb explain Service.spec.ports.port`"),
     ],
 )
 def test_what_is_not_there_is_an_error_that_names_what_is_near(pykb: Any, subject: str, remedy: str) -> None:
@@ -86,3 +92,43 @@ def test_names_are_offered_in_the_order_of_their_declaration() -> None:
     names = names_of(find("pykb.runtime.fake.FakeApiServer")[0])
     assert "use_webhooks" in names
     assert not any(name.startswith("_") for name in names)
+
+
+def test_the_fields_of_a_kind_are_shown_with_their_types(pykb: Any) -> None:
+    """As `kubectl explain` does: by the name of the kind or by that of the class, and from there by fields."""
+    assert pykb("explain", "NetworkPolicy").out == (
+        "NetworkPolicy of networking.k8s.io/v1 (networkpolicies, namespaced)\n"
+        "pykb.api.networking.v1.NetworkPolicy\n\n"
+        "  metadata  ObjectMeta\n"
+        "  spec      NetworkPolicySpec\n\n"
+        "The fields of a field: `pykb explain NetworkPolicy.spec`\n"
+    )
+    assert "\n  stringData (string_data)  dict[str, str]\n" in pykb("explain", "pykb.api.core.v1.Secret").out
+    assert pykb("explain", "services.spec.ports").out == (
+        "Service.spec.ports: list[ServicePort]\n\n"
+        "  port                        int        required\n"
+        "  appProtocol (app_protocol)  str\n"
+        "  name                        str\n"
+        "  nodePort (node_port)        int\n"
+        "  protocol                    str        default TCP, one of SCTP, TCP, UDP\n"
+        "  targetPort (target_port)    int | str\n"
+    )
+    assert pykb("explain", "Secret.data").out == "Secret.data: dict[str, bytes]\n"
+    assert pykb("explain", "Container.env").out.startswith("Container.env: list[EnvVar]\n")
+    [field, *_] = json.loads(pykb("explain", "Service.spec.ports", "--format=json").out)["fields"]
+    assert field == {"name": "port", "wire": "port", "type": "int", "required": True, "default": None, "values": []}
+
+
+def test_a_kind_of_several_groups_names_the_others(pykb: Any) -> None:
+    """The newest version comes first, and the core group before others."""
+    ended = pykb("explain", "HorizontalPodAutoscaler")
+    assert ended.out.startswith("HorizontalPodAutoscaler of autoscaling/v2 ")
+    assert ended.err == "note: there is also `pykb explain pykb.api.autoscaling.v1.HorizontalPodAutoscaler`\n"
+    assert pykb("explain", "event").out.startswith("Event of v1 ")
+
+
+def test_each_type_is_shown_in_short_words() -> None:
+    """Without modules, annotations, and what cannot be printed."""
+    texts = {type_text(field.annotation) for cls in structs() for field in fields_of(cls)}
+    assert [text for text in texts if not re.fullmatch(r"[\w\[\], |']+", text)] == []
+    assert [text for text in texts if "Annotated" in text or "None" in text] == []
