@@ -14,7 +14,7 @@ from pykb.cli import console
 from pykb.cli.errors import EXIT_FINDINGS, EXIT_USAGE, finish, report
 
 if TYPE_CHECKING:
-    from pykb.diagnostics import Diagnostic
+    from pykb.diagnostics import Diagnostic, Diagnostics
     from pykb.files.plan import Plan
     from pykb.gen.request import Request
     from pykb.gen.run import GenerateResult
@@ -209,6 +209,10 @@ def generate(
         if not check:
             return
     plan = _plan(root, request, result, writes=not check, prune=prune)
+    if check_compat is None:
+        from pykb.gen.compat import with_last_commit
+
+        result.diagnostics.extend(with_last_commit(plan, root, request, result))
     if check:
         _check(plan, result)
     else:
@@ -239,12 +243,16 @@ def _stop_at_errors(result: GenerateResult, *, fixing: bool) -> None:
 
 def _check(plan: Plan, result: GenerateResult) -> None:
     """Show what differs from the files. End the command with a finding if anything does."""
+    from pykb.diagnostics import Diagnostics
     from pykb.gen import output
 
     diff, differing = output.check(plan)
     if diff:
         console.out(diff.rstrip("\n"))
-    finish([*_judged(result.diagnostics), *differing])
+    report([*(judged := Diagnostics(_judged(result.diagnostics))), *differing])
+    _say_how_to_break(judged)
+    if judged.has_errors() or differing.has_errors():
+        raise typer.Exit(EXIT_FINDINGS)
 
 
 def _write(plan: Plan, root: Path, request: Request, result: GenerateResult, *, strict: bool) -> None:
@@ -253,12 +261,9 @@ def _write(plan: Plan, root: Path, request: Request, result: GenerateResult, *, 
     from pykb.diagnostics import Diagnostics
     from pykb.gen import output
 
-    if not request.allow_breaking:
-        from pykb.gen.compat import with_replaced
-
-        result.diagnostics.extend(with_replaced(plan.root, plan.changes, result))
     judged = Diagnostics(_judged(result.diagnostics) if strict else result.diagnostics)
     report(judged)
+    _say_how_to_break(judged)
     if result.diagnostics.has_errors():
         raise typer.Exit(EXIT_FINDINGS)
     text = output.printed(result.artifacts, request.rules)
@@ -267,6 +272,15 @@ def _write(plan: Plan, root: Path, request: Request, result: GenerateResult, *, 
     write(plan, seen_from=root)
     if judged.has_errors():
         raise typer.Exit(EXIT_FINDINGS)
+
+
+def _say_how_to_break(judged: Diagnostics) -> None:
+    """Say what makes ``--strict`` and ``--check`` accept a breaking change."""
+    from pykb.diagnostics import Severity
+    from pykb.diagnostics.codes.generate import BREAKING_CHANGE
+
+    if any(each.code is BREAKING_CHANGE and each.severity is Severity.ERROR for each in judged):
+        console.say("if it is meant, commit the CRD, or pass `--allow-breaking`")
 
 
 def _judged(found: Iterable[Diagnostic]) -> Iterable[Diagnostic]:

@@ -83,7 +83,7 @@ BREAKING_CHANGE = Code(
     "A CRD can change while its objects remain. The API server keeps stored objects, but drops fields that the new "
     "schema does not know, and rejects changes that the new schema does not allow. An operator cannot read an object "
     "that lacks a required field, unless the object is being deleted.\n\n"
-    "Before `pykb generate` replaces a CRD, it compares it with the last committed one, or without git with the file. "
+    "`pykb generate` compares each CRD with the last committed one, or without git with the file that it replaces. "
     "It does not warn about a kind that was never committed, or that still has the example field. `--allow-breaking` "
     "turns the warnings off. For the whole project, set `allow-breaking = true` in `[tool.pykb.generate]`. "
     "`--check-compat REV` compares with any git revision, writes nothing, and exits with 1 if something breaks.",

@@ -5,6 +5,7 @@ The old version is the one of the last commit, of a revision, or on disk.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 
 from pykb.diagnostics import Diagnostic, EnvironmentProblem, Severity, Span
 from pykb.diagnostics.codes.generate import BREAKING_CHANGE, OPTION, REVISION
-from pykb.files.plan import Change
+from pykb.files.plan import Change, Plan
 from pykb.gen.compat._schema import (
     GONE,
     IMMUTABLE,
@@ -33,9 +34,11 @@ from pykb.gen.compat._schema import (
 )
 from pykb.gen.emit.crd import crd_object
 from pykb.gen.ir import Crd, CrdVersion, SchemaNode
+from pykb.gen.output import moved
 from pykb.gen.request import Request
 from pykb.gen.run import GenerateResult
-from pykb.tools.git import Commit, has_repository
+from pykb.meta.gvk import GroupKind
+from pykb.tools.git import Commit, blob_hash, has_repository
 
 EXAMPLE = "An example field, to be replaced by what "
 """The start of the description of the field that `pykb create api` writes. A kind that still has it
@@ -47,13 +50,59 @@ _KIND = "\nkind: CustomResourceDefinition"
 Documents = Mapping[str, Mapping[str, Any]]
 
 
-def with_replaced(root: Path, changes: Iterable[Change], result: GenerateResult) -> Iterable[Diagnostic]:
-    """Compare the new CRDs with the files that they replace. Breaking changes are warnings, as is an unread commit."""
+def with_last_commit(plan: Plan, root: Path, request: Request, result: GenerateResult) -> Iterable[Diagnostic]:
+    """Compare the new CRDs with those of the last commit. Breaking changes are warnings, as is an unread commit.
+
+    A kind that was never committed may change freely, and so may a committed kind between two commits. Outside of a
+    repository, the new CRDs are compared with the files that they replace.
+
+    Args:
+        plan: What the run would write.
+        root: The project.
+        request: The options of the run.
+        result: Its result.
+    """
+    rules = request.rules
+    if request.allow_breaking or "crd" not in result.artifacts or "crd" in rules.printed | rules.discarded:
+        return []
+    folder = moved(rules.folders["crd"], root, plan.root)
     try:
-        old = _replaced(root, changes)
+        old = _of_last_commit(plan, folder, root, request, result)
     except EnvironmentProblem as error:
         return [replace(error.diagnostic, severity=Severity.WARNING)]
     return _find_breaking_changes(old, {crd.name: crd for crd in result.crds}, severity=Severity.WARNING)
+
+
+def _of_last_commit(plan: Plan, folder: str, root: Path, request: Request, result: GenerateResult) -> Documents:
+    """The definitions of the last commit that a run would change or has removed, or those in the files it replaces."""
+    commit = Commit(plan.root, "HEAD")
+    try:
+        hashes = commit.hashes(folder)
+    except EnvironmentProblem:
+        if Commit.find(plan.root, "HEAD") is not None:
+            raise
+        hashes = {}
+    if not hashes:  # no git, no repository, no commit, or none of the files
+        return {} if has_repository(plan.root) else _in_use(_replaced(plan.changes))
+    new = {artifact.path: artifact.render().encode() for artifact in result.artifacts["crd"]}
+    changed = [name for name in sorted(hashes.keys() & new) if blob_hash(new[name], hashes[name]) != hashes[name]]
+    found = _in_use(commit.read(f"{folder}/{name}") for name in changed)
+    if not request.options.is_whole:
+        return found
+    # A file that this run removes is reported with what else names the kind.
+    removed = {change.path for change in plan.changes if change.after is None}
+    paths = (f"{folder}/{name}" for name in sorted(hashes.keys() - new.keys()) if name.endswith(".yaml"))
+    gone = [path for path in paths if path not in removed and not os.path.lexists(plan.root / path)]
+    return {**found, **_still_listed(root, _in_use(map(commit.read, gone)))} if gone else found
+
+
+def _still_listed(root: Path, gone: Documents) -> Documents:
+    """The definitions whose kinds PROJECT still has. The others were deleted on purpose."""
+    from pykb.project.file import read
+
+    listed = read(root)[0].kinds
+    kinds = {name: GroupKind(each["spec"]["group"], each["spec"]["names"]["kind"]) for name, each in gone.items()}
+    return {name: each for name, each in gone.items() if kinds[name] in listed}
 
 
 def with_revision(root: Path, revision: str, request: Request, result: GenerateResult) -> Iterable[Diagnostic]:
@@ -80,20 +129,11 @@ def with_revision(root: Path, revision: str, request: Request, result: GenerateR
     return _find_breaking_changes(old, new, severity=Severity.ERROR)
 
 
-def _replaced(root: Path, changes: Iterable[Change]) -> Documents:
-    """The definitions that a run replaces. Removed definitions are reported elsewhere.
-
-    In a Git repository they are those of the last commit: a kind that was never committed may change freely, and so may
-    a committed kind between two commits. Outside of a repository they are the files on disk.
-    """
-    needed = [change for change in changes if change.after and _KIND in _text(change)]
-    if not needed:
-        return {}
-    texts: Iterable[str | None] = map(_text, needed)
-    if has_repository(root):
-        head = Commit.find(root, "HEAD")
-        texts = (None if head is None else head.read(change.path) for change in needed)
-    return _definitions(text for text in texts if text and EXAMPLE not in text)
+def _replaced(changes: Iterable[Change]) -> Iterator[str]:
+    """The definitions in the files that a run replaces. Removed definitions are reported elsewhere."""
+    for change in changes:
+        if change.after and _KIND in (text := _text(change)):
+            yield text
 
 
 def _text(change: Change) -> str:
@@ -103,11 +143,16 @@ def _text(change: Change) -> str:
 def _of_commit(commit: Commit, folder: str, groups: frozenset[str]) -> Documents:
     """The definitions of some groups in a commit."""
     names = [name for name in commit.files(folder) if name.endswith(".yaml")]
-    found = _definitions(commit.read(f"{folder}/{name}") or "" for name in names)
+    found = _definitions(commit.read(f"{folder}/{name}") for name in names)
     return {name: each for name, each in found.items() if each["spec"]["group"] in groups}
 
 
-def _definitions(texts: Iterable[str]) -> Documents:
+def _in_use(texts: Iterable[str | None]) -> Documents:
+    """The definitions of kinds that are not new."""
+    return _definitions(text for text in texts if text and EXAMPLE not in text)
+
+
+def _definitions(texts: Iterable[str | None]) -> Documents:
     import yaml
 
     from pykb.gen.manifest import load_manifest
@@ -115,7 +160,7 @@ def _definitions(texts: Iterable[str]) -> Documents:
     found: dict[str, Mapping[str, Any]] = {}
     for text in texts:
         try:
-            document: Any = load_manifest(text)
+            document: Any = load_manifest(text or "")
         except yaml.YAMLError:
             continue  # not written by a generator
         if _is_definition(document):

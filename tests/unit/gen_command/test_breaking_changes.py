@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -79,7 +81,7 @@ def test_between_two_commits_everything_may_change(committed: Path) -> None:
     """What counts is what was committed last, whatever happened to the file since."""
     declare(committed, BROKEN)
     assert warnings(committed) == 2
-    assert warnings(committed) == 0
+    assert warnings(committed) == 2
     declare(committed, f"{BROKEN}\n    depth: int = 1")
     assert warnings(committed) == 2
     declare(committed, WIDER)
@@ -89,6 +91,60 @@ def test_between_two_commits_everything_may_change(committed: Path) -> None:
     git(committed.parent, "commit", "--all", "--message=second")
     declare(committed, f"{BROKEN}\n    height: int = 1")
     assert warnings(committed) == 0
+
+
+def test_a_change_is_warned_of_until_it_is_committed(committed: Path) -> None:
+    """And refused by `--strict` and `--check`, which say what to do if it is meant."""
+    declare(committed, BROKEN)
+    assert [warnings(committed) for _ in range(3)] == [2, 2, 2]
+    for option in ("--strict", "--check"):
+        done = pykb(committed, "generate", option)
+        assert (done.returncode, done.stderr.count("error[breaking-change]")) == (1, 2), done.stderr
+        assert "if it is meant, commit the CRD, or pass `--allow-breaking`" in done.stderr
+        assert pykb(committed, "generate", option, "--allow-breaking").returncode == 0
+    git(committed.parent, "commit", "--all", "--message=second")
+    for option in ("--strict", "--check"):
+        done = pykb(committed, "generate", option)
+        assert (done.returncode, done.stderr) == (0, ""), done.stderr
+
+
+def test_a_removed_kind_is_warned_of_while_the_project_lists_it(committed: Path) -> None:
+    """First with all that still names it. An entry that was taken out of PROJECT is meant."""
+    entry = "resources:\n- {api: {crdVersion: v1}, domain: example.com, group: shop, kind: Box, version: v1}\n"
+    text = 'domain: example.com\nlayout: [python.pykb.io/v1]\nprojectName: a\n{}version: "3"\n'
+    write(committed, {"PROJECT": text.format(entry)})
+    (committed / "shop/api/v1/box.py").write_text("", encoding="utf-8")
+    write(committed, {"shop/api/v1/other.py": TYPES.format(fields=BEFORE).replace("Box(", "Crate(")})
+    first, second = pykb(committed, "generate").stderr, pykb(committed, "generate").stderr
+    assert ("warning[kind-gone]" in first, "breaking-change" in first) == (True, False), first
+    assert ("kind-gone" in second, "`boxes.shop.example.com` is no longer generated" in second) == (False, True)
+    assert "breaking-change" not in pykb(committed, "generate", "--paths", "shop").stderr
+    write(committed, {"PROJECT": text.format("")})
+    assert pykb(committed, "generate", "--strict").returncode == 0
+
+
+def test_a_last_commit_that_cannot_be_read_is_no_clean_bill(committed: Path) -> None:
+    """A warning, and an error where warnings count."""
+    declare(committed, BROKEN)
+    for path in (committed.parent / ".git/objects").glob("??/*"):
+        path.unlink()
+    done = pykb(committed, "generate")
+    assert (done.returncode, "warning[repository-unreadable]" in done.stderr) == (0, True), done.stderr
+    assert pykb(committed, "generate", "--check").returncode == 1
+    assert pykb(committed, "generate", "--strict").returncode == 1
+
+
+def test_git_is_asked_once_where_nothing_changed(committed: Path, tmp_path: Path) -> None:
+    """And reads only definitions that differ."""
+    log = tmp_path / "bin/log"
+    write(log.parent, {"git": f'#!/bin/sh\necho "$@" >> {log}\nexec {shutil.which("git")} "$@"\n'})
+    (log.parent / "git").chmod(0o755)
+    path = f"{log.parent}:{os.environ['PATH']}"
+    assert pykb(committed, "generate", PATH=path).returncode == 0
+    assert len(log.read_text(encoding="utf-8").splitlines()) == 1
+    declare(committed, BROKEN)
+    assert "breaking-change" in pykb(committed, "generate", PATH=path).stderr
+    assert len(log.read_text(encoding="utf-8").splitlines()) == 1 + 3
 
 
 def test_what_nobody_has_committed_may_take_any_shape(project: Path) -> None:
