@@ -103,12 +103,6 @@ def test_a_module_of_one_package_alone_says_so_by_its_name():
     assert shown == []
 
 
-def test_no_module_takes_more_than_one_sitting():
-    """At most 400 lines, unless it was generated."""
-    lengths = {path: path.read_text(encoding="utf-8").count("\n") for path in (ROOT / "pykb").rglob("*.py")}
-    assert {str(path) for path, length in lengths.items() if length > 400} == {str(ROOT / "pykb/api/core/v1.py")}
-
-
 def test_links_in_the_documentation_lead_somewhere():
     """Each relative link of a Markdown file points to a file that is there."""
     pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]

@@ -23,9 +23,16 @@ _Object = dict[str, Any]
 _REVISION = "deployment.kubernetes.io/revision"
 _PULL = frozenset({"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"})
 _SETUP = frozenset({"CreateContainerConfigError", "CreateContainerError", "RunContainerError"})
+_NOT_STARTED = frozenset({"StartError", "ContainerCannotRun"})
+_SANDBOX = frozenset({"FailedCreatePodSandBox", "NetworkNotReady"})
+_SIGNALLED = frozenset({0, 137, 143})
+"""The exit codes of a manager that the kubelet has ended: by SIGTERM, in time or not, or by SIGKILL."""
 _RESTARTS = 2
 _INTERVAL = 1.0
 _LOG_LINES = 12
+_LOG_GONE = "unable to retrieve container logs for "
+"""What a kubelet answers, as if it were the log, for a container that was removed a moment ago."""
+_LOG_ATTEMPTS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +100,9 @@ def find_cause(state: State) -> Cause | None:
     refused = _refused(state)
     if refused is not None:
         return refused
-    found = [cause for pod in state.pods for cause in _of_pod(pod, state.events)]
+    # A pod that ended for good matters only if nothing stands against the one that replaces it.
+    pods = sorted(state.pods, key=lambda pod: (pod.get("status") or {}).get("phase") == "Failed")
+    found = [cause for pod in pods for cause in _of_pod(pod, state.events)]
     return max(found, key=lambda cause: cause.is_final, default=None)
 
 
@@ -110,29 +119,67 @@ def _refused(state: State) -> Cause | None:
                         ("set what is missing in the securityContext in config/manager/manager.yaml",),
                         is_final=True,
                     )
+                if "exceeded quota" in message:
+                    return Cause(
+                        "a ResourceQuota refuses its pods",
+                        (message,),
+                        ("lower the requests and limits in config/manager/manager.yaml, or raise the quota",),
+                        is_final=True,
+                    )
                 return Cause("its pods are refused", (message,), is_final=True)
     return None
 
 
 def _of_pod(pod: _Object, events: tuple[_Object, ...]) -> Iterator[Cause]:
     name, status = pod["metadata"]["name"], pod.get("status") or {}
+    if status.get("phase") == "Failed":
+        yield _failed(status)
+        return
     for condition in status.get("conditions") or ():
         if condition["type"] == "PodScheduled" and condition.get("reason") == "Unschedulable":
-            yield Cause(
-                "no node has room for its pod",
-                (str(condition.get("message") or ""),),
-                ("lower the requests in config/manager/manager.yaml, or add a node",),
-            )
+            yield _unschedulable(str(condition.get("message") or ""))
     containers = [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]
+    mine = [each for each in events if each["involvedObject"].get("uid") == pod["metadata"]["uid"]]
     for container in containers:
-        cause = _of_container(name, container)
+        cause = _of_container(pod, container, mine)
         if cause is not None:
             yield cause
-    mine = [each for each in events if each["involvedObject"].get("uid") == pod["metadata"]["uid"]]
     yield from _of_events(name, containers, mine)
 
 
-def _of_container(pod: str, container: _Object) -> Cause | None:
+def _failed(status: _Object) -> Cause:
+    """A node has ended the pod for good. Its ReplicaSet makes another one.
+
+    Source: https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/
+    """
+    reason, message = str(status.get("reason") or "unknown"), str(status.get("message") or "")
+    if reason == "Evicted":
+        remedies = ("set requests in config/manager/manager.yaml to what it uses, or free the node's resources",)
+        return Cause("its node evicted the pod", (message,), remedies)
+    return Cause(f"its node ended the pod ({reason})", (message,) if message else ())
+
+
+def _unschedulable(message: str) -> Cause:
+    """The scheduler counts the nodes for each of its reasons."""
+    if "Insufficient" in message:
+        remedies = ("lower the requests in config/manager/manager.yaml, or add a node",)
+        return Cause("no node has room for its pod", (message,), remedies)
+    if "taint" in message:
+        return Cause(
+            "the nodes have taints that its pod does not tolerate",
+            (message,),
+            (
+                "kubectl get nodes --output=custom-columns=NAME:.metadata.name,TAINTS:.spec.taints",
+                "add `tolerations` in config/manager/manager.yaml, or remove the taint from a node",
+            ),
+        )
+    if "affinity" in message or "selector" in message:
+        remedies = ("compare `nodeSelector` and `affinity` in config/ with the labels of the nodes",)
+        return Cause("no node has the labels that its pod asks for", (message,), remedies)
+    return Cause("no node takes its pod", (message,))
+
+
+def _of_container(pod: _Object, container: _Object, events: list[_Object]) -> Cause | None:
     waiting = (container.get("state") or {}).get("waiting") or {}
     reason, message = waiting.get("reason", ""), str(waiting.get("message") or "")
     if reason in _PULL:
@@ -148,29 +195,55 @@ def _of_container(pod: str, container: _Object) -> Cause | None:
     if not ended or (ended.get("exitCode") == 0 and not waiting):
         return None
     restarts = container.get("restartCount", 0)
-    title = f"the manager crashes (exit code {ended.get('exitCode')})"
-    remedies: tuple[str, ...] = ()
-    if ended.get("reason") == "OOMKilled":
-        title, remedies = "the manager needs more memory than its limit", ("raise it in config/manager/manager.yaml",)
-    notes = (f"it was started {restarts + 1} times",) if restarts else ()
+    title, notes, remedies = _why_it_ended(pod, container, ended, events)
     return Cause(
         title,
-        notes,
+        (*notes, *((f"it was started {restarts + 1} times",) if restarts else ())),
         remedies,
         is_final=restarts >= _RESTARTS,
-        pod=pod,
+        pod=pod["metadata"]["name"],
         container=container["name"],
         has_ended=bool(restarts),
     )
 
 
+def _why_it_ended(
+    pod: _Object, container: _Object, ended: _Object, events: list[_Object]
+) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+    """Why a container ended: a title, notes and remedies."""
+    if ended.get("reason") == "OOMKilled":
+        limit = _memory_limit(pod, container["name"])
+        title = f"the manager was killed at its memory limit{f' of {limit}' if limit else ''}"
+        return title, (), ("raise `resources.limits.memory` in config/manager/manager.yaml",)
+    if ended.get("reason") in _NOT_STARTED:
+        return "the manager's program cannot be started", (str(ended.get("message") or ""),), ()
+    killed = [str(each.get("message") or "") for each in events if each.get("reason") == "Killing"]
+    if ended.get("exitCode") in _SIGNALLED and (failed := [each for each in killed if "liveness probe" in each]):
+        return "the manager does not answer its liveness probe", (failed[-1],), ()
+    return f"the manager crashes (exit code {ended.get('exitCode')})", (), ()
+
+
+def _memory_limit(pod: _Object, name: str) -> str:
+    spec = pod.get("spec") or {}
+    for container in (*(spec.get("initContainers") or ()), *(spec.get("containers") or ())):
+        if container["name"] == name:
+            return str(((container.get("resources") or {}).get("limits") or {}).get("memory") or "")
+    return ""
+
+
 def _of_events(pod: str, containers: list[_Object], events: list[_Object]) -> Iterator[Cause]:
-    """What only events say: volumes that cannot be mounted, probes that fail."""
+    """What only events say: networks that cannot be set up, volumes that cannot be mounted, probes that fail."""
     is_made = any("running" in (each.get("state") or {}) for each in containers)
     unready = next((each for each in containers if not each.get("ready")), None)
     for event in events:
         reason, message = event.get("reason"), str(event.get("message") or "")
-        if reason == "FailedMount" and not is_made:
+        if reason in _SANDBOX and not is_made:
+            yield Cause(
+                "its node cannot set up the pod's sandbox and network",
+                (message,),
+                ("see whether the network plugin (CNI) runs: kubectl get pods --namespace kube-system --output=wide",),
+            )
+        elif reason == "FailedMount" and not is_made:
             yield _unmounted(message)
         elif reason == "Unhealthy" and is_made and unready is not None:
             yield Cause("the manager is not ready", (message,), pod=pod, container=unready["name"])
@@ -291,10 +364,21 @@ def _diagnostic(cluster: Cluster, deployment: dict[str, Any], cause: Cause | Non
 
 
 def _log(cluster: Cluster, cause: Cause, namespace: str) -> str:
-    """The last lines of the container that crashed, or that is not ready."""
+    """The last lines of the container that crashed, or that is not ready.
+
+    A kubelet keeps one ended container, and removes it when the next one has ended. In between, it has no log to give.
+    """
     words = ("logs", cause.pod, f"--namespace={namespace}", f"--container={cause.container}", f"--tail={_LOG_LINES}")
-    for previous in (("--previous",), ()) if cause.has_ended else ((),):
-        answer = cluster.kubectl.attempt(*words, *previous)
-        if answer.ok and answer.stdout.strip():
-            return "\n".join(("its last lines:", *answer.stdout.rstrip().splitlines()))
+    for attempt in range(_LOG_ATTEMPTS):
+        if attempt:
+            time.sleep(_INTERVAL)
+        was_gone = False
+        for previous in (("--previous",), ()) if cause.has_ended else ((),):
+            answer = cluster.kubectl.attempt(*words, *previous)
+            said = answer.stdout.strip()
+            was_gone |= said.startswith(_LOG_GONE)
+            if answer.ok and said and not said.startswith(_LOG_GONE):
+                return "\n".join(("its last lines:", *said.splitlines()))
+        if not was_gone:
+            break
     return ""

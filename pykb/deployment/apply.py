@@ -18,7 +18,13 @@ from pykb.deployment._webhooks import await_webhooks
 from pykb.deployment.cluster import Cluster
 from pykb.deployment.manifests import CRD, WEBHOOK_KINDS, Object, as_list, counted, names_of, of_kind, title_of
 from pykb.diagnostics import EnvironmentProblem
-from pykb.diagnostics.codes.environment import COMMAND_FAILED, DELETE_STUCK, DEPLOY_REFUSED, KIND_UNSERVED
+from pykb.diagnostics.codes.environment import (
+    COMMAND_FAILED,
+    DELETE_STUCK,
+    DEPLOY_REFUSED,
+    KIND_UNSERVED,
+    NAMESPACE_MISSING,
+)
 from pykb.envtest.crds import DELETION_NUDGED, NUDGE_AFTER
 from pykb.envtest.reporter import Reporter
 from pykb.tools.kubectl import APPLY, Kubectl
@@ -40,6 +46,9 @@ _CRD_TIMEOUT = timedelta(seconds=60)
 _NO_CONDITIONS = ".status.conditions accessor error"
 """kubectl does not wait for a CRD that the API server has stored and not looked at yet: its conditions are null."""
 _PAUSE = 0.1
+_NO_NAMESPACE = re.compile(r'namespaces "([^"]+)" not found')
+_NO_RIGHT_TO_NAMESPACE = re.compile(r'namespaces "[^"]+" is forbidden: User')
+_ENDING_NAMESPACE = re.compile(r"new content in namespace (\S+) because it is being terminated")
 _COMMAND = re.compile(r"^diff -.*\n", re.MULTILINE)
 _TEMPORARY = re.compile(r"^(---|\+\+\+) \S*/(?:LIVE|MERGED)-\d+/(\S+)\t.*\n", re.MULTILINE)
 """kubectl compares files in temporary folders. Their names say what is compared, their times nothing."""
@@ -80,29 +89,67 @@ def _check_served(cluster: Cluster, objects: Sequence[Object]) -> None:
     )
 
 
-def split(cluster: Cluster, objects: Sequence[Object]) -> tuple[list[Object], list[Object]]:
-    """The objects that can be tried in a dry run, and those in namespaces that do not exist yet."""
-    namespaces = {str(each["metadata"].get("namespace") or "") for each in objects} - {""}
-    missing = {name for name in namespaces if not cluster.kubectl("get", "namespace", name, *_QUIET).strip()}
-    tried = [each for each in objects if each["metadata"].get("namespace") not in missing]
-    return tried, [each for each in objects if each["metadata"].get("namespace") in missing]
+def new_namespaces(cluster: Cluster, objects: Sequence[Object]) -> set[str]:
+    """The namespaces of some objects that are not there yet, but are among the objects.
+
+    A user who may not read namespaces counts each as there: the dry run finds out.
+
+    Raises:
+        EnvironmentProblem: A namespace is neither there nor among the objects.
+    """
+    needed = {str(each["metadata"].get("namespace") or "") for each in objects} - {""}
+    answers = {name: cluster.kubectl.attempt("get", "namespace", name, *_QUIET) for name in needed}
+    missing = {name for name, answer in answers.items() if answer.ok and not answer.stdout.strip()}
+    made = set(names_of(of_kind(objects, "Namespace")))
+    if nobodys := sorted(missing - made):
+        raise _namespace_missing(nobodys[0])
+    return missing
 
 
-def _check_accepted(cluster: Cluster, objects: Sequence[Object]) -> None:
+def _namespace_missing(name: str) -> EnvironmentProblem:
+    return EnvironmentProblem(
+        NAMESPACE_MISSING.at(
+            None,
+            f"the namespace `{name}` does not exist, and config/default does not make it",
+            notes=("nothing was applied",),
+            help=(
+                f"kubectl create namespace {name}     # or ask the team that owns the cluster's namespaces",
+                "`namespace` in config/default/kustomization.yaml names another one",
+            ),
+        )
+    )
+
+
+def _check_accepted(cluster: Cluster, objects: Sequence[Object], *, before: str = "nothing was applied") -> None:
     """Make sure that the API server accepts the objects, by a dry run.
+
+    Args:
+        cluster: The cluster.
+        objects: The objects. Their namespaces exist.
+        before: What was applied before.
 
     Raises:
         EnvironmentProblem: It refuses one.
     """
     answer = cluster.kubectl.attempt("apply", *APPLY, "--dry-run=server", stdin=as_list(objects))
-    if not answer.ok:
-        raise EnvironmentProblem(
-            DEPLOY_REFUSED.at(
-                None,
-                "the API server would refuse an object",
-                notes=(*quote(answer.stderr, source="it says"), "nothing was applied"),
-            )
+    if answer.ok:
+        return
+    helps: tuple[str, ...] = ()
+    if _NO_RIGHT_TO_NAMESPACE.search(answer.stderr):
+        helps = ("another team owns the namespace? Take the Namespace out of config/manager/manager.yaml",)
+    elif absent := _NO_NAMESPACE.search(answer.stderr):
+        raise _namespace_missing(absent[1])
+    elif ending := _ENDING_NAMESPACE.search(answer.stderr):
+        helps = (f"kubectl wait --for=delete namespace/{ending[1]} --timeout=5m     # then deploy again",)
+    said = "\n".join(dict.fromkeys(answer.stderr.splitlines()))  # kubectl says the same of each object
+    raise EnvironmentProblem(
+        DEPLOY_REFUSED.at(
+            None,
+            "the API server would refuse an object",
+            notes=(*quote(said, source="it says"), before),
+            help=helps,
         )
+    )
 
 
 def install(cluster: Cluster, crds: Sequence[Object], reporter: Reporter) -> list[str]:
@@ -139,8 +186,18 @@ def deploy(
         EnvironmentProblem: The API server refuses an object or does not reach a webhook, or the manager does not start.
     """
     _check_served(cluster, operator)
-    _check_accepted(cluster, split(cluster, operator)[0])
-    said = apply_all(cluster.kubectl, operator, reporter)
+    new = new_namespaces(cluster, operator)
+    _check_accepted(cluster, _outside(new, operator))
+    if new:
+        made = [each for each in of_kind(operator, "Namespace") if each["metadata"]["name"] in new]
+        apply_all(cluster.kubectl, made, reporter)
+        names = "`, `".join(sorted(new))
+        _check_accepted(cluster, _inside(new, operator), before=f"only the namespace `{names}` was made")
+    # If an apply breaks off, no webhook may be left that refuses objects because nobody answers.
+    callers = [each for each in operator if each["kind"] in WEBHOOK_KINDS]
+    said = apply_all(cluster.kubectl, [each for each in operator if each not in callers], reporter)
+    if callers:
+        said += apply_all(cluster.kubectl, callers, reporter)
     if timeout is not None:
         for deployment in of_kind(operator, "Deployment"):
             follow(cluster, deployment, reporter, timeout=timeout)
@@ -155,14 +212,22 @@ def diff(cluster: Cluster, objects: Sequence[Object]) -> str:
         EnvironmentProblem: The API server refuses an object.
     """
     _check_served(cluster, objects)
-    tried, new = split(cluster, objects)
-    answer = cluster.kubectl.attempt("diff", *APPLY, stdin=as_list(tried))
+    new = new_namespaces(cluster, objects)
+    answer = cluster.kubectl.attempt("diff", *APPLY, stdin=as_list(_outside(new, objects)))
     if answer.code > 1:
         raise EnvironmentProblem(
             COMMAND_FAILED.at(None, "`kubectl diff` failed", notes=quote(answer.stderr, source="it wrote"))
         )
     changes = _TEMPORARY.sub(r"\1 \2\n", _COMMAND.sub("", answer.stdout))
-    return changes + "".join(f"+ {title_of(each)}\n" for each in new)
+    return changes + "".join(f"+ {title_of(each)}\n" for each in _inside(new, objects))
+
+
+def _inside(namespaces: set[str], objects: Sequence[Object]) -> list[Object]:
+    return [each for each in objects if each["metadata"].get("namespace") in namespaces]
+
+
+def _outside(namespaces: set[str], objects: Sequence[Object]) -> list[Object]:
+    return [each for each in objects if each["metadata"].get("namespace") not in namespaces]
 
 
 def apply_all(kubectl: Kubectl, objects: Sequence[Object], reporter: Reporter) -> list[str]:

@@ -247,14 +247,23 @@ DEPLOY_REFUSED = Code(
     "deploy-refused",
     "The API server refuses an object",
     "pykb first sends all objects in a dry run. The message quotes the API server's reason. Objects in a namespace "
-    "that does not exist yet cannot be tried before.",
+    "that the deployment makes can be tried when the namespace is there. So the namespace is made first.",
+)
+
+NAMESPACE_MISSING = Code(
+    "namespace-missing",
+    "The operator's namespace does not exist",
+    "Objects can only be applied in a namespace that exists. config/manager/manager.yaml makes the namespace of the "
+    "operator, unless you took it out because another team makes the namespaces of the cluster. pykb asks before it "
+    "applies anything. Make the namespace, or name another one in config/default/kustomization.yaml.",
 )
 
 ROLLOUT_FAILED = Code(
     "rollout-failed",
     "The manager does not start",
     "The objects were applied, but not all replicas of the manager became available. The message says why: the image "
-    "cannot be pulled, Pod Security refuses the pod, the manager crashes (with its last lines), no node has room, or a "
+    "cannot be pulled, Pod Security or a quota refuses the pod, the manager crashes (with its last lines) or exceeds "
+    "its memory limit, no node has room or all have taints, a node evicts the pod or cannot set up its network, or a "
     "Secret with a certificate is missing. The earlier version of the manager keeps running meanwhile.",
 )
 

@@ -6,6 +6,7 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -122,6 +123,96 @@ def test_what_the_api_server_would_refuse_is_known_before(cluster: Cluster) -> N
     assert "spec.replicas" in problem.value.diagnostic.notes[0]
     words = ("get", "serviceaccounts", f"--namespace={NAMESPACE}", "--output=name")
     assert "serviceaccount/wharf" not in cluster.kubectl(*words)
+
+
+PIER = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "pier", "namespace": "piers"}}
+PIERS = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "piers"}}
+REFUSES_ALL: dict[str, Any] = {
+    "apiVersion": "admissionregistration.k8s.io/v1",
+    "kind": "ValidatingWebhookConfiguration",
+    "metadata": {"name": "piers"},
+    "webhooks": [
+        {
+            "name": "piers.example.com",
+            "clientConfig": {"service": {"name": "pier", "namespace": "piers"}},
+            "rules": [
+                {"apiGroups": ["pier.test"], "apiVersions": ["v1"], "resources": ["piers"], "operations": ["CREATE"]}
+            ],
+            "sideEffects": "None",
+            "admissionReviewVersions": ["v1"],
+        }
+    ],
+}
+
+
+@pytest.fixture
+def remains(cluster: Cluster) -> Iterator[Callable[[], set[str]]]:
+    """Says what a deployment to the namespace `piers` has left in the cluster, and removes it."""
+
+    def left() -> set[str]:
+        kinds = "namespaces,validatingwebhookconfigurations"
+        names = cluster.kubectl("get", kinds, "--output=name").split()
+        return {name.partition("/")[0].partition(".")[0] for name in names if name.endswith("/piers")}
+
+    yield left
+    cluster.kubectl("delete", "validatingwebhookconfiguration/piers", "--ignore-not-found")
+    cluster.kubectl("delete", "namespace/piers", "--ignore-not-found", "--wait=false")
+    if "namespace" in left():
+        ended = {**PIERS, "spec": {"finalizers": []}}
+        words = ("--raw=/api/v1/namespaces/piers/finalize", "--filename=-")
+        cluster.kubectl("replace", *words, stdin=json.dumps(ended))
+
+
+@pytest.mark.parametrize("call", [diff, partial(deploy, reporter=Silent(), timeout=None)], ids=["diff", "deploy"])
+def test_a_namespace_that_nobody_makes_is_named_before(
+    cluster: Cluster, remains: Callable[[], set[str]], call: Callable[[Cluster, list[dict[str, Any]]], object]
+) -> None:
+    """Teams that own the namespaces of a cluster make them themselves. Nothing is applied."""
+    with pytest.raises(EnvironmentProblem) as problem:
+        call(cluster, [PIER, REFUSES_ALL])
+    found = problem.value.diagnostic
+    assert found.code.slug == "namespace-missing"
+    assert found.message == "the namespace `piers` does not exist, and config/default does not make it"
+    assert remains() == set()
+
+
+def test_a_tenant_who_may_not_read_namespaces_learns_the_same(
+    cluster: Cluster, control_plane: ControlPlane, remains: Callable[[], set[str]]
+) -> None:
+    """The dry run says it, once and not for each object."""
+    role = ("--verb=create,patch,get", "--resource=serviceaccounts")
+    cluster.kubectl("create", "clusterrole", "pier-tenant", *role)
+    cluster.kubectl("create", "clusterrolebinding", "pier-tenant", "--clusterrole=pier-tenant", "--user=tenant")
+    try:
+        tenant = Cluster(Kubectl(cluster.kubectl.program, control_plane.user("tenant")))
+        with pytest.raises(EnvironmentProblem) as problem:
+            deploy(tenant, [PIER, {**PIER, "metadata": {**PIER["metadata"], "name": "b"}}], Silent(), timeout=None)
+        assert problem.value.diagnostic.code.slug == "namespace-missing"
+        with pytest.raises(EnvironmentProblem) as problem:
+            deploy(tenant, [PIERS, PIER], Silent(), timeout=None)
+        found = problem.value.diagnostic
+        assert found.code.slug == "deploy-refused"
+        assert "nothing was applied" in found.notes
+        assert "Take the Namespace out" in found.help[0]
+    finally:
+        cluster.kubectl("delete", "clusterrolebinding,clusterrole", "pier-tenant")
+    assert remains() == set()
+
+
+def test_a_new_namespace_is_made_before_the_rest_is_tried(cluster: Cluster, remains: Callable[[], set[str]]) -> None:
+    """If the API server refuses an object in it, there is only the namespace. No webhook is left that refuses all."""
+    wrong = {**WHARF, "metadata": {"name": "wharf", "namespace": "piers"}, "spec": {**SPEC, "replicas": -1}}
+    with pytest.raises(EnvironmentProblem) as problem:
+        deploy(cluster, [PIERS, PIER, wrong, REFUSES_ALL], Silent(), timeout=None)
+    assert problem.value.diagnostic.code.slug == "deploy-refused"
+    assert "only the namespace `piers` was made" in problem.value.diagnostic.notes
+    assert remains() == {"namespace"}
+    said = deploy(cluster, [PIERS, PIER, REFUSES_ALL], Silent(), timeout=None)
+    assert [line.partition("/")[0] for line in said] == [
+        "namespace",
+        "serviceaccount",
+        "validatingwebhookconfiguration.admissionregistration.k8s.io",
+    ]
 
 
 def test_changes_are_shown_and_not_made(cluster: Cluster) -> None:

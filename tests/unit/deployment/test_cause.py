@@ -27,7 +27,8 @@ def replica_set(uid: str = "r2", revision: int = 10, **status: Any) -> _Object:
 def pod(*containers: _Object, of: str = "r2", **status: Any) -> _Object:
     """One replica."""
     metadata = {"name": "op-1", "uid": "p", "ownerReferences": [{"uid": of}]}
-    return {"kind": "Pod", "metadata": metadata, "status": {"containerStatuses": list(containers), **status}}
+    spec = {"containers": [{"name": "manager", "resources": {"limits": {"memory": "256Mi"}}}]}
+    return {"kind": "Pod", "metadata": metadata, "spec": spec, "status": {"containerStatuses": [*containers], **status}}
 
 
 def container(state: _Object, *, last: _Object | None = None, restarts: int = 0, ready: bool = False) -> _Object:
@@ -53,12 +54,20 @@ REFUSED = {
 }
 ENDED = {"terminated": {"exitCode": 3, "reason": "Error"}}
 KILLED = {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}
-UNSCHEDULABLE = {
-    "type": "PodScheduled",
-    "status": "False",
-    "reason": "Unschedulable",
-    "message": "0/1 nodes are available: 1 Insufficient memory.",
+STOPPED = {"terminated": {"exitCode": 137, "reason": "Error"}}
+NO_PROGRAM = {"terminated": {"exitCode": 128, "reason": "StartError", "message": "exec: no such file or directory"}}
+PRESSURE = "The node was low on resource: memory. Threshold quantity: 100Mi, available: 60Mi."
+OVER_QUOTA = {
+    "type": "ReplicaFailure",
+    "status": "True",
+    "message": 'pods "op-1" is forbidden: exceeded quota: team, requested: limits.memory=256Mi, used: limits.memory=0',
 }
+
+
+def unschedulable(reason: str) -> _Object:
+    """What the scheduler says of a pod."""
+    message = f"0/3 nodes are available: {reason}."
+    return {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
 
 
 @pytest.mark.parametrize(
@@ -76,10 +85,80 @@ UNSCHEDULABLE = {
         ),
         (
             [replica_set(), pod(container({"running": {}}, last=KILLED, restarts=1))],
-            "the manager needs more memory than its limit",
+            "the manager was killed at its memory limit of 256Mi",
             False,
         ),
-        ([replica_set(), pod(conditions=[UNSCHEDULABLE])], "no node has room for its pod", False),
+        (
+            [replica_set(), pod(container({"waiting": {"reason": "CrashLoopBackOff"}}, last=NO_PROGRAM, restarts=3))],
+            "the manager's program cannot be started",
+            True,
+        ),
+        (
+            [
+                replica_set(),
+                pod(container({"running": {}}, last=STOPPED, restarts=1)),
+                event("Killing", "Container manager failed liveness probe, will be restarted"),
+            ],
+            "the manager does not answer its liveness probe",
+            False,
+        ),
+        ([replica_set(conditions=[OVER_QUOTA])], "a ResourceQuota refuses its pods", True),
+        ([replica_set(), pod(phase="Failed", reason="Evicted", message=PRESSURE)], "its node evicted the pod", False),
+        (
+            [replica_set(), pod(phase="Failed", reason="OutOfmemory", message="Node didn't have enough resource")],
+            "its node ended the pod (OutOfmemory)",
+            False,
+        ),
+        (
+            [
+                replica_set(),
+                pod(phase="Failed", reason="Evicted", message=PRESSURE),
+                pod(waiting("ErrImagePull")),
+            ],
+            "the image `reg/op:1` cannot be pulled",
+            False,
+        ),
+        (
+            [
+                replica_set(),
+                pod(waiting("ContainerCreating")),
+                event(
+                    "FailedCreatePodSandBox",
+                    "Failed to create pod sandbox: rpc error: code = Unknown desc = failed to setup network for sandbox: "
+                    'plugin type="calico" failed (add): stat /var/lib/calico/nodename: no such file or directory',
+                ),
+            ],
+            "its node cannot set up the pod's sandbox and network",
+            False,
+        ),
+        (
+            [replica_set(), pod(conditions=[unschedulable("3 node(s) had untolerated taint(s)")])],
+            "the nodes have taints that its pod does not tolerate",
+            False,
+        ),
+        (
+            [
+                replica_set(),
+                pod(conditions=[unschedulable("1 node(s) had untolerated taint {dedicated: db}, 2 Insufficient cpu")]),
+            ],
+            "no node has room for its pod",
+            False,
+        ),
+        (
+            [replica_set(), pod(conditions=[unschedulable("3 node(s) didn't match Pod's node affinity/selector")])],
+            "no node has the labels that its pod asks for",
+            False,
+        ),
+        (
+            [replica_set(), pod(conditions=[unschedulable("3 node(s) had volume node conflict")])],
+            "no node takes its pod",
+            False,
+        ),
+        (
+            [replica_set(), pod(conditions=[unschedulable("3 Insufficient memory")])],
+            "no node has room for its pod",
+            False,
+        ),
         (
             [
                 replica_set(),

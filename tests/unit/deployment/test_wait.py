@@ -1,10 +1,13 @@
-"""Waiting until CRDs are served."""
+"""Waiting until CRDs are served, and until a crashed container has a log."""
 
 from datetime import timedelta
 
 import pytest
 
+from pykb.deployment import _rollout
+from pykb.deployment._rollout import Cause, _log
 from pykb.deployment.apply import wait_established
+from pykb.deployment.cluster import Cluster
 from pykb.diagnostics import EnvironmentProblem
 from pykb.tools.kubectl import Kubectl
 
@@ -39,3 +42,31 @@ def test_any_other_error_and_the_end_of_time_are_reported(kubectl, tmp_path, mes
     with pytest.raises(EnvironmentProblem, match="kubectl"):
         wait_established(kubectl(message, times=9), ["boats.example.com"], timeout=timeout)
     assert len((tmp_path / "calls").read_text("utf-8").split()) == 1
+
+
+GONE = "unable to retrieve container logs for containerd://5f0c"
+
+
+@pytest.mark.parametrize(
+    ("answers", "shown"),
+    [
+        ([GONE, GONE, GONE, "Traceback"], "its last lines:\nTraceback"),
+        ([GONE, "starting"], "its last lines:\nstarting"),
+        ([GONE] * 99, ""),
+        (["", ""], ""),
+    ],
+    ids=["asked again", "of the running container", "never there", "empty"],
+)
+def test_a_log_that_is_gone_is_asked_for_again(tmp_path, monkeypatch, answers, shown):
+    """A kubelet answers with an excuse while it replaces a container. It is not the log."""
+    monkeypatch.setattr(_rollout, "_INTERVAL", 0.0)
+    (tmp_path / "answers").write_text("".join(f"{answer}\n" for answer in answers), encoding="utf-8")
+    program = tmp_path / "kubectl"
+    program.write_text(
+        f'#!/bin/sh\necho x >>{tmp_path}/calls\nsed -n "$(wc -l <{tmp_path}/calls)p" {tmp_path}/answers\n',
+        encoding="utf-8",
+    )
+    program.chmod(0o755)
+    cause = Cause("", pod="op-1", container="manager", has_ended=True)
+    assert _log(Cluster(Kubectl(program)), cause, "op-system") == shown
+    assert len((tmp_path / "calls").read_text("utf-8").split()) == min(len(answers), 10)
