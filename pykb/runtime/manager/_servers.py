@@ -44,9 +44,6 @@ CHECK_TIMEOUT = timedelta(seconds=10)
 Check: TypeAlias = Callable[[], Awaitable[None] | None]
 """Returns if the program is healthy and raises if not. Plain or async."""
 
-_BODY_LIMIT = 4096
-"""Bytes. A scrape has no body, and a log level is a line."""
-
 HandlerWith = Callable[[Sequence[Middleware]], Handler]
 
 
@@ -116,7 +113,7 @@ class Servers:
             await self._serve_secured("metrics", address, app)
             return
         self._refuse_lost_protection()
-        self.metrics = HttpServer("metrics", address, app(), body_limit=_BODY_LIMIT, clock=self._clock)
+        self.metrics = HttpServer("metrics", address, app(), clock=self._clock)
         await self.metrics.run()
 
     def _refuse_lost_protection(self) -> None:
@@ -140,7 +137,7 @@ class Servers:
             await self._serve_secured("pprof", address, endpoints.app)
             return
         app = endpoints.app([only_from_here])
-        self.pprof = HttpServer("pprof", address, app, limits=LIMITS, body_limit=_BODY_LIMIT, clock=self._clock)
+        self.pprof = HttpServer("pprof", address, app, limits=LIMITS, clock=self._clock)
         await self.pprof.run()
 
     async def _serve_secured(self, name: str, address: BindAddress, app: HandlerWith) -> None:
@@ -159,9 +156,7 @@ class Servers:
         )
         authorizer = ApiAuthorizer(self._client, clock=self._clock)
         secured = app([*client_checks(files.client_names), authorizer.middleware])
-        server = HttpServer(
-            name, address, secured, tls=lambda: certificate.context, body_limit=_BODY_LIMIT, clock=self._clock
-        )
+        server = HttpServer(name, address, secured, tls=lambda: certificate.context, clock=self._clock)
         setattr(self, name, server)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(certificate.run())

@@ -2,10 +2,10 @@
 
 Anyone who reaches a port can open connections, and each takes memory before its peer is known.
 Therefore a server limits their number, the bytes of incomplete requests, and the time. At a limit,
-it closes the connection that has been silent, has been sending its request, or has been idle for
-the longest time. A normal request takes milliseconds, so it is answered, and a flood only closes
-its own connections. Other connections wait in the system's queue only if all connections have
-requests in progress.
+it closes the connection that has waited for the longest time: for its client to send anything, the
+rest of a request, or the next one. A normal request takes milliseconds, so it is answered, and a
+flood only closes its own connections. New connections wait in the system's queue only if all
+connections have requests that are being served.
 """
 
 from __future__ import annotations
@@ -31,9 +31,6 @@ WAIT = timedelta(milliseconds=10)
 SWEEP = timedelta(seconds=2)
 """How often deadlines are checked."""
 
-AHEAD = 64 * 1024
-"""Bytes that a client may send before the previous answer. Kubernetes' clients send none."""
-
 TOLD = timedelta(minutes=1)
 """How often closed connections are logged."""
 
@@ -44,8 +41,7 @@ class Limits:
 
     Attributes:
         connections: The number of connections.
-        incomplete: How many of them may have sent nothing yet, and how many may have sent a part of
-            a request.
+        incomplete: How many of them may have sent nothing, or a part of a request.
         received: Bytes of incomplete requests over all connections.
     """
 
@@ -65,7 +61,7 @@ class Connection:
         self.since = 0.0
         """When its present state began."""
         self.held = 0
-        """Bytes received since the last answer."""
+        """Bytes of its incomplete request."""
         self.place: dict[Connection, None] | None = None
 
 
@@ -78,7 +74,6 @@ class Connections:
         self._limits = limits
         self._clock = clock
         # Each in the order of `since`.
-        self._silent: dict[Connection, None] = {}
         self._receiving: dict[Connection, None] = {}
         self._serving: dict[Connection, None] = {}
         self._idle: dict[Connection, None] = {}
@@ -87,45 +82,38 @@ class Connections:
 
     def __len__(self) -> int:
         """The number of connections."""
-        return sum(map(len, (self._silent, self._receiving, self._serving, self._idle)))
+        return len(self._receiving) + len(self._serving) + len(self._idle)
 
     def add(self) -> Connection:
         """Add a newly accepted connection."""
         connection = Connection()
-        self._put(connection, self._silent)
+        self._receive(connection)
         return connection
 
-    def begun(self, connection: Connection) -> None:
-        """Record that the first byte has arrived."""
-        if connection.place is not None:
-            self._put(connection, self._receiving)
-            if len(self._receiving) > self._limits.incomplete:
-                self._cut(next(iter(self._receiving)), "too many incomplete requests")
-
     def received(self, connection: Connection, size: int) -> None:
-        """Record that bytes have arrived."""
-        if connection.place is None or not size:
+        """Record that bytes of a request have arrived."""
+        if connection.place is None:
             return
-        if connection.place is self._idle:
-            self.begun(connection)
+        if not connection.held:
+            self._receive(connection)
         connection.held += size
-        if connection.place is self._receiving:
-            self._received += size
-            self._make_room_for_bytes()
-        elif connection.held > AHEAD:
-            self._cut(connection, "sent without waiting for answers")
+        self._received += size
+        while self._received > self._limits.received:
+            # Not those that hold almost nothing: closing them would not help.
+            share = self._received / len(self._receiving) / 2
+            self._cut(
+                next(each for each in self._receiving if each.held >= share), "too many bytes of incomplete requests"
+            )
 
     def complete(self, connection: Connection) -> None:
         """Record that a request is complete. From now on, the server determines the time."""
         if connection.place is not None:
             self._put(connection, self._serving)
-            connection.held = 0
 
     def answered(self, connection: Connection) -> None:
-        """Record that the request was answered."""
+        """Record that the request was answered or refused."""
         if connection.place is not None:
             self._put(connection, self._idle)
-            connection.held = 0
 
     def remove(self, connection: Connection) -> None:
         """Remove a closed connection."""
@@ -134,35 +122,29 @@ class Connections:
 
     async def room(self) -> None:
         """Wait until there is room for one more. Close another connection if necessary."""
-        if len(self._silent) >= self._limits.incomplete:
-            self._cut(next(iter(self._silent)), "too many silent connections")
         while len(self) >= self._limits.connections and not self.evict():
             await self._clock.sleep(WAIT)
 
     def evict(self) -> bool:
-        """Close the least important connection. Return whether there was one."""
-        for place in (self._silent, self._idle, self._receiving):
-            if place:
-                self._cut(next(iter(place)), "too many connections")
-                return True
-        return False
+        """Close the connection that has waited for its client longest. Return whether there was one."""
+        longest = [next(iter(place)) for place in (self._receiving, self._idle) if place]
+        if longest:
+            self._cut(min(longest, key=lambda connection: connection.since), "too many connections")
+        return bool(longest)
 
     async def watch(self) -> None:
         """Close connections that take too long, until cancelled."""
         while True:
             await self._clock.sleep(SWEEP)
-            for place, limit in ((self._silent, RECEIVE), (self._receiving, RECEIVE), (self._idle, IDLE)):
+            for place, limit in ((self._receiving, RECEIVE), (self._idle, IDLE)):
                 latest = self._clock.now() - limit.total_seconds()
                 while place and (first := next(iter(place))).since <= latest:
                     self._cut(first)
 
-    def _make_room_for_bytes(self) -> None:
-        while self._received > self._limits.received:
-            # Not those that hold almost nothing: closing them would not help.
-            share = self._received / len(self._receiving) / 2
-            self._cut(
-                next(each for each in self._receiving if each.held >= share), "too many bytes of incomplete requests"
-            )
+    def _receive(self, connection: Connection) -> None:
+        self._put(connection, self._receiving)
+        if len(self._receiving) > self._limits.incomplete:
+            self._cut(next(iter(self._receiving)), "too many incomplete requests")
 
     def _cut(self, connection: Connection, reason: str = "") -> None:
         cut = connection.cut
@@ -176,8 +158,8 @@ class Connections:
     def _put(self, connection: Connection, place: dict[Connection, None] | None) -> None:
         if connection.place is not None:
             del connection.place[connection]
-            if connection.place is self._receiving:
-                self._received -= connection.held
+            self._received -= connection.held
+            connection.held = 0
         connection.place = place
         connection.since = self._clock.now()
         if place is not None:

@@ -22,35 +22,35 @@ JSON = "application/json"
 
 @dataclass(slots=True)
 class HttpRequest:
-    """One request, read to its end or until its body became too large.
+    """One request, read to its end, or to its head if its body is refused.
 
     Attributes:
         method: The verb.
         path: The path, decoded.
         query: The values of each name in the query.
         headers: By name in lower case; several values of one name are joined by commas.
-        content: The body as sent; ``None`` if it is larger than the server accepts.
+        content: The body as sent.
         transport: The connection of the request.
-        body_limit: The maximum size of a body in bytes.
+        refused: Why the body was not read.
     """
 
     method: str
     path: str
     query: Mapping[str, list[str]] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
-    content: bytes | None = b""
+    content: bytes = b""
     transport: asyncio.BaseTransport | None = None
-    body_limit: int = 0
+    refused: HttpError | None = None
 
     @property
     def body(self) -> bytes:
         """The body as sent.
 
         Raises:
-            HttpError: It is larger than the server accepts.
+            HttpError: It was not read: it is larger than the server accepts, or of unknown length.
         """
-        if self.content is None:
-            raise HttpError(413, f"the body may have {self.body_limit} bytes\n")
+        if self.refused is not None:
+            raise self.refused
         return self.content
 
     @property

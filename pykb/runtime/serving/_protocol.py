@@ -1,4 +1,16 @@
-"""One connection of a server. Requests are read whole, answered in order, and limited in size and time.
+"""One connection of a server. A request is read whole, answered, and limited in size and time.
+
+The clients are API servers, Prometheus, kubelets and people with curl. None of them sends a body
+without its length, or a second request before the answer to the first. Both are refused, so there
+is nothing that a client could pile up. A client of another kind fails at its first request.
+
+- A body of unknown length (``Transfer-Encoding: chunked``) gets 411. Go's client gives the length
+  of a body that it has in memory, and the API server has reviews in memory. TLS ends at this
+  server, so no proxy in between (the API server's tunnels, a sidecar) can change the encoding.
+  Without chunks there are no trailers.
+- Bytes that arrive while a request is served or its answer is not read get 400 and end the
+  connection. Reading could pause instead, but then nobody would see that a client has gone, and TLS
+  would buffer 256 KiB per connection.
 
 Source: RFC 9112.
 """
@@ -7,9 +19,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import cast
 from urllib.parse import parse_qs, unquote
@@ -27,17 +37,11 @@ HEADERS = 64
 HEAD = 64 * 1024
 """The maximum size of a request's head in bytes."""
 
-BODY = 1024 * 1024
-"""The default maximum size of a request's body in bytes."""
+BODY = 4096
+"""The default maximum size of a request's body in bytes. A scrape has no body, and a log level is a line."""
 
 SHORT = 256
-"""The maximum length of a cached URL in bytes."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    request: HttpRequest
-    keep_alive: bool
+"""The maximum length of a cached URL in bytes, and of a path in the log in characters."""
 
 
 class ServerProtocol(asyncio.Protocol):
@@ -63,19 +67,16 @@ class ServerProtocol(asyncio.Protocol):
         """
         self.transport: asyncio.Transport | None = None
         self.task: asyncio.Task[None] | None = None
-        """The task that answers pending requests."""
+        """The task that answers the request."""
         self._handler = handler
         self._connections = connections
         self._connection = connection
         self._body_limit = body_limit
         self._open_ones = open_ones
         self._parser: HttpRequestParser | None = HttpRequestParser(self)
-        self._waiting: deque[_Asked] = deque()
         self._deaf = False  # further data is not read
         self._closes = False  # with the next answer
-        self._stays = False  # the client reads the answer after it has sent the rest, within the time limit
-        self._writable = asyncio.Event()
-        self._writable.set()
+        self._is_unread = False  # the client has not read the last answer
         self._begin()
 
     def _begin(self) -> None:
@@ -86,12 +87,12 @@ class ServerProtocol(asyncio.Protocol):
         self._head_size = 0
         self._in_head = True
         self._body: list[bytes] = []
-        self._body_size = 0
+        self._refused: HttpError | None = None
+        self._is_whole = False
 
     def close_when_answered(self) -> None:
         """Finish the running answer, then close."""
         self._deaf = self._closes = True
-        self._waiting.clear()
         if self.task is None and self.transport is not None:
             self.transport.close()
 
@@ -104,27 +105,37 @@ class ServerProtocol(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Called with a part of a request."""
-        self._connections.received(self._connection, len(data))
         if self._deaf or self._parser is None:
             return
+        if self.task is not None or self._is_unread:
+            self._refuse(_too_early())
+            return
+        self._connections.received(self._connection, len(data))
         try:
             self._parser.feed_data(data)
         except HttpParserUpgrade:
             self._deaf = self._closes = True  # to another protocol: the request is answered without an upgrade
-        except HttpParserError:
-            self._refuse(400, "this is not an HTTP/1.1 request\n")
+        except HttpParserError as error:
+            ours = error.__context__
+            if ours is None or ours is not self._refused:
+                broken = HttpError(400, "this is not an HTTP/1.1 request\n")
+                self._refuse(ours if isinstance(ours, HttpError) else broken)
+                return
+            self._deaf = self._closes = True
         if self._in_head:
             self._head_size += len(data)
             if self._head_size > HEAD:
-                self._refuse(431, "the head of the request is too large\n")
+                self._refuse(_too_large_head())
+        elif self._is_whole or self._refused is not None:
+            self._serve()
 
     def pause_writing(self) -> None:
         """Called when the client does not read."""
-        self._writable.clear()
+        self._is_unread = True
 
     def resume_writing(self) -> None:
         """Called when the client reads again."""
-        self._writable.set()
+        self._is_unread = False
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Called when the connection is lost. The answer is not needed any more."""
@@ -133,16 +144,15 @@ class ServerProtocol(asyncio.Protocol):
         self._open_ones.discard(self)
         self._deaf = True
         self._parser = None  # they refer to each other: free the memory at once
-        self._waiting.clear()
-        self._writable.set()
         if self.task is not None:
             self.task.cancel()
 
-    # -- for the parser
+    # -- for the parser, which stops at an error
 
     def on_message_begin(self) -> None:
         """Called at the first byte of a request."""
-        self._begin()
+        if self._is_whole:
+            raise _too_early()
 
     def on_url(self, url: bytes) -> None:
         """Called with a part of the URL."""
@@ -152,100 +162,99 @@ class ServerProtocol(asyncio.Protocol):
         """Called with a header."""
         self._fields += 1
         self._field_size += len(name) + len(value)
+        if self._fields > HEADERS or self._field_size > HEAD:
+            raise _too_large_head()
         key, text = name.decode("latin-1").lower(), value.decode("latin-1")
         self._headers[key] = f"{self._headers[key]}, {text}" if key in self._headers else text
 
     def on_headers_complete(self) -> None:
         """Called at the end of the head."""
         self._in_head = False
-        if self._fields > HEADERS or self._field_size > HEAD:
-            self._refuse(431, f"a request may have {HEADERS} headers, and these {HEAD} bytes\n")
+        if "transfer-encoding" in self._headers:
+            self._refused = HttpError(411, "a request with a body must have a Content-Length\n")
         elif int(self._headers.get("content-length", "0")) > self._body_limit:
-            self._give_up_body()
-        elif self._headers.get("expect", "").lower() == "100-continue" and self.transport is not None:
+            self._refused = HttpError(413, f"the body may have {self._body_limit} bytes\n")
+        if self._refused is not None:
+            raise self._refused
+        if self._headers.get("expect", "").lower() == "100-continue" and self.transport is not None:
             self.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
     def on_body(self, data: bytes) -> None:
         """Called with a part of the body."""
-        self._body_size += len(data)
-        if self._body_size > self._body_limit:
-            self._give_up_body()
-        elif not self._deaf:
-            self._body.append(data)
+        self._body.append(data)
 
     def on_message_complete(self) -> None:
         """Called at the end of a request."""
-        if not self._deaf:
-            self._take(self._body[0] if len(self._body) == 1 else b"".join(self._body))
+        self._is_whole = True
+        self._closes = self._closes or not cast("HttpRequestParser", self._parser).should_keep_alive()
 
     # -- inside
 
-    def _take(self, content: bytes | None) -> None:
-        """Queue a request to be answered after earlier ones."""
-        self._body = []
+    def _serve(self) -> None:
+        """Answer a request that is complete, or whose body is not read."""
         parser = cast("HttpRequestParser", self._parser)
         try:
             path, query = _known_target(self._url) if len(self._url) <= SHORT else _target(self._url)
         except (ValueError, HttpParserInvalidURLError):
-            self._refuse(400, "this is not a URL\n")
+            self._refuse(HttpError(400, "this is not a URL\n"))
             return
+        body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
+        self._body = []
         method = parser.get_method().decode("ascii")
-        request = HttpRequest(method, path, query, self._headers, content, self.transport, self._body_limit)
-        self._waiting.append(_Asked(request, parser.should_keep_alive()))
+        request = HttpRequest(method, path, query, self._headers, body, self.transport, self._refused)
         self._connections.complete(self._connection)
-        if self.task is None:
-            self.task = asyncio.get_running_loop().create_task(self._answer_all())
+        self.task = asyncio.get_running_loop().create_task(self._answer(request))
 
-    def _give_up_body(self) -> None:
-        """Answer the request without its body, and read nothing more."""
-        if not self._deaf:
-            self._take(None)
-            self._deaf = self._stays = self._closes = True
-
-    def _refuse(self, status: int, text: str) -> None:
-        """Answer invalid data, unless another answer is running, and close the connection."""
-        if self._deaf:
-            return
-        self._deaf = self._closes = True
-        if self.task is None and self.transport is not None:
-            self.transport.write(HttpResponse.text(text, status).encoded(closes=True))
+    def _refuse(self, error: HttpError) -> None:
+        """Answer invalid data and close the connection."""
+        self._deaf = True
+        self._connections.answered(self._connection)
+        if self.task is not None:
+            self.task.cancel()
+        if self.transport is not None and not self.transport.is_closing():
+            self.transport.write(error.response.encoded(closes=True))
             self.transport.close()
 
-    async def _answer_all(self) -> None:
+    async def _answer(self, request: HttpRequest) -> None:
+        answer = b""
         try:
-            while self._waiting:
-                await self._answer_next()
-        except asyncio.CancelledError:
+            answer = await self._answer_to(request)
+        finally:  # also after an error that ends the program
+            self.task = None
+            self._connections.answered(self._connection)
+            if self.transport is not None and not self.transport.is_closing():
+                self.transport.write(answer)
+                if not self._closes:
+                    self._begin()
+                elif self._refused is None:
+                    self.transport.close()
+                # Else the client may send the rest of the body before it reads the answer.
+
+    async def _answer_to(self, request: HttpRequest) -> bytes:
+        """Return the answer as bytes: 500 after any error, also in the answer itself."""
+        has_body = request.method != "HEAD"
+        try:
+            try:
+                response = await self._handler(request)
+            except HttpError as error:
+                response = error.response
+            answer = response.encoded(closes=self._closes or response.closes, has_body=has_body)
+        except (asyncio.CancelledError, KeyboardInterrupt, SystemExit):
             self._closes = True
             raise
-        finally:
-            self.task = None  # not by a callback of the task: the next request may arrive first
-            if self._closes and not self._stays and self.transport is not None:
-                self.transport.close()
+        except BaseException:  # extensions in Rust raise such errors
+            logger.exception("request failed", extra={"path": request.path[:SHORT]})
+            return HttpResponse.text("internal error\n", 500).encoded(closes=self._closes, has_body=has_body)
+        self._closes = self._closes or response.closes
+        return answer
 
-    async def _answer_next(self) -> None:
-        asked = self._waiting.popleft()
-        response = await self._answer(asked.request)
-        if self.transport is None or self.transport.is_closing():
-            return
-        if self._closes or response.closes or not asked.keep_alive:
-            self._deaf = self._closes = True
-            self._waiting.clear()
-        has_body = asked.request.method != "HEAD"
-        self.transport.write(response.encoded(closes=self._closes, has_body=has_body))
-        await self._writable.wait()
-        self._connections.answered(self._connection)
-        if self._waiting:
-            self._connections.complete(self._connection)
 
-    async def _answer(self, request: HttpRequest) -> HttpResponse:
-        try:
-            return await self._handler(request)
-        except HttpError as error:
-            return error.response
-        except Exception:
-            logger.exception("request failed", extra={"path": request.path})
-            return HttpResponse.text("internal error\n", 500)
+def _too_early() -> HttpError:
+    return HttpError(400, "send the next request after the answer\n")
+
+
+def _too_large_head() -> HttpError:
+    return HttpError(431, f"a request may have {HEADERS} headers, and these {HEAD} bytes\n")
 
 
 def _target(url: bytes) -> tuple[str, Mapping[str, list[str]]]:

@@ -206,7 +206,6 @@ class HttpServer:
         Clients send at once. For a client that does not, nothing is made that takes time or memory.
         """
         await _readable(accepted)
-        self._connections.begun(connection)
         protocol = ServerProtocol(
             self._handler, self._connections, connection, body_limit=self._body_limit, open_ones=self._open_ones
         )

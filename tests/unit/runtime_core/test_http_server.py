@@ -9,10 +9,18 @@ import pytest
 from pykb.runtime.clock import SystemClock
 from pykb.runtime.serving import BindAddress, HttpError, HttpRequest, HttpResponse, HttpServer, Limits, Routes
 from pykb.runtime.serving._connections import Connections
-from pykb.runtime.serving._protocol import ServerProtocol
+from pykb.runtime.serving._protocol import HEADERS, ServerProtocol
 from pykb.testing import eventually
 
 LOOPBACK = BindAddress("127.0.0.1", 0)
+
+FAILURES = {"/bug": KeyError("secret"), "/panic": BaseException("secret"), "/given-up": asyncio.CancelledError()}
+ANSWERS_THAT_ARE_NONE = {
+    "/header": HttpResponse(headers={"X": "secret €"}),
+    "/status": HttpResponse(status=1),
+    "/text": HttpResponse("secret"),  # type: ignore[arg-type]
+    "/nothing": None,
+}
 
 
 class Echo:
@@ -26,8 +34,10 @@ class Echo:
     async def __call__(self, request):
         self.asked.append(request)
         await self.go_on.wait()
-        if request.path == "/bug":
-            raise KeyError("secret")
+        if request.path in FAILURES:
+            raise FAILURES[request.path]
+        if request.path in ANSWERS_THAT_ARE_NONE:
+            return ANSWERS_THAT_ARE_NONE[request.path]
         if request.path == "/teapot":
             raise HttpError(418, "short and stout\n", {"X-Spout": "yes"})
         return HttpResponse(request.body or request.path.encode())
@@ -60,25 +70,79 @@ async def talk(echo, running):
     return send
 
 
+@pytest.fixture
+async def answers_to(echo, running):
+    """Sends requests on one connection, each after the answer to the one before; gives the answers."""
+    server = HttpServer("test", LOOPBACK, echo, body_limit=1000)
+    running(server.run())
+    await server.listening()
+
+    async def send(*requests):
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        answers = []
+        for request in requests:
+            writer.write(request.encode("latin-1"))
+            head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 25)
+            length = int(head.lower().partition(b"content-length: ")[2].split()[0])
+            answers.append((head + await reader.readexactly(length)).decode("latin-1"))
+        writer.close()
+        return answers
+
+    return send
+
+
 END = "GET /end HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 
 
-async def test_requests_on_one_connection_are_answered_in_order(talk, echo):
-    """Also those that are sent before the answer to the one before."""
+async def test_requests_on_one_connection_are_answered_one_after_another(answers_to, echo):
+    """With all that a request says."""
     one = "POST /a%20b?x=1&x=2&y HTTP/1.1\r\nHost: x:80\r\nContent-Length: 3\r\n\r\none"
-    answer = await talk(one + one.replace("one", "two"), END)
-    assert [part.rpartition("\r\n\r\n")[2] for part in answer.split("HTTP/1.1 200 OK")[1:]] == ["one", "two", "/end"]
+    answers = await answers_to(one, one.replace("one", "two"), END)
+    assert [answer.rpartition("\r\n\r\n")[2] for answer in answers] == ["one", "two", "/end"]
     first = echo.asked[0]
     assert (first.method, first.path, first.host) == ("POST", "/a b", "x")
     assert first.query == {"x": ["1", "2"], "y": [""]}
-    assert answer.count("Connection: close") == 1
+    assert ["Connection: close" in answer for answer in answers] == [False, False, True]
 
 
-async def test_a_request_may_come_byte_by_byte_and_in_chunks(talk):
-    """The head in pieces, the body in chunks of its own."""
-    head = "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
-    answer = await talk(*head, "3\r\nabc\r\n", "2\r\nde\r\n0\r\n\r\n")
+async def test_a_request_may_come_byte_by_byte(talk):
+    """Head and body."""
+    answer = await talk(*"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nConnection: close\r\n\r\nabcde")
     assert answer.endswith("\r\n\r\nabcde")
+
+
+TWICE = {
+    "whole": "GET /x HTTP/1.1\r\nHost: x\r\n\r\n" * 2,
+    "begun": "GET /x HTTP/1.1\r\nHost: x\r\n\r\nG",
+    "after a body": "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\nab",
+}
+
+
+@pytest.mark.parametrize("sent", TWICE.values(), ids=TWICE)
+async def test_a_second_request_before_the_answer_is_refused(talk, echo, sent):
+    """Neither is begun, and the connection is closed: nothing can be piled up."""
+    answer = await talk(sent)
+    assert answer.startswith("HTTP/1.1 400 Bad Request\r\n")
+    assert answer.endswith("send the next request after the answer\n")
+    assert echo.asked == []
+
+
+async def test_what_comes_while_a_request_is_served_ends_it(talk, echo):
+    """The request is cancelled, and its answer does not come."""
+    echo.go_on.clear()
+    answer = await talk("GET /x HTTP/1.1\r\nHost: x\r\n\r\n", "GET /y HTTP/1.1\r\nHost: x\r\n\r\n")
+    assert answer.startswith("HTTP/1.1 400 Bad Request\r\n")
+    assert answer.count("HTTP/1.1") == 1
+    assert [request.path for request in echo.asked] == ["/x"]
+
+
+async def test_a_body_of_unknown_length_is_refused(answers_to, echo):
+    """411, without a look at its chunks and trailers."""
+    head = "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+    (answer,) = await answers_to(head + "3\r\nabc\r\n0\r\n" + "a:\r\n" * 1000)
+    assert answer.startswith("HTTP/1.1 411 Length Required\r\n")
+    assert "Connection: close\r\n" in answer
+    assert echo.asked[0].headers == {"host": "x", "transfer-encoding": "chunked"}
 
 
 @pytest.mark.parametrize(
@@ -104,21 +168,28 @@ async def test_who_waits_for_leave_to_send_a_body_gets_it(talk):
     assert answer.startswith("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n")
 
 
-async def test_a_handler_that_fails_is_answered_for_and_logged(talk, caplog):
-    """The client learns nothing of it."""
-    answer = await talk("GET /bug HTTP/1.1\r\nHost: x\r\n\r\n", END)
-    assert "500 Internal Server Error" in answer
-    assert "secret" not in answer
+@pytest.mark.parametrize("path", ["/bug", "/panic", *ANSWERS_THAT_ARE_NONE])
+async def test_what_fails_is_answered_for_and_logged(answers_to, caplog, path):
+    """A handler, or its answer, which cannot be written. The client learns nothing of it, and may ask again."""
+    failed, next_one = await answers_to(f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n", END)
+    assert "500 Internal Server Error" in failed
+    assert "secret" not in failed
+    assert next_one.endswith("/end")
     assert [record.getMessage() for record in caplog.records] == ["request failed"]
 
 
-async def test_a_refusal_has_its_text_and_headers(talk):
+async def test_a_request_that_is_given_up_ends_the_connection(talk):
+    """There is no answer, and the client does not wait for one."""
+    assert await talk("GET /given-up HTTP/1.1\r\nHost: x\r\n\r\n") == ""
+
+
+async def test_a_refusal_has_its_text_and_headers(answers_to):
     """And the connection stays."""
-    answer = await talk("GET /teapot HTTP/1.1\r\nHost: x\r\n\r\n", END)
+    answer, next_one = await answers_to("GET /teapot HTTP/1.1\r\nHost: x\r\n\r\n", END)
     assert "HTTP/1.1 418 I'm a Teapot\r\n" in answer
     assert "X-Spout: yes\r\n" in answer
-    assert "short and stout\n" in answer
-    assert answer.endswith("/end")
+    assert answer.endswith("short and stout\n")
+    assert next_one.endswith("/end")
 
 
 @pytest.mark.parametrize(
@@ -130,7 +201,6 @@ async def test_a_refusal_has_its_text_and_headers(talk):
         "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
         "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd",
         "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
-        "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
         "CONNECT x:80 HTTP/1.1\r\nHost: x\r\n\r\n",
         f"GET /?{'&'.join(f'a{n}=1' for n in range(100))} HTTP/1.1\r\nHost: x\r\n\r\n",
     ],
@@ -198,6 +268,27 @@ async def test_a_request_that_comes_in_the_moment_after_an_answer_is_answered(ec
     assert [answer.rpartition(b"\r\n")[2] for answer in client.answers] == [b"/x", b"/x", b"/end"]
 
 
+@pytest.mark.parametrize(
+    ("sent", "answer"),
+    [
+        (b"GET / HTTP/1.1\r\n" + b"a:\r\n" * 200_000, b"HTTP/1.1 431"),
+        (b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n" + b"a:\r\n" * 200_000, b"HTTP/1.1 411"),
+    ],
+    ids=["headers", "trailers"],
+)
+async def test_headers_are_counted_while_they_are_read(echo, sent, answer):
+    """The parser stops at the first that is too many, and reads no trailer at all."""
+    client = Instant([sent])
+    connections = Connections("test", Limits(received=1 << 24), SystemClock())
+    protocol = ServerProtocol(echo, connections, connections.add(), body_limit=10, open_ones=set())
+    client.protocol = protocol
+    protocol.connection_made(client)
+    client.next()
+    assert protocol._fields <= HEADERS + 1
+    await eventually(lambda: bool(client.answers))
+    assert client.answers[0].startswith(answer)
+
+
 async def test_running_requests_are_finished_at_the_end_and_new_ones_not_begun(echo):
     """Idle connections are closed at once."""
     server = HttpServer("test", LOOPBACK, echo, drain=timedelta(seconds=5))
@@ -208,7 +299,7 @@ async def test_running_requests_are_finished_at_the_end_and_new_ones_not_begun(e
     await idle.readuntil(b"/idle")
     echo.go_on.clear()
     busy, busy_writer = await asyncio.open_connection("127.0.0.1", server.port)
-    busy_writer.write(b"GET /busy HTTP/1.1\r\nHost: x\r\n\r\n" * 2)
+    busy_writer.write(b"GET /busy HTTP/1.1\r\nHost: x\r\n\r\n")
     await eventually(lambda: len(echo.asked) == 2)
     serving.cancel()
     assert await asyncio.wait_for(idle.read(), 25) == b""
