@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import fcntl
 import gc
 import os
@@ -10,6 +11,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
@@ -28,6 +30,10 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # API servers of short lives spend a quarter of their time on collecting garbage.
 os.environ.setdefault("GOGC", "200")
+
+# Records that commands leave are proven with a key of the user, which is not to be that of who runs the tests.
+os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="pykb-tests-")
+atexit.register(shutil.rmtree, os.environ["XDG_STATE_HOME"], ignore_errors=True)
 
 # A worker holds thousands of tests. To look through all of them for garbage as often as by default takes a tenth of
 # the time.

@@ -20,6 +20,7 @@ from pykb.diagnostics.codes import cli as usage_codes
 from pykb.diagnostics.codes.cli import FLAG_CONFLICT, FLAG_REQUIRED
 from pykb.diagnostics.render import Format
 from pykb.files.apply import apply, backups
+from pykb.files.origin import missing_key
 from pykb.files.plan import Action, Change, Draft, Plan, add_fixes
 
 if TYPE_CHECKING:
@@ -93,7 +94,8 @@ def scaffold(
     if plugins:
         from pykb.plugins.external import trust
 
-        trust(root, plugins)
+        note = trust(root, plugins)
+        report([note] if note else [])
     if make:
         _generate(root)
     _say_chart(plan, root)
@@ -151,6 +153,8 @@ def _apply(plan: Plan) -> None:
     if problem is not None:
         report([problem])
         raise typer.Exit(EXIT_FINDINGS)
+    note = missing_key("the next command does not complete the changes of one that is killed while it writes")
+    report([note] if note and not plan.is_empty else [])
 
 
 def _summary(plan: Plan) -> list[str]:

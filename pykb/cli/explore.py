@@ -169,19 +169,20 @@ def _tell(result: Report, root: Path, seed: int) -> None:
 
 def _save(result: Report, root: Path, seed: int) -> list[Path]:
     """Keep the histories of the findings, in place of the last ones."""
-    from pykb.files import durable
-    from pykb.files.state import EXPLORED, private_folder
+    from pykb.files.state import EXPLORED, opened
 
     if not result.findings:
         return []
-    folder = private_folder(root, EXPLORED)
-    for old in folder.glob("*.json"):
-        old.unlink()
     paths = []
-    for number, finding in enumerate(result.findings, start=1):
-        paths.append(folder / f"{number}-{finding.code.slug}.json")
-        content = {"finding": finding.message, "seed": seed, "history": finding.history.to_json()}
-        durable.write(paths[-1], json.dumps(content, indent=2).encode() + b"\n")
+    with opened(root, EXPLORED) as folder:
+        for old in folder.names():
+            if old.endswith(".json"):
+                folder.remove(old)
+        for number, finding in enumerate(result.findings, start=1):
+            name = f"{number}-{finding.code.slug}.json"
+            content = {"finding": finding.message, "seed": seed, "history": finding.history.to_json()}
+            folder.write(name, json.dumps(content, indent=2).encode() + b"\n")
+            paths.append(folder.path / name)
     return paths
 
 

@@ -326,14 +326,13 @@ def _fetch_openapi(root: Path) -> str:
     Raises:
         EnvironmentProblem: kubectl is not installed, or cannot reach the cluster.
     """
-    from pykb.files import durable
-    from pykb.files.state import state_folder
+    from pykb.files.state import opened
     from pykb.tools.kubectl import Kubectl
 
     text = Kubectl.find()("get", "--raw", "/openapi/v2")
-    path = state_folder(root) / _OPENAPI
-    durable.put(path, text.encode(), mode=0o644)
-    return str(path)
+    with opened(root) as state:
+        state.put(_OPENAPI, text.encode(), mode=0o644)
+        return str(state.path / _OPENAPI)
 
 
 @without_collection()

@@ -89,7 +89,8 @@ def init(
         raise typer.Exit(EXIT_FINDINGS if in_the_way else EXIT_USAGE)
     report(found)
     if carry_out(plan, dry_run=dry_run, diff=diff):
-        trust(root, options.plugins)
+        note = trust(root, options.plugins)
+        report([note] if note else [])
         if (root / WHEEL).exists():
             console.say(
                 f"\nnote: no package index has this version of pykb; commit {WHEEL}, so that a clone can install it"

@@ -63,7 +63,11 @@ def settle(root: Path, *, writes: bool) -> None:
         return
     from pykb.files.apply import pending, recover
 
-    note = recover(root) if writes else pending(root)
+    def completes(left: str) -> bool:
+        question = f"the previous command was interrupted: {left}. Write them? Else its changes are undone"
+        return not console.is_interactive() or console.confirm(question, default=True)
+
+    note = recover(root, completes=completes) if writes else pending(root)
     if note is not None:
         finish([note])
 

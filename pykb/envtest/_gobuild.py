@@ -34,6 +34,7 @@ from pykb.envtest.cache import (
     newest_of,
 )
 from pykb.envtest.reporter import Reporter, Silent, Step
+from pykb.files.temporary import temporary
 from pykb.tools.process import run
 
 _PINNED = ("--only-binary", ":all:", "--require-hashes", "--requirement", pins.TOOLCHAIN)
@@ -181,9 +182,9 @@ class GoModules:
 def _build_all(go: Go, version: str, programs: tuple[str, ...], folder: Path, reporter: Reporter) -> None:
     with (
         _step(reporter, go, f"{', '.join(programs)} of Kubernetes {version}") as step,
-        tempfile.TemporaryDirectory(prefix="pykb-build-") as name,
+        temporary("build") as module,
     ):
-        run_go = GoRun(go, Path(name), step)
+        run_go = GoRun(go, module, step)
         pinned = pins.modules(version)
         packages = lay_out(run_go, version, programs, pinned=pinned or "")
         step.update("load the modules")
@@ -271,8 +272,8 @@ def _first_match(pattern: str, text: str) -> str:
 
 
 def _versions(go: Go) -> list[str]:
-    with tempfile.TemporaryDirectory(prefix="pykb-build-") as name:
-        return _known(GoRun(go, Path(name)))
+    with temporary("build") as module:
+        return _known(GoRun(go, module))
 
 
 def _known(run_go: GoRun) -> list[str]:

@@ -12,7 +12,6 @@ import json
 import os
 import re
 import shlex
-import shutil
 import signal
 import subprocess
 import sys
@@ -31,21 +30,25 @@ from pykb.envtest.components import (
     Authority,
     Layout,
     fits_sockets,
-    new_folder,
+    new_sockets,
     port_of,
+    remove_sockets,
     reserve_port,
     write_private,
 )
 from pykb.envtest.processes import PROGRAM, State, mentions, process_id
 from pykb.envtest.reporter import Reporter, Silent
 from pykb.envtest.rest import is_ready
-from pykb.files.state import STATE, UnusableError, check_owner
+from pykb.files.durable import Folder
+from pykb.files.origin import UnusableError, require_key, seal, unseal, user_state
+from pykb.files.state import STATE, check_owner
 from pykb.reading import read_json
 from pykb.tools.process import describe_exit, quote
 
 NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 """Valid names of clusters. The name becomes a folder."""
 
+_FACTS, _KIND = "cluster.json", "cluster"
 POLL_SECONDS = 0.05
 START_TIMEOUT = timedelta(seconds=60)
 STOP_TIMEOUT = timedelta(seconds=30)
@@ -53,15 +56,11 @@ STOP_TIMEOUT = timedelta(seconds=30)
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Facts that do not change while a cluster runs.
-
-    ``folder`` is the inode number of its folder. In a clone or a copy of a project, the folder has another number.
-    """
+    """Facts that do not change while a cluster runs. Their record proves that this user wrote it in this folder."""
 
     port: int
     sockets: str
     assets: str
-    folder: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +93,8 @@ class Status:
 
 
 def named_folder(name: str) -> Path:
-    """The folder of a cluster outside of projects, in the user's state folder (XDG base directories)."""
-    chosen = os.environ.get("XDG_STATE_HOME", "")
-    state = Path(chosen) if Path(chosen).is_absolute() else Path.home() / ".local" / "state"
-    return state / "pykubebuilder" / "clusters" / name
+    """The folder of a cluster outside of projects, in the user's state folder."""
+    return user_state() / "clusters" / name
 
 
 class Cluster:
@@ -152,11 +149,12 @@ class Cluster:
         """
         reporter = reporter or Silent()
         self._require_own()
+        require_key("`pykb cluster down` would not know what it may stop and remove")
         with self._one_at_a_time():
             if self._alive():
                 self._complete(assets, controller_manager=controller_manager)
                 return self._wait(time.monotonic() + START_TIMEOUT.total_seconds())
-            if (self.folder / "cluster.json").exists():
+            if (self.folder / _FACTS).exists():
                 reporter.note("an earlier control plane ended without `pykb cluster down`; starting a new one")
             self._clear()
             step = reporter.step("start the control plane")
@@ -195,9 +193,9 @@ class Cluster:
     def _launch(
         self, assets: Assets, *, controller_manager: bool, port: int, feature_gates: Mapping[str, bool]
     ) -> None:
-        sockets = self.folder if fits_sockets(self.folder) else new_folder()
+        sockets = self.folder if fits_sockets(self.folder) else new_sockets()
         with contextlib.closing(reserve_port(port)) as reserved, self._open("alive") as alive:
-            facts = Facts(port_of(reserved), str(sockets), str(assets.folder), self.folder.stat().st_ino)
+            facts = Facts(port_of(reserved), str(sockets), str(assets.folder))
             layout = Layout(self.folder, facts.port, sockets)
             layout.create(Authority())
             program = assets.kube_controller_manager if controller_manager else None
@@ -212,7 +210,8 @@ class Cluster:
             if program:
                 components.append(layout.controller_manager(program))
             self._write("plan.json", [component.command() for component in components])
-            self._write("cluster.json", asdict(facts))
+            with self._opened() as folder:
+                folder.put(_FACTS, seal(_KIND, self.folder, folder, asdict(facts)))
             # The supervisor inherits both files, so it keeps the port and the lock until it ends.
             fcntl.flock(alive, fcntl.LOCK_EX)
             with self.log("supervisor").open("ab") as log:
@@ -283,23 +282,15 @@ class Cluster:
 
     def _clear(self) -> None:
         """Remove what a dead control plane left: files, and processes if its supervisor was killed."""
-        with contextlib.suppress(EnvironmentProblem):
-            self._facts()  # never end processes or remove folders named in files of others
-            for pid in self._state().running.values():
-                if mentions(pid, f"{self.folder}/"):
-                    with contextlib.suppress(ProcessLookupError):
-                        os.kill(pid, signal.SIGKILL)
-        with contextlib.suppress(EnvironmentProblem):
-            sockets = self._layout().sockets
-            if sockets != self.folder:
-                shutil.rmtree(sockets, ignore_errors=True)
-        for entry in self.folder.iterdir():
-            if entry.name == "lock":
-                continue  # this process holds it
-            if entry.is_dir() and not entry.is_symlink():
-                shutil.rmtree(entry, ignore_errors=True)
-            else:
-                entry.unlink(missing_ok=True)
+        with self._opened() as folder:
+            with contextlib.suppress(EnvironmentProblem):
+                facts = self._facts()  # never end processes or remove folders named in files of others
+                for pid in self._state().running.values():
+                    if mentions(pid, f"{self.folder}/"):
+                        with contextlib.suppress(ProcessLookupError):
+                            os.kill(pid, signal.SIGKILL)
+                remove_sockets(Path(facts.sockets))
+            folder.clear(but=("lock",))  # this process holds it
 
     # -- the folder
 
@@ -309,6 +300,15 @@ class Cluster:
         with self._open("lock") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
+
+    @contextlib.contextmanager
+    def _opened(self) -> Iterator[Folder]:
+        """Open the folder. No link that a repository could contain is followed."""
+        is_in_project = self.folder.parent.name == STATE
+        names = (STATE, self.folder.name) if is_in_project else ()
+        top = self.folder.parent.parent.resolve() if is_in_project else self.folder
+        with Folder.open(top) as opened, opened.below(names) as folder:
+            yield folder
 
     def _open(self, name: str) -> IO[bytes]:
         """Open a file to lock. Refuses a link in its place."""
@@ -320,7 +320,7 @@ class Cluster:
         places = [self.folder.parent, self.folder] if self.folder.parent.name == STATE else [self.folder]
         for place in filter(os.path.lexists, places):
             try:
-                check_owner(place)
+                check_owner(place.name, place.lstat())
             except UnusableError as error:
                 message = f"`{place}` is not a folder for a control plane: {error}"
                 helps = (f"remove it: `rm -r {shlex.quote(str(place))}`",)
@@ -362,13 +362,12 @@ class Cluster:
             raise self._unreadable("state.json", error) from error
 
     def _facts(self) -> Facts:
-        """The facts written at the start, if they were written in this folder."""
+        """The facts written at the start, if this user wrote them in this folder."""
         try:
-            facts = Facts(**self._read("cluster.json"))
-        except TypeError as error:
-            raise self._unreadable("cluster.json", error) from error
-        if facts.folder != self.folder.stat().st_ino or type(facts.port) is not int or type(facts.sockets) is not str:
-            raise self._unreadable("cluster.json", "it was not written here, but came with a copy of the project")
+            with self._opened() as folder:
+                facts = Facts(**unseal(_KIND, self.folder, folder, folder.read(_FACTS) or b""))
+        except (OSError, UnusableError, TypeError) as error:
+            raise self._unreadable(_FACTS, error) from error
         return facts
 
     def _layout(self) -> Layout:

@@ -7,9 +7,11 @@ Each unusual flag has a comment with its reason. Only :meth:`Layout.create`, :fu
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import os
 import socket
+import stat
 import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -19,6 +21,7 @@ from pathlib import Path
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.environment import CONTROL_PLANE_PORT
 from pykb.envtest.cache import APISERVER, CONTROLLER_MANAGER, ETCD
+from pykb.files.durable import Folder
 from pykb.tools import x509
 
 LIFETIME = timedelta(days=365)
@@ -349,3 +352,26 @@ def fits_sockets(folder: Path) -> bool:
 def new_folder() -> Path:
     """A new private folder in the system's temporary folder."""
     return Path(tempfile.mkdtemp(prefix="pykb-"))
+
+
+_SOCKETS = "pykb-sockets-"
+
+
+def new_sockets() -> Path:
+    """A new private folder for sockets, with a short path."""
+    return Path(tempfile.mkdtemp(prefix=_SOCKETS))
+
+
+def remove_sockets(place: Path) -> None:
+    """Remove a folder of sockets, which has nothing else. Its name is one that pykb gives."""
+    if not place.name.startswith(_SOCKETS):
+        return  # the sockets are in the folder of the cluster
+    with contextlib.suppress(OSError), Folder.open(place.parent.resolve()) as parent:
+        with parent.inner(place.name) as folder:
+            if folder.own_status.st_uid != os.geteuid():
+                return
+            for name in folder.names():
+                found = folder.status(name)
+                if found is not None and stat.S_ISSOCK(found.st_mode):
+                    folder.remove(name)
+        parent.remove_folder(place.name)

@@ -1,25 +1,26 @@
 """The record of a transaction. It is written before the first change, and trusted only if this user wrote it here.
 
-A record contains the inode number of its folder. A folder that was cloned, unpacked or copied has another number, so a
-record that came with a repository is not mistaken for the work of a killed command.
+:mod:`pykb.files.origin` proves that, so a record that came with a repository is not mistaken for the work of a killed
+command.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
-from pykb.files import durable
+from pykb.files import origin
+from pykb.files.durable import Folder
+from pykb.files.origin import UnusableError
 from pykb.files.plan import OutsideError, digest, locate
-from pykb.files.state import UnusableError, check_owner
-from pykb.reading import read_json
+from pykb.files.state import check_owner
 
 UNDO = "undo"
 _RECORD = "changes.json"
+_KIND = "transaction"
 _FILE = re.compile(rf"\d+\.(after|before|back)|{UNDO}|{re.escape(_RECORD)}")
 _DIGEST = re.compile(r"([0-9a-f]{64})?")
 _MOST_STEPS, _MOST_BYTES = 10_000, 16 * 1024 * 1024
@@ -40,24 +41,25 @@ class Step:
     made_folders: tuple[str, ...]
 
 
-def write(folder: Path, steps: Sequence[Step]) -> None:
+def write(root: Path, folder: Folder, steps: Sequence[Step]) -> None:
     """Write the record into the folder of the transaction."""
-    record = {"folder": folder.stat().st_ino, "steps": [asdict(step) for step in steps]}
-    durable.write(folder / _RECORD, json.dumps(record, indent=1).encode())
+    folder.write(_RECORD, origin.seal(_KIND, root, folder, [asdict(step) for step in steps]))
 
 
-def read(root: Path, folder: Path) -> list[Step]:
-    """Read the steps of a transaction. Each can be completed and undone.
+def read(root: Folder, folder: Folder) -> list[Step]:
+    """Read the steps of a transaction. Each can be undone, and completed if its new file is still staged.
 
     Raises:
         UnusableError: The folder has something that a killed command of this user did not leave.
     """
-    check_owner(folder)
-    for entry in folder.iterdir():
-        if not _FILE.fullmatch(entry.name):
-            raise UnusableError(f"`{entry.name}` does not belong there")
-        check_owner(entry, folder=False)
-    steps = [_step(entry) for entry in _entries(folder)]
+    check_owner(folder.path.name, folder.own_status)
+    for name in folder.names():
+        if not _FILE.fullmatch(name):
+            raise UnusableError(f"`{name}` does not belong there")
+        found = folder.status(name)
+        if found is not None:
+            check_owner(name, found, folder=False)
+    steps = [_step(entry) for entry in _entries(root, folder)]
     if len({step.path for step in steps}) != len(steps):
         raise UnusableError("a path is listed twice")
     for number, step in enumerate(steps):
@@ -65,27 +67,24 @@ def read(root: Path, folder: Path) -> list[Step]:
     return steps
 
 
-def content_of(path: Path) -> bytes | None:
-    """The content of a file; ``None`` when it does not exist."""
+def content_of(root: Folder, path: str) -> bytes | None:
+    """The content of a file below the project; ``None`` when it does not exist. No part of its path is a link."""
+    *folders, name = PurePosixPath(path).parts
     try:
-        return path.read_bytes()
+        with root.below(folders) as folder:
+            return folder.read(name)
     except (FileNotFoundError, NotADirectoryError):
         return None
 
 
-def _entries(folder: Path) -> list[Any]:
-    path = folder / _RECORD
-    if not path.exists() or path.stat().st_size > _MOST_BYTES:
+def _entries(root: Folder, folder: Folder) -> list[Any]:
+    found = folder.status(_RECORD)
+    if found is None or found.st_size > _MOST_BYTES:
         raise UnusableError(f"`{_RECORD}` is missing or too large")
     try:
-        record = read_json(path.read_bytes())
-    except ValueError as error:
-        raise UnusableError(f"`{_RECORD}` is not JSON") from error
-    if not isinstance(record, dict) or set(record) != {"folder", "steps"}:
-        raise UnusableError(f"`{_RECORD}` has another form than pykb writes")
-    if record["folder"] != folder.stat().st_ino:
-        raise UnusableError("it was not written here, but came with a copy of the project")
-    entries = record["steps"]
+        entries = origin.unseal(_KIND, root.path, folder, folder.read(_RECORD) or b"")
+    except UnusableError as error:
+        raise UnusableError(f"`{_RECORD}`: {error}") from error
     if not isinstance(entries, list) or not 0 < len(entries) <= _MOST_STEPS:
         raise UnusableError(f"`{_RECORD}` has no list of changes, or one that is too long")
     return entries
@@ -105,25 +104,21 @@ def _step(entry: object) -> Step:
     return Step(path, before, after, mode, before_mode, tuple(made))
 
 
-def _check(root: Path, folder: Path, number: int, step: Step) -> None:
-    """Check that the step stays in the project, and that its files exist with the recorded content."""
+def _check(root: Folder, folder: Folder, number: int, step: Step) -> None:
+    """Check that the step stays in the project, and that its files have the recorded content."""
     for path in (step.path, *step.made_folders):
         try:
-            place = locate(root, path)
+            place = locate(root.path, path)
         except OutsideError as error:
             raise UnusableError(error.diagnostic.message) from error
-        if place != root / path:
+        if place != root.path / path:
             raise UnusableError(f"`{path}` leads through a symbolic link")
-    for name, expected, needed in _staged(root, number, step):
-        content = content_of(folder / name)
+    for name, expected, needed in (
+        (f"{number}.after", step.after, False),
+        (f"{number}.before", step.before, bool(step.before)),
+    ):
+        content = folder.read(name)
         if content is None and needed:
             raise UnusableError(f"`{name}` is missing")
         if content is not None and digest(content) != expected:
             raise UnusableError(f"`{name}` is damaged")
-
-
-def _staged(root: Path, number: int, step: Step) -> Iterator[tuple[str, str, bool]]:
-    """Each file of a step with its hash, and whether the step needs it."""
-    not_done = digest(content_of(root / step.path)) == step.before
-    yield f"{number}.after", step.after, not_done and bool(step.after)
-    yield f"{number}.before", step.before, bool(step.before)

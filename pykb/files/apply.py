@@ -11,9 +11,9 @@ from __future__ import annotations
 import errno
 import os
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from pykb.diagnostics import Diagnostic, EnvironmentProblem
 from pykb.diagnostics.codes.scaffold import (
@@ -25,10 +25,11 @@ from pykb.diagnostics.codes.scaffold import (
     WRITE_FAILED,
 )
 from pykb.files import _journal as journal
-from pykb.files import durable
 from pykb.files._journal import Step, content_of
+from pykb.files.durable import Folder
+from pykb.files.origin import UnusableError
 from pykb.files.plan import Action, OutsideError, Plan, digest, locate
-from pykb.files.state import STATE, UnusableError, check_owner, state_folder
+from pykb.files.state import STATE, check_owner, opened
 
 _NEW, _DECIDED, _DONE = "transaction.new", "transaction", "transaction.done"
 
@@ -42,70 +43,109 @@ def apply(plan: Plan) -> Diagnostic | None:
     """
     if plan.is_empty:
         return None
-    state = plan.root / STATE
-    state_is_ours = not state.exists()
-    state_folder(plan.root)
-    with _locked(state):
-        _leftovers(state)
+    with Folder.open(plan.root) as root:
+        is_new = root.status(STATE) is None
         try:
-            steps = _stage(plan, state / _NEW)
-            changed = _first_changed(plan)
-            if changed is not None:
-                return changed
-            durable.replace(state / _NEW, state / _DECIDED)
-            _forward_or_undo(plan.root, state, steps)
+            with opened(plan.root) as state, _locked(state):
+                _leftovers(state)
+                try:
+                    return _carry_out(plan, root, state)
+                finally:
+                    with suppress(OSError):
+                        state.remove_tree(_NEW)
+                        if is_new:
+                            _remove_if_unused(root, state)
         except OutsideError as error:
             return error.diagnostic
         except OSError as error:
             where = f" `{os.path.relpath(error.filename, plan.root)}`" if isinstance(error.filename, str) else ""
             message = f"cannot write{where}: {error.strerror}"
             raise EnvironmentProblem(WRITE_FAILED.at(None, message, notes=("nothing was written",))) from error
-        finally:
-            with suppress(OSError):
-                durable.remove_tree(state / _NEW)
-                if state_is_ours:
-                    _remove_if_unused(state)
+
+
+def _carry_out(plan: Plan, root: Folder, state: Folder) -> Diagnostic | None:
+    state.remove_tree(_NEW)
+    with state.inner(_NEW, make=0o700) as folder:
+        steps = _stage(plan, state, folder)
+        changed = _first_changed(plan, root)
+        if changed is not None:
+            return changed
+        state.rename(_NEW, _DECIDED)
+        _forward_or_undo(root, state, folder, steps)
     return None
 
 
-def recover(root: Path) -> Diagnostic | None:
+def recover(root: Path, *, completes: Callable[[str], bool] = lambda _: True) -> Diagnostic | None:
     """Complete or undo the changes of a killed command. Returns a note about it, or ``None`` when there are none.
+
+    Nothing that somebody edited or took back in the meantime is written again: then the rest is undone.
+
+    Args:
+        root: The folder of the project.
+        completes: Asked with what would be completed. If it says no, the changes are undone.
 
     Raises:
         EnvironmentProblem: Another command writes to the project now, or no command of pykb left these files.
     """
-    root = root.resolve()
-    state = root / STATE
-    if not _leftovers(state):
-        return None
-    with _locked(state):
-        durable.remove_tree(state / _NEW)
-        durable.remove_tree(state / _DONE)
-        if not (state / _DECIDED).is_dir():
-            _remove_if_unused(state)
+    with Folder.open(root.resolve()) as project, _existing(project) as state:
+        if state is None or not _leftovers(state):
             return None
-        steps = _read_journal(root, state)
-        edited = [step.path for step in steps if _hash(root, step) not in {step.before, step.after}]
-        if edited or (state / _DECIDED / journal.UNDO).exists():
-            _undo(root, state, steps)
-            notes = tuple(f"`{path}` was edited in the meantime and stays as it is" for path in edited)
-            return RECOVERED.at(None, "the previous command was interrupted; its changes were undone", notes=notes)
-        try:
-            _forward_or_undo(root, state, steps)
-        except OutsideError as error:
-            return error.diagnostic
-        count = f"{len(steps)} files, `{steps[-1].path}` last"
-        return RECOVERED.at(None, "the previous command was interrupted; its changes were completed", notes=(count,))
+        with _locked(state):
+            state.remove_tree(_NEW)
+            state.remove_tree(_DONE)
+            if state.status(_DECIDED) is None:
+                _remove_if_unused(project, state)
+                return None
+            with state.inner(_DECIDED) as folder:
+                return _settle(project, state, folder, completes)
+
+
+def _settle(root: Folder, state: Folder, folder: Folder, completes: Callable[[str], bool]) -> Diagnostic | None:
+    steps = _read_journal(root, folder)
+    hashes = [_hash(root, step) for step in steps]
+    done = [_is_done(folder, number, steps[number], now) for number, now in enumerate(hashes)]
+    started = folder.status(journal.UNDO) is not None
+    if not any(done) and not started and all(now == step.before for now, step in zip(hashes, steps, strict=True)):
+        _undo(root, state, folder, steps)  # it may have made folders
+        message = "the previous command was interrupted before it changed a file; its changes were left out"
+        return RECOVERED.at(None, message, help=("run it again if you want them",))
+    last = max((number for number, each in enumerate(done) if each), default=-1)
+    edited = [step.path for step, now in zip(steps, hashes, strict=True) if now not in {step.before, step.after}]
+    taken_back = [step.path for step, now in list(zip(steps, hashes, strict=True))[: last + 1] if now == step.before]
+    left = f"{done.count(False)} of {len(steps)} files are left, `{steps[-1].path}` last"
+    if edited or taken_back or started or not completes(left):
+        _undo(root, state, folder, steps)
+        notes = [f"`{path}` was edited in the meantime and stays as it is" for path in edited]
+        if taken_back:
+            notes.append(f"{_number(taken_back)} been taken back already, such as `{taken_back[0]}`")
+        message = "the previous command was interrupted; its changes were undone"
+        return RECOVERED.at(None, message, notes=tuple(notes))
+    try:
+        _forward_or_undo(root, state, folder, steps)
+    except OutsideError as error:
+        return error.diagnostic
+    count = f"{len(steps)} files, `{steps[-1].path}` last"
+    return RECOVERED.at(None, "the previous command was interrupted; its changes were completed", notes=(count,))
+
+
+def _is_done(folder: Folder, number: int, step: Step, now: str) -> bool:
+    """Whether a step was carried out, also if somebody took it back."""
+    return now == step.after or (bool(step.after) and folder.status(f"{number}.after") is None)
+
+
+def _number(paths: Sequence[str]) -> str:
+    return "1 file had" if len(paths) == 1 else f"{len(paths)} files had"
 
 
 def pending(root: Path) -> Diagnostic | None:
     """A note about the work for :func:`recover`, for commands that do not write. ``None`` when there is none."""
-    root = root.resolve()
     message = "the previous command was interrupted while it wrote"
     try:
-        if _DECIDED not in _leftovers(root / STATE):
-            return None
-        _read_journal(root, root / STATE)
+        with Folder.open(root.resolve()) as project, _existing(project) as state:
+            if state is None or _DECIDED not in _leftovers(state):
+                return None
+            with state.inner(_DECIDED) as folder:
+                _read_journal(project, folder)
     except EnvironmentProblem as error:
         found = error.diagnostic
         return TRANSACTION_PENDING.at(None, message, notes=(found.message, *found.notes), help=found.help)
@@ -122,8 +162,8 @@ def backups(plan: Plan) -> dict[str, str]:
 
 
 @contextmanager
-def _locked(state: Path) -> Iterator[None]:
-    with durable.lock(state / "lock") as free:
+def _locked(state: Folder) -> Iterator[None]:
+    with state.lock("lock") as free:
         if not free:
             raise EnvironmentProblem(
                 BUSY.at(None, "another pykb command writes to this project", help=("run the command again later",))
@@ -131,28 +171,40 @@ def _locked(state: Path) -> Iterator[None]:
         yield
 
 
-def _leftovers(state: Path) -> list[str]:
+@contextmanager
+def _existing(project: Folder) -> Iterator[Folder | None]:
+    """Open pykb's folder. ``None`` if there is none, or a link or a file in its place."""
+    try:
+        state = project.inner(STATE)
+    except OSError:
+        yield None
+        return
+    with state:
+        yield state
+
+
+def _leftovers(state: Folder) -> list[str]:
     """The existing folders of a transaction. Checks that this user owns them and that they are not links."""
-    if state.is_symlink():
-        return []
-    names = [name for name in (_NEW, _DECIDED, _DONE) if os.path.lexists(state / name)]
-    for name in names:
+    found = {name: state.status(name) for name in (_NEW, _DECIDED, _DONE)}
+    names = [name for name, status in found.items() if status is not None]
+    for name, status in found.items():
         try:
-            check_owner(state / name)
+            if status is not None:
+                check_owner(name, status)
         except UnusableError as error:
-            raise _unusable(state / name, error) from error
+            raise _unusable(name, error) from error
     return names
 
 
-def _read_journal(root: Path, state: Path) -> list[Step]:
+def _read_journal(root: Folder, folder: Folder) -> list[Step]:
     try:
-        return journal.read(root, state / _DECIDED)
+        return journal.read(root, folder)
     except (UnusableError, OSError) as error:
-        raise _unusable(state / _DECIDED, error) from error
+        raise _unusable(_DECIDED, error) from error
 
 
-def _unusable(folder: Path, error: UnusableError | OSError) -> EnvironmentProblem:
-    where = f"{STATE}/{folder.name}"
+def _unusable(name: str, error: UnusableError | OSError) -> EnvironmentProblem:
+    where = f"{STATE}/{name}"
     why = (error.strerror or "it cannot be read") if isinstance(error, OSError) else str(error)
     return EnvironmentProblem(
         TRANSACTION_UNUSABLE.at(
@@ -164,20 +216,20 @@ def _unusable(folder: Path, error: UnusableError | OSError) -> EnvironmentProble
     )
 
 
-def _stage(plan: Plan, folder: Path) -> list[Step]:
+def _stage(plan: Plan, state: Folder, folder: Folder) -> list[Step]:
     """Write everything to disk that is needed to complete or undo the plan."""
-    durable.remove_tree(folder)
-    folder.mkdir(mode=0o700)
     kept = backups(plan)
     steps: list[Step] = []
     for number, change in enumerate(plan.changes):
         snapshot = change.snapshot
         if change.after is not None:
-            durable.write(folder / f"{number}.after", change.after, mode=change.mode)
+            folder.write(f"{number}.after", change.after, mode=change.mode)
         if snapshot.content is not None:
-            durable.write(folder / f"{number}.before", snapshot.content, mode=snapshot.mode or change.mode)
+            folder.write(f"{number}.before", snapshot.content, mode=snapshot.mode or change.mode)
         if change.path in kept:
-            _keep(locate(plan.root, kept[change.path]), snapshot.content or b"")
+            _, *parts, name = PurePosixPath(kept[change.path]).parts
+            with state.below(parts, make=True) as place:
+                place.put(name, snapshot.content or b"")
         steps.append(
             Step(
                 path=snapshot.target.relative_to(plan.root).as_posix(),
@@ -188,24 +240,21 @@ def _stage(plan: Plan, folder: Path) -> list[Step]:
                 made_folders=tuple(_absent_folders(plan.root, snapshot.target)),
             )
         )
-    journal.write(folder, steps)
-    durable.sync(folder)
+    journal.write(plan.root, folder, steps)
+    folder.sync()
     return steps
 
 
-def _keep(path: Path, content: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    durable.write(path, content)
-
-
-def _first_changed(plan: Plan) -> Diagnostic | None:
+def _first_changed(plan: Plan, root: Folder) -> Diagnostic | None:
     """The finding for the first file that changed since the plan was made."""
     for change in plan.changes:
+        snapshot = change.snapshot
         try:
             place = locate(plan.root, change.path)
         except OutsideError as error:
             return error.diagnostic
-        if place != change.snapshot.target or content_of(place) != change.snapshot.content:
+        path = place.relative_to(plan.root).as_posix()
+        if place != snapshot.target or content_of(root, path) != snapshot.content:
             return _changed(change.path, "nothing was written")
     return None
 
@@ -215,87 +264,99 @@ def _changed(path: str, note: str) -> Diagnostic:
     return FILE_CHANGED.at(None, message, notes=(note,), help=("run the command again",))
 
 
-def _forward_or_undo(root: Path, state: Path, steps: list[Step]) -> None:
-    folder = state / _DECIDED
+def _forward_or_undo(root: Folder, state: Folder, folder: Folder, steps: Sequence[Step]) -> None:
     try:
         for number, step in enumerate(steps):
-            _forward(root, folder / f"{number}.after", step)
+            _forward(root, folder, f"{number}.after", step)
     except (OSError, OutsideError, KeyboardInterrupt):
-        _undo(root, state, steps)
+        _undo(root, state, folder, steps)
         raise
-    with suppress(OSError, OutsideError):  # all changes are made; the next command removes the rest of the transaction
+    with suppress(OSError):  # all changes are made; the next command removes the rest of the transaction
         _remove_emptied(root, steps)
         _close(state)
 
 
-def _remove_emptied(root: Path, steps: list[Step]) -> None:
+def _remove_emptied(root: Folder, steps: Sequence[Step]) -> None:
     """Remove the folders that have nothing but bytecode left after files were removed."""
     for step in steps:
         if step.after:
             continue
-        for folder in locate(root, step.path).parents:
-            if folder == root or not durable.remove_if_empty(folder):
-                break
+        for path in PurePosixPath(step.path).parents[:-1]:
+            try:
+                with root.below(path.parts[:-1]) as parent:
+                    if not parent.remove_if_empty(path.name):
+                        break
+            except FileNotFoundError:
+                continue  # it went with the files of another step
 
 
-def _forward(root: Path, staged: Path, step: Step) -> None:
+def _forward(root: Folder, folder: Folder, staged: str, step: Step) -> None:
     """Rename one new file into place, or remove one. Skips a step already done. Raises if someone edited the file."""
-    target = locate(root, step.path)
-    now = digest(content_of(target))
+    locate(root.path, step.path)
+    now = digest(content_of(root, step.path))
     if now == step.after:
         return
     if now != step.before:
         raise OutsideError(_changed(step.path, "everything that had been written was undone"))
-    try:
-        if step.after:
-            durable.move_below(root, staged, target)
-        else:
-            durable.unlink_below(root, target)
-    except OSError as error:
-        if error.errno != errno.EXDEV:  # a folder of the project is on another file system
-            raise
-        durable.put(target, staged.read_bytes(), mode=step.mode)
+    *parts, name = PurePosixPath(step.path).parts
+    with root.below(parts, make=bool(step.after)) as place:
+        if not step.after:
+            place.remove(name)
+            return
+        try:
+            folder.rename(staged, name, place)
+        except OSError as error:
+            if error.errno != errno.EXDEV:  # a folder of the project is on another file system
+                raise
+            place.put(name, folder.read(staged) or b"", mode=step.mode)
 
 
-def _undo(root: Path, state: Path, steps: list[Step]) -> None:
+def _undo(root: Folder, state: Folder, folder: Folder, steps: Sequence[Step]) -> None:
     """Restore the old files. The mark is written first: if killed here, the next command continues to undo."""
-    folder = state / _DECIDED
-    durable.write(folder / journal.UNDO, b"")
-    durable.sync(folder)
+    if folder.status(journal.UNDO) is None:
+        folder.write(journal.UNDO, b"")
+        folder.sync()
     for number, step in reversed(list(enumerate(steps))):
         if _hash(root, step) != step.after:
             continue
-        target = locate(root, step.path)
-        old = folder / f"{number}.before"
-        if not step.before:
-            durable.unlink_below(root, target)
-        elif old.exists():
-            beside = folder / f"{number}.back"
-            durable.write(beside, old.read_bytes(), mode=step.before_mode)
-            durable.move_below(root, beside, target)
+        *parts, name = PurePosixPath(step.path).parts
+        with root.below(parts, make=bool(step.before)) as place:
+            if not step.before:
+                place.remove(name)
+            elif (old := folder.read(f"{number}.before")) is not None:
+                beside = f"{number}.back"
+                folder.remove(beside)
+                folder.write(beside, old, mode=step.before_mode)
+                folder.rename(beside, name, place)
     for step in reversed(steps):
         for made in reversed(step.made_folders):
-            with suppress(OSError):  # it does not exist any more, or someone put a file into it
-                (root / made).rmdir()
+            *parts, name = PurePosixPath(made).parts
+            # It does not exist any more, or someone put a file into it.
+            with suppress(OSError), root.below(parts) as place:
+                place.remove_folder(name)
     _close(state)
 
 
-def _close(state: Path) -> None:
-    durable.remove_tree(state / _DONE)
-    durable.replace(state / _DECIDED, state / _DONE)
-    durable.remove_tree(state / _DONE)
+def _close(state: Folder) -> None:
+    state.remove_tree(_DONE)
+    state.rename(_DECIDED, _DONE)
+    state.remove_tree(_DONE)
 
 
-def _remove_if_unused(state: Path) -> None:
+def _remove_if_unused(root: Folder, state: Folder) -> None:
     """Remove the state folder if this run made it and it is empty."""
-    if {entry.name for entry in state.iterdir()} <= {"lock", ".gitignore"}:
-        durable.remove_tree(state)
+    own = {"lock", ".gitignore"}
+    if {*state.names()} <= own:
+        for name in own:
+            state.remove(name)
+        root.remove_folder(STATE)
 
 
-def _hash(root: Path, step: Step) -> str:
+def _hash(root: Folder, step: Step) -> str:
     try:
-        return digest(content_of(locate(root, step.path)))
-    except OutsideError:
+        locate(root.path, step.path)
+        return digest(content_of(root, step.path))
+    except (OutsideError, OSError):
         return "outside"
 
 

@@ -1,120 +1,203 @@
-"""The operations of a transaction: writes that survive a power cut, and the lock of a project."""
+"""The operations of a transaction: writes that survive a power cut, below folders that are open, and locks."""
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import Self
 
-_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
-
-
-def write(path: Path, content: bytes, *, mode: int = 0o600) -> None:
-    """Write a file and force it to disk. Refuses a link in its place."""
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _NO_LINK, 0o600)
-    try:
-        view = memoryview(content)
-        while view:
-            view = view[os.write(handle, view) :]
-        os.fchmod(handle, mode)
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+_WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+_LOCK = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
+_PLAIN_MODE = 0o777
+_CACHE = "__pycache__"
 
 
-def sync(folder: Path) -> None:
-    """Force the entries of a folder to disk."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+class Folder:
+    """An open folder. All that is done through it happens there, even if its path leads elsewhere by now.
 
+    Names are single names, without slashes. No link is followed. An ``OSError`` has the path by which the folder was
+    opened, and the name.
+    """
 
-def replace(source: Path, target: Path) -> None:
-    """Rename over ``target``, and force the entries to disk."""
-    os.replace(source, target)  # noqa: PTH105 - the system call, by its name
-    sync(target.parent)
-    if source.parent != target.parent:
-        sync(source.parent)
+    def __init__(self, handle: int, path: Path) -> None:
+        self.handle = handle
+        self.path = path
 
+    @classmethod
+    def open(cls, path: Path) -> Self:
+        """Open a folder by its path, whose last part must not be a link."""
+        return cls(os.open(path, _FOLDER), path)
 
-def put(path: Path, content: bytes, *, mode: int) -> None:
-    """Replace a file atomically. Readers see either the old or the new file."""
-    beside = path.with_name(f".{path.name}.pykb")
-    write(beside, content, mode=mode)
-    replace(beside, path)
+    def __enter__(self) -> Self:
+        return self
 
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
-def move_below(root: Path, source: Path, target: Path) -> None:
-    """Rename over ``target``, below ``root``, and force the entries to disk. Makes missing folders."""
-    with _parent(root, target, make=True) as handle:
-        os.replace(source, target.name, dst_dir_fd=handle)
-        os.fsync(handle)
-    sync(source.parent)
+    def close(self) -> None:
+        """Close it. Its folders that were opened stay open."""
+        os.close(self.handle)
 
+    def inner(self, name: str, *, make: int | None = None) -> Folder:
+        """Open a folder in this one, made with the mode ``make`` if it does not exist."""
+        with _naming(self.path / name):
+            if make is not None:
+                with suppress(FileExistsError):
+                    os.mkdir(name, make, dir_fd=self.handle)
+                    os.fsync(self.handle)
+            return Folder(os.open(name, _FOLDER, dir_fd=self.handle), self.path / name)
 
-def unlink_below(root: Path, target: Path) -> None:
-    """Remove a file below ``root``."""
-    with _parent(root, target) as handle:
-        os.unlink(target.name, dir_fd=handle)
+    @contextmanager
+    def below(self, parts: Sequence[str], *, make: bool = False) -> Iterator[Folder]:
+        """Open a folder below this one, step by step."""
+        with ExitStack() as opened:
+            folder = self
+            for part in parts:
+                folder = opened.enter_context(folder.inner(part, make=_PLAIN_MODE if make else None))
+            yield folder
+
+    @property
+    def own_status(self) -> os.stat_result:
+        """The status of the open folder."""
+        return os.fstat(self.handle)
+
+    def status(self, name: str) -> os.stat_result | None:
+        """The status of an entry, also of a link. ``None`` if there is none."""
+        try:
+            return os.stat(name, dir_fd=self.handle, follow_symlinks=False)
+        except FileNotFoundError:
+            return None
+
+    def names(self) -> list[str]:
+        """The names of the entries."""
+        return sorted(os.listdir(self.handle))  # noqa: PTH208 - of a handle
+
+    def read(self, name: str) -> bytes | None:
+        """The content of a plain file. ``None`` if there is none."""
+        with _naming(self.path / name):
+            try:
+                handle = os.open(name, _READ, dir_fd=self.handle)
+            except FileNotFoundError:
+                return None
+            with os.fdopen(handle, "rb") as file:
+                if not stat.S_ISREG(os.fstat(handle).st_mode):
+                    raise OSError("it is not a file")
+                return file.read()
+
+    def write(self, name: str, content: bytes, *, mode: int = 0o600) -> None:
+        """Write a new file and force it to disk. Refuses an entry in its place."""
+        with _naming(self.path / name):
+            handle = os.open(name, _WRITE, 0o600, dir_fd=self.handle)
+            try:
+                view = memoryview(content)
+                while view:
+                    view = view[os.write(handle, view) :]
+                os.fchmod(handle, mode)
+                os.fsync(handle)
+            finally:
+                os.close(handle)
+
+    def put(self, name: str, content: bytes, *, mode: int = 0o600) -> None:
+        """Write or replace a file atomically. Readers see either the old or the new one."""
+        draft = f".{name}.pykb"
+        self.remove(draft)
+        self.write(draft, content, mode=mode)
+        self.rename(draft, name)
+
+    def rename(self, name: str, new: str, into: Folder | None = None) -> None:
+        """Rename over ``new``, in another folder if given, and force the entries to disk. An error names ``new``."""
+        target = into or self
+        with _naming(target.path / new):
+            os.replace(name, new, src_dir_fd=self.handle, dst_dir_fd=target.handle)
+            os.fsync(target.handle)
+        if target is not self:
+            os.fsync(self.handle)
+
+    def remove(self, name: str) -> None:
+        """Remove a file or a link. Ignores a missing one."""
+        with _naming(self.path / name), suppress(FileNotFoundError):
+            os.unlink(name, dir_fd=self.handle)
+
+    def remove_folder(self, name: str) -> None:
+        """Remove an empty folder."""
+        with _naming(self.path / name):
+            os.rmdir(name, dir_fd=self.handle)
+
+    def remove_tree(self, name: str) -> None:
+        """Remove a folder with its content. Ignores a missing one and refuses a link."""
+        with _naming(self.path / name), suppress(FileNotFoundError):
+            shutil.rmtree(name, dir_fd=self.handle)
+
+    def clear(self, *, but: Sequence[str] = ()) -> None:
+        """Remove all entries, as far as possible. Ignores failures."""
+        for name in self.names():
+            if name not in but:
+                with suppress(OSError):
+                    found = self.status(name)
+                    remove = self.remove_tree if found is not None and stat.S_ISDIR(found.st_mode) else self.remove
+                    remove(name)
+
+    def remove_if_empty(self, name: str) -> bool:
+        """Remove a folder without files, or with bytecode only. Returns whether it is gone."""
+        if self.status(name) is None:
+            return True
+        with self.inner(name) as folder:
+            entries = folder.names()
+            if entries == [_CACHE]:
+                with folder.inner(_CACHE) as cache:
+                    compiled = cache.names()
+                    if not all(each.endswith(".pyc") for each in compiled):
+                        return False
+                    for each in compiled:
+                        cache.remove(each)
+                folder.remove_folder(_CACHE)
+            elif entries:
+                return False
+        self.remove_folder(name)
+        return True
+
+    def sync(self) -> None:
+        """Force the entries to disk."""
+        os.fsync(self.handle)
+
+    @contextmanager
+    def lock(self, name: str) -> Iterator[bool]:
+        """Hold a lock file. Gives ``False`` at once when another process has it.
+
+        The system frees the lock if this process dies.
+        """
+        with _naming(self.path / name):
+            handle = os.open(name, _LOCK, 0o600, dir_fd=self.handle)
+        try:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                yield False
+                return
+            yield True
+        finally:
+            os.close(handle)
 
 
 @contextmanager
-def _parent(root: Path, target: Path, *, make: bool = False) -> Iterator[int]:
-    """Open the folder of ``target`` step by step from ``root``, so that no new link on the path is followed."""
-    handle = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
+def _naming(path: Path) -> Iterator[None]:
+    """Let an error name a whole path."""
     try:
-        for name in target.relative_to(root).parts[:-1]:
-            if make:
-                with suppress(FileExistsError):
-                    os.mkdir(name, dir_fd=handle)
-                    os.fsync(handle)
-            inner = os.open(name, os.O_RDONLY | os.O_DIRECTORY | _NO_LINK, dir_fd=handle)
-            os.close(handle)
-            handle = inner
-        yield handle
-    finally:
-        os.close(handle)
-
-
-def remove_tree(folder: Path) -> None:
-    """Remove a folder with its content. Ignores a missing folder and refuses a link."""
-    with suppress(FileNotFoundError):
-        shutil.rmtree(folder)
-
-
-def remove_if_empty(folder: Path) -> bool:
-    """Remove a folder without files, or with bytecode only. Returns whether it is gone."""
-    if not folder.is_dir():
-        return True
-    entries = [*folder.iterdir()]
-    caches = [entry for entry in entries if entry.name == "__pycache__" and entry.is_dir() and not entry.is_symlink()]
-    if len(caches) < len(entries) or any(each.suffix != ".pyc" for cache in caches for each in cache.iterdir()):
-        return False
-    for cache in caches:
-        remove_tree(cache)
-    folder.rmdir()
-    return True
+        yield
+    except OSError as error:
+        error.filename = str(path)
+        raise
 
 
 @contextmanager
 def lock(path: Path) -> Iterator[bool]:
-    """Hold the lock file. Gives ``False`` at once when another process has it.
-
-    The system frees the lock if this process dies. Refuses a link in its place.
-    """
-    import fcntl
-
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | _NO_LINK | os.O_NONBLOCK, 0o600)
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield False
-            return
-        yield True
-    finally:
-        os.close(handle)
+    """Hold the lock file at a path, as :meth:`Folder.lock`."""
+    with Folder.open(path.parent) as folder, folder.lock(path.name) as free:
+        yield free

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import keyword
 import re
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
@@ -13,6 +12,7 @@ from typing import Any
 from pykb.diagnostics import Diagnostic, Diagnostics, Severity, Span
 from pykb.diagnostics.codes.commands import CRD_NOT_KEPT, FOLDER_CLASH, KINDS_LOST, OUTPUT_NAME
 from pykb.files.plan import Plan
+from pykb.files.temporary import temporary
 from pykb.importer._builtin import builtin_types
 from pykb.importer._package import ModuleFile, group_of, is_untouched, kinds_in, needed_inits, package_files
 from pykb.importer.definition import OF_EVERY_KIND, Definition, cleaned
@@ -57,8 +57,7 @@ def regenerate(files: Iterable[ModuleFile], diagnostics: Diagnostics) -> dict[st
     from pykb.gen.run import GenerateOptions, generate
 
     written = list(files)
-    with tempfile.TemporaryDirectory(prefix="pykb-import-") as folder:
-        root = Path(folder).resolve()
+    with temporary("import") as root:
         texts = {f"{_PACKAGE}/{file.path}": file.text for file in written} | dict(needed_inits(_PACKAGE, written))
         for path, text in texts.items():
             (root / path).parent.mkdir(parents=True, exist_ok=True)

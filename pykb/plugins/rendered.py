@@ -10,7 +10,6 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from pykb.deployment.cluster import program_folders
@@ -19,6 +18,7 @@ from pykb.diagnostics import EnvironmentProblem, Span
 from pykb.diagnostics.codes.environment import KUSTOMIZATION
 from pykb.diagnostics.codes.project import CHART_EDITED
 from pykb.files.plan import digest
+from pykb.files.temporary import temporary
 from pykb.reading import read_json, yaml_text
 from pykb.scaffold.plan import OnExists, PlanBuilder
 from pykb.tools.kubectl import build_kustomization
@@ -77,8 +77,7 @@ def render(plan: PlanBuilder) -> Rendered:
     Raises:
         EnvironmentProblem: Neither kustomize nor kubectl is installed, or a folder cannot be rendered.
     """
-    with TemporaryDirectory(prefix="pykb-") as folder:
-        root = Path(folder)
+    with temporary("render") as root:
         _copy(plan, root)
         objects = objects_of(_build(root / _DEFAULT))
         file = root / _DEFAULT / "kustomization.yaml"

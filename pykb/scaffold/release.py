@@ -12,7 +12,6 @@ import lzma
 import re
 import sys
 import tarfile
-import tempfile
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -23,6 +22,7 @@ import pykb
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.commands import NOT_RENDERED, RELEASE_UNKNOWN
 from pykb.files.state import STATE
+from pykb.files.temporary import temporary
 from pykb.project import FILE_NAME
 from pykb.scaffold.locate import NAME, PACKAGE, is_bytecode, templates
 from pykb.tools.git import File
@@ -183,5 +183,5 @@ def _text(path: Path) -> str:
 
 @contextmanager
 def _folder() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="pykb-release-") as folder:
-        yield Path(folder).resolve()
+    with temporary("release") as folder:
+        yield folder

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import stat
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from pykb.diagnostics import Diagnostics, Span
 from pykb.diagnostics.codes.scaffold import TEMPLATE_BROKEN, TEMPLATE_MISSING
+from pykb.files.temporary import temporary
 from pykb.scaffold.locate import is_bytecode, templates
 
 if TYPE_CHECKING:
@@ -196,8 +196,8 @@ def opened(source: str | None, found: Diagnostics) -> Iterator[Path | None]:
         )
         yield None
         return
-    with tempfile.TemporaryDirectory(prefix="pykb-") as folder:
-        yield Path(folder) / "template" if _clone(source, Path(folder) / "template", found) else None
+    with temporary("template") as folder:
+        yield folder / "template" if _clone(source, folder / "template", found) else None
 
 
 def _looks_like_git(source: str) -> bool:

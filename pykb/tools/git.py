@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.environment import COMMAND_FAILED, REPOSITORY_UNREADABLE, TOOL_MISSING
+from pykb.files.temporary import temporary
 from pykb.tools.process import LimitError, Limits, Output, find_program, quote, run_bounded
 
 NAME = "git"
@@ -230,8 +230,8 @@ def merge(base: Tree, mine: Tree, theirs: Tree, *, label: str) -> Merged:
     program = find_program(NAME)
     if program is None:
         raise EnvironmentProblem(TOOL_MISSING.at(None, "git merges the files, and there is no `git` on PATH"))
-    with tempfile.TemporaryDirectory(prefix="pykb-merge-") as folder:
-        repository = _Repository(program, Path(folder))
+    with temporary("merge") as folder:
+        repository = _Repository(program, folder)
         repository.fill(base, mine, theirs, label)
         is_clean = repository.merge(label)
         return Merged(dict(repository.files()), {} if is_clean else repository.conflicts())

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -62,6 +63,15 @@ def test_a_repository_that_git_cannot_read(root: Path, golden, capfd: pytest.Cap
     golden("repository-unreadable/commit_missing", stderr_of(capfd, "generate", "--check-compat", "HEAD", code=1))
 
 
+def test_the_home_of_the_user_cannot_be_written(
+    root: Path, golden, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A command does its work, and says what follows."""
+    (root.parent / "state").write_text("")
+    monkeypatch.setenv("XDG_STATE_HOME", str(root.parent / "state"))
+    golden("origin-key/write", first_lines(stderr_of(capfd, *DISK, code=0), 3).replace(str(root.parent), "HOME"))
+
+
 def test_another_command_writes(root: Path, golden, capfd: pytest.CaptureFixture[str]) -> None:
     """The lock is held."""
     with durable.lock(root / ".pykb/lock"):
@@ -74,36 +84,44 @@ def test_a_file_changes_in_between(
     """Someone saves a file while the command renders."""
     real = applying._stage
 
-    def stage(plan: object, folder: Path) -> None:
-        real(plan, folder)  # type: ignore[arg-type]
+    def stage(*args: Any) -> list[Any]:
         (root / "sealvm/__main__.py").write_text("x = 1\n")
+        return real(*args)
 
     monkeypatch.setattr(applying, "_stage", stage)
     golden("file-changed/edited", stderr_of(capfd, *DISK, code=1))
     assert (root / "sealvm/__main__.py").read_text() == "x = 1\n"
 
 
-@pytest.mark.parametrize(("case", "edit"), [("recovered/completed", False), ("recovered/undone", True)])
+@pytest.mark.parametrize("case", ["completed", "undone", "taken_back", "left_out"])
 def test_the_command_before_was_killed(
-    root: Path, golden, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, case: str, *, edit: bool
+    root: Path, golden, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, case: str
 ) -> None:
-    """Killed after the decision: completed by the next command, undone when a file was edited."""
-    kill(monkeypatch)
-    assert not (root / "sealvm/api").exists()
-    if edit:
+    """Killed after some files: completed by the next command. Undone when a file was edited or taken back."""
+    kill(monkeypatch, after=0 if case == "left_out" else 14)
+    made = sorted((root / "sealvm/api").rglob("*.py"))
+    assert bool(made) is (case != "left_out")
+    if case == "undone":
         (root / "PROJECT").write_text((root / "PROJECT").read_text() + "# mine\n")
-    golden(case, first_lines(stderr_of(capfd, *REFUSED, code=2)))
-    assert (root / "sealvm/api").exists() is not edit
+    if case == "taken_back":
+        made[0].unlink()
+    golden(f"recovered/{case}", first_lines(stderr_of(capfd, *REFUSED, code=2)))
+    assert (root / "sealvm/api").exists() is (case == "completed")
+    assert not (root / ".pykb/transaction").exists()
 
 
-def kill(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have a command be killed right after its decision to write."""
+def kill(monkeypatch: pytest.MonkeyPatch, *, after: int = 0) -> None:
+    """Have a command be killed after its decision to write, and after some files."""
+    real, done = applying._forward, []
 
     class Killed(BaseException):
         pass
 
-    def die(*_: object) -> None:
-        raise Killed
+    def die(*args: Any) -> None:
+        if len(done) == after:
+            raise Killed
+        done.append(args)
+        real(*args)
 
     with monkeypatch.context() as patch:
         patch.setattr(applying, "_forward", die)
@@ -111,9 +129,9 @@ def kill(monkeypatch: pytest.MonkeyPatch) -> None:
             app.run(DISK)
 
 
-def first_lines(text: str) -> str:
+def first_lines(text: str, number: int = 2) -> str:
     """The note about the command before, without what this one says."""
-    return "".join(text.splitlines(keepends=True)[:2])
+    return "".join(text.splitlines(keepends=True)[:number])
 
 
 @pytest.mark.parametrize("words", [("generate", "--check"), (*DISK, "--dry-run"), (*DISK, "--diff")])

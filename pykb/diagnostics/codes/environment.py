@@ -33,6 +33,16 @@ REPOSITORY_UNREADABLE = Code(
     "own account, this is a warning.",
 )
 
+ORIGIN_KEY = Code(
+    "origin-key",
+    "pykb cannot keep the key that proves what you wrote",
+    "pykb leaves records in a project: of changes that it is about to make, of the control plane that it started, of "
+    "the external plugins that you named. A cloned repository can contain such records of somebody else, so each has a "
+    "MAC with a key of yours, in `~/.local/state/pykubebuilder/key` (`$XDG_STATE_HOME`). Without the key no record "
+    "counts: changes of a killed command are not completed, plugins have to be named again, and no control plane is "
+    "started in the background. Files of a project can be written as before.",
+)
+
 ASSETS_MISSING = Code(
     "envtest-assets-missing",
     "The binaries of a control plane cannot be found",
@@ -239,9 +249,7 @@ KIND_UNSERVED = Code(
     "kind-unserved",
     "The cluster does not serve a kind that is to be applied",
     "An object can only be applied if the API server serves its kind. cert-manager serves Certificates and Issuers, "
-    "and the Prometheus operator ServiceMonitors. Kubernetes serves ValidatingAdmissionPolicies since 1.30: they keep "
-    "the manager, which sets caBundle in its webhook configurations and CRDs, from changing anything else there. "
-    "pykb asks before it applies anything, so nothing is half deployed. "
+    "and the Prometheus operator ServiceMonitors. pykb asks before it applies anything, so nothing is half deployed. "
     "Install what serves the kind, or leave the part out of config/default/kustomization.yaml.",
 )
 

@@ -106,7 +106,8 @@ RECOVERED = Code(
     "recovered",
     "an interrupted command was completed or undone",
     "An earlier command was killed while it wrote. Its changes are in `.pykb/transaction`, so that the next command "
-    "can write all of them or none. It writes all, unless a file was edited in the meantime.",
+    "can write all of them or none. It writes the rest, and on a terminal asks first. If a file was edited or taken "
+    "back in the meantime (`git restore`), or nothing was written yet, it undoes them.",
     Severity.NOTE,
 )
 
@@ -122,9 +123,9 @@ TRANSACTION_UNUSABLE = Code(
     "transaction-unusable",
     "the changes of an interrupted command cannot be trusted",
     "A command that writes first completes or undoes the changes that a killed command left in `.pykb/transaction`. "
-    "It does so only if the same user left them in the same folder. It does not follow links, and it does not use "
-    "changes from a copy or a clone, or with a damaged file. Nothing is written until the folder is removed. Look at "
-    "`git status` first: some files may be new and others old.",
+    "It does so only if the same user left them in the same folder, which a key of the user proves. It does not follow "
+    "links, and it does not use changes from a copy or a clone, of a project that was moved, or with a damaged file. "
+    "Nothing is written until the folder is removed. Look at `git status` first: some files may be new and others old.",
 )
 
 WRITE_FAILED = Code(

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pykb.diagnostics import Diagnostics
+from pykb.diagnostics import Diagnostic, Diagnostics
 from pykb.diagnostics.codes.project import PLUGIN_BROKEN, PLUGIN_NOTE
 from pykb.plugins import PluginKey
 from pykb.plugins.request import ApiRequest, CommandLine, DeleteRequest, EditRequest, InitRequest, WebhookRequest
@@ -67,14 +67,17 @@ def _installed(top: Path) -> Iterator[tuple[PluginKey, Path]]:
 _FILE = "plugins"
 
 
-def trust(root: Path, named: Iterable[str]) -> None:
-    """Remember the external plugins that a command line named."""
+def trust(root: Path, named: Iterable[str]) -> Diagnostic | None:
+    """Remember the external plugins that a command line named. Returns a note if they cannot be remembered."""
+    from pykb.files.origin import missing_key
     from pykb.files.state import remember
 
     words = list(named)
     keys = [str(key) for key in installed() if any(key.answers_to(word) for word in words)] if words else []
-    if set(keys) - trusted(root):
-        remember(root, _FILE, keys)
+    if not set(keys) - trusted(root):
+        return None
+    remember(root, _FILE, keys)
+    return missing_key(f"name the plugins again with each command: `--plugins {','.join(keys)}`")
 
 
 def trusted(root: Path) -> frozenset[str]:

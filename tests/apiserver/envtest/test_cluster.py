@@ -19,6 +19,8 @@ from pykb.envtest import get_assets
 from pykb.envtest.assets import Assets
 from pykb.envtest.cluster import Cluster
 from pykb.envtest.rest import Rest
+from pykb.files import origin
+from pykb.files.durable import Folder
 
 pytestmark = pytest.mark.apiserver
 
@@ -148,11 +150,9 @@ def test_a_written_down_process_id_is_never_believed(cluster: Cluster) -> None:
     with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(300)"]) as stranger:
         cluster.folder.mkdir()
         (cluster.folder / "alive").touch()
-        (cluster.folder / "cluster.json").write_text(
-            json.dumps(
-                {"port": 1, "sockets": str(cluster.folder), "assets": "/", "folder": cluster.folder.stat().st_ino}
-            )
-        )
+        facts = {"port": 1, "sockets": str(cluster.folder), "assets": "/"}
+        with Folder.open(cluster.folder) as folder:
+            folder.write("cluster.json", origin.seal("cluster", cluster.folder, folder, facts))
         state = {"supervisor": stranger.pid, "rounds": 1, "running": {"etcd": stranger.pid}, "exited": {}}
         (cluster.folder / "state.json").write_text(json.dumps(state))
         assert not cluster.down()
@@ -165,7 +165,7 @@ def test_a_folder_with_a_long_path_works(tmp_path: Path) -> None:
     cluster = Cluster(tmp_path / ("deep" * 30) / "cluster")
     try:
         cluster.up(get_assets(), controller_manager=False)
-        sockets = Path(json.loads((cluster.folder / "cluster.json").read_text())["sockets"])
+        sockets = Path(json.loads((cluster.folder / "cluster.json").read_text())["content"]["sockets"])
         assert sockets != cluster.folder
     finally:
         cluster.down()

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -407,18 +408,18 @@ def test_the_project_is_as_before_when_it_cannot_be_written(
     pykb, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Interrupted in the middle: what was written is undone."""
-    from pykb.files import durable
+    from pykb.files import apply
 
     before = contents(project)
-    move, calls = durable.move_below, []
+    forward, calls = apply._forward, []
 
-    def interrupt(root: Path, source: Path, target: Path) -> None:
-        calls.append(target)
+    def interrupt(root: Any, folder: Any, staged: str, step: Any) -> None:
+        calls.append(staged)
         if len(calls) == 6:
             raise KeyboardInterrupt
-        move(root, source, target)
+        forward(root, folder, staged, step)
 
-    monkeypatch.setattr(durable, "move_below", interrupt)
+    monkeypatch.setattr(apply, "_forward", interrupt)
     assert pykb(*HOOK, "--defaulting").code == 130
     after = {path: text for path, text in contents(project).items() if ".pykb" not in path.parts}
     assert after == {path: text for path, text in before.items() if ".pykb" not in path.parts}

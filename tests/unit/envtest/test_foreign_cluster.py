@@ -5,15 +5,21 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import shutil
+import signal
+import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from pykb.diagnostics import EnvironmentProblem
+from pykb.envtest.assets import Assets
 from pykb.envtest.cluster import Cluster
+from pykb.files import origin
+from pykb.files.durable import Folder
 
 
 @pytest.fixture
@@ -48,38 +54,109 @@ def untouched(victim: Path) -> bool:
     return [path.relative_to(victim).as_posix() for path in sorted(victim.rglob("*"))] == ["deep", "deep/keep", "keep"]
 
 
-def write_state(folder: Path, *, number: int, sockets: Path, running: object, supervisor: object = 1) -> None:
-    """What a cluster writes about itself."""
-    facts = {"port": 1, "sockets": str(sockets), "assets": "/", "folder": number}
-    (folder / "cluster.json").write_text(json.dumps(facts))
+def write_state(
+    folder: Path, *, sockets: Path, running: object, supervisor: object = 1, project: Path | None = None
+) -> None:
+    """What a cluster of this user writes about itself."""
+    facts = {"port": 1, "sockets": str(sockets), "assets": "/"}
+    with Folder.open(folder) as opened:
+        (folder / "cluster.json").write_bytes(origin.seal("cluster", project or folder, opened, facts))
     state = {"supervisor": supervisor, "rounds": 1, "running": running, "exited": {}}
     (folder / "state.json").write_text(json.dumps(state))
 
 
-@pytest.mark.parametrize("number", [0, True, "x", None])
-def test_facts_of_another_folder_end_nothing(
-    folder: Path, victim: Path, bystander: subprocess.Popen[bytes], number: object
+def unproven(folder: Path, victim: Path) -> str:
+    """Facts in the form that they once had, with the number of the folder."""
+    return json.dumps({"port": 1, "sockets": str(victim), "assets": "/", "folder": folder.stat().st_ino})
+
+
+def of_somebody_else(folder: Path, _: Path) -> str:
+    """Facts that another user sealed, in a folder with the same path and number."""
+    text: str = (folder / "theirs.json").read_text()
+    return text
+
+
+@pytest.mark.parametrize("facts", [unproven, of_somebody_else])
+def test_facts_of_somebody_else_end_nothing(
+    folder: Path,
+    victim: Path,
+    bystander: subprocess.Popen[bytes],
+    facts: Callable[[Path, Path], str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Neither the folder that they call their own, nor the processes."""
-    write_state(folder, number=number, sockets=victim, running={"etcd": bystander.pid})  # type: ignore[arg-type]
+    """Neither the folder that they call their own, nor the processes. The number of a fresh folder is no secret."""
+    with monkeypatch.context() as others:
+        others.setenv("XDG_STATE_HOME", str(victim.parent / "theirs"))
+        write_state(folder, sockets=victim, running={"etcd": bystander.pid})
+    (folder / "cluster.json").rename(folder / "theirs.json")
+    (folder / "cluster.json").write_text(facts(folder, victim))
     assert Cluster(folder).down() is False
     assert untouched(victim)
     assert bystander.poll() is None
     assert sorted(path.name for path in folder.iterdir()) == ["lock"]
 
 
+def test_facts_of_this_user_name_processes_and_sockets_that_go(
+    folder: Path, tmp_path: Path, bystander: subprocess.Popen[bytes]
+) -> None:
+    """What the other tests change one thing of."""
+    sockets = tmp_path / "pykb-sockets-abcdefgh"
+    sockets.mkdir()
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(sockets / "etcd.sock"))
+    write_state(folder, sockets=sockets, running={"etcd": bystander.pid})
+    assert Cluster(folder).down() is False
+    assert not sockets.exists()
+    assert bystander.wait() == -signal.SIGKILL
+
+
+@pytest.mark.parametrize("name", ["victim", "pykb-sockets-abcdefgh", "pykb-sockets-link"])
+def test_only_sockets_are_removed_and_only_where_pykb_puts_them(folder: Path, victim: Path, name: str) -> None:
+    """Also if the facts are those of this user."""
+    place = victim.parent / name
+    if name.endswith("link"):
+        place.symlink_to(victim)
+    else:
+        victim.rename(place)
+    write_state(folder, sockets=place, running={})
+    assert Cluster(folder).down() is False
+    assert untouched(place)
+
+
+def test_facts_that_were_copied_or_moved_end_nothing(
+    folder: Path, tmp_path: Path, bystander: subprocess.Popen[bytes]
+) -> None:
+    """The processes belong to the first copy."""
+    write_state(folder, sockets=folder, running={"etcd": bystander.pid})
+    shutil.copytree(tmp_path / "project", tmp_path / "copy")
+    Cluster(tmp_path / "copy/.pykb/cluster").down()
+    (tmp_path / "project").rename(tmp_path / "moved")
+    Cluster(tmp_path / "moved/.pykb/cluster").down()
+    assert bystander.poll() is None
+
+
+def test_a_user_without_a_key_starts_nothing_in_the_background(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It could not be stopped; the finding says what to type."""
+    (tmp_path / "state").write_text("")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    with pytest.raises(EnvironmentProblem) as problem:
+        Cluster(folder).up(Assets(tmp_path))
+    assert problem.value.diagnostic.code.slug == "origin-key"
+    assert "export XDG_STATE_HOME" in problem.value.diagnostic.help[0]
+
+
 @pytest.mark.parametrize("running", [{"etcd": -1}, {"etcd": 0}, {"etcd": 1}, {"etcd": "../self"}, ["etcd"], 7, None])
 def test_a_state_that_is_none_ends_nothing(folder: Path, victim: Path, running: object) -> None:
     """Every process of the user's is what -1 stands for."""
-    write_state(folder, number=folder.stat().st_ino, sockets=folder, running=running)
+    write_state(folder, sockets=folder, running=running)
     (folder / "logs").symlink_to(victim)
     assert Cluster(folder).down() is False
     assert untouched(victim)
 
 
-@pytest.mark.parametrize(
-    "facts", ["{}", "[]", "7", "{", '{"port": 1, "sockets": [], "assets": "", "folder": 1}', "[" * 99999]
-)
+@pytest.mark.parametrize("facts", ["{}", "[]", "7", "{", '{"content": {}, "mac": ""}', "[" * 99999])
 def test_facts_that_are_none_are_removed(folder: Path, facts: str) -> None:
     """Whatever the file has in it."""
     (folder / "cluster.json").write_text(facts)
@@ -89,7 +166,7 @@ def test_facts_that_are_none_are_removed(folder: Path, facts: str) -> None:
 
 def test_a_lock_that_somebody_else_holds_is_a_finding(folder: Path, bystander: subprocess.Popen[bytes]) -> None:
     """Who may read a file may lock it; the process that it names is not asked to end."""
-    write_state(folder, number=7, sockets=folder, running={}, supervisor=bystander.pid)
+    write_state(folder, sockets=folder, running={}, supervisor=bystander.pid, project=folder.parent)
     with (folder / "alive").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         for ask in (Cluster(folder).down, Cluster(folder).status):

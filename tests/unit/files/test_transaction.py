@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from files_killing import FAILED, FINISHED, run_and_break
-from files_trees import read_tree
+from files_trees import Tree, read_tree
 from files_writers import WRITERS
 
 from pykb.diagnostics import EnvironmentProblem
+from pykb.files import apply as applying
 from pykb.files import durable
 from pykb.files.apply import apply, recover
 from pykb.scaffold.plan import PlanBuilder
@@ -154,6 +157,84 @@ def test_an_edit_after_a_kill_survives_recovery(tmp_path: Path) -> None:
         seen.add(note.message)
         assert read_tree(root) == {**CREATE.old, "PROJECT": b"edited by hand\n"}
     assert seen == {"the previous command was interrupted; its changes were undone"}
+
+
+def killed_after(root: Path, files: int) -> tuple[Tree, Tree]:
+    """Apply a plan of six files and die after some of them. Gives the trees before and after."""
+    root.mkdir()
+    for name in ("a", "b", "c", "gone"):
+        (root / name).write_text("old")
+    before = read_tree(root)
+    builder = PlanBuilder(root)
+    builder.update("gone", None)
+    for name in ("a", "new/x", "b", "new/y", "c"):
+        builder.update(name, b"new")
+    plan, real, done = builder.build(), applying._forward, []
+
+    class Killed(BaseException):
+        pass
+
+    def forward(*args: Any) -> None:
+        if len(done) == files:
+            raise Killed
+        done.append(args)
+        real(*args)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(applying, "_forward", forward)
+        with pytest.raises(Killed):
+            apply(plan)
+    return before, {name: text for name, text in before.items() if name != "gone"} | dict.fromkeys(
+        ("a", "new/x", "b", "new/y", "c"), b"new"
+    )
+
+
+@pytest.mark.parametrize("files", range(6))
+def test_what_was_taken_back_after_a_kill_is_not_written_again(tmp_path: Path, files: int) -> None:
+    """As by `git restore . && git clean -fd`: wholly, or only what git knows, or only what it does not."""
+    for number, (restores, cleans) in enumerate([(True, True), (True, False), (False, True), (False, False)]):
+        root = tmp_path / str(number)
+        before, after = killed_after(root, files)
+        now = read_tree(root)
+        taken = {name for name in before if restores and now.get(name) != before[name]}
+        taken |= {name for name in now if cleans and name not in before}
+        for name in taken:
+            if name in before:
+                (root / name).write_bytes(before[name])
+            else:
+                (root / name).unlink()
+        assert recover(root) is not None
+        assert read_tree(root) == (before if taken or files == 0 else after)
+        assert recover(root) is None
+
+
+def test_the_changes_of_a_killed_command_are_undone_if_the_user_says_so(tmp_path: Path) -> None:
+    """The question says what is left to do."""
+    before, _ = killed_after(tmp_path / "p", 2)
+    asked: list[str] = []
+    note = recover(tmp_path / "p", completes=lambda left: bool(asked.append(left)))
+    assert asked == ["4 of 6 files are left, `new/y` last"]
+    assert note is not None
+    assert note.message.endswith("undone")
+    assert read_tree(tmp_path / "p") == before
+
+
+def test_a_file_that_the_system_protects_is_named_by_its_own_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An immutable file, say: the system names the staged one first."""
+    real = os.replace
+
+    def protect(source: str, target: str, **folders: int) -> None:
+        if target == "__main__.py":
+            raise PermissionError(errno.EPERM, os.strerror(errno.EPERM), source, None, target)
+        real(source, target, **folders)
+
+    root = CREATE.fresh(tmp_path / "p")
+    monkeypatch.setattr(os, "replace", protect)
+    with pytest.raises(EnvironmentProblem, match=r"cannot write `app/__main__\.py`: Operation not permitted"):
+        apply(CREATE.make(root))
+    assert read_tree(root) == CREATE.old
 
 
 def test_two_commands_at_once_do_not_mix(tmp_path: Path) -> None:
