@@ -7,12 +7,15 @@ import json
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pykb.api.object import Object, Unstructured
 from pykb.meta.gvk import GroupVersionKind, NamespacedName
 from pykb.runtime.client.codec import AnyObject, gvk_of, key_of
 from pykb.runtime.events import EventKind, EventRecorder
+
+if TYPE_CHECKING:
+    from pykb.runtime._kopf import OperatorRegistry
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,7 @@ async def call_handler(
     obj: Object | Unstructured | Mapping[str, Any],
     *,
     old: Object | Unstructured | Mapping[str, Any] | None = None,
+    registry: OperatorRegistry | None = None,
     **arguments: Any,
 ) -> HandlerOutcome:
     """Call a handler, and its sub-handlers, as kopf would for an object. Works for every kind of handler, async or not.
@@ -60,7 +64,9 @@ async def call_handler(
         handler: The decorated function. kopf's decorators do not change it.
         obj: The object as it is now.
         old: The object before the change, for update and field handlers. It determines ``old``,
-            ``new`` and ``diff``.
+            ``new`` and ``diff``. If the decorator names a ``field``, they are those of the field.
+        registry: The registry that the decorator names, if any. The ids of the handler and of its
+            sub-handlers, ``param`` and ``field`` are those of the decorator.
         **arguments: Further or different arguments of the handler: ``retry=3``, ``memo=...``,
             ``stopped=...``, an index by its name, ``userinfo=...`` and ``warnings=[]`` for
             admission.
@@ -73,7 +79,7 @@ async def call_handler(
 
     logger = logging.getLogger(getattr(handler, "__module__", None) or __name__)
     before = None if old is None else _wire(old)
-    made = await call(handler, _wire(obj), old=before, extra=arguments, logger=logger)
+    made = await call(handler, _wire(obj), old=before, extra=arguments, logger=logger, registry=registry)
     events = tuple(f"{event.type} {event.reason} {event.message}" for event in made.events)
     return HandlerOutcome(made.result, _plain(made.arguments["patch"]), made.arguments, events)
 

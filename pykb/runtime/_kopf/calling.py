@@ -23,7 +23,9 @@ from pykb.runtime._kopf.internals import (
     execution,
     invocation,
     posting,
+    reduce,
     references,
+    registries,
     subhandling,
 )
 from pykb.runtime.client.codec import gvk_of
@@ -55,6 +57,7 @@ async def call(
     old: dict[str, Any] | None = None,
     extra: Mapping[str, Any],
     logger: logging.Logger,
+    registry: kopf.OperatorRegistry | None = None,
 ) -> HandlerCall:
     """Call a handler in kopf's context, then each of its sub-handlers once.
 
@@ -64,11 +67,14 @@ async def call(
         old: The object before the change; ``None`` after its creation.
         extra: See :class:`HandlerCall`.
         logger: The handler's logger.
+        registry: Where it is registered. Defaults to kopf's default registry.
 
     Raises:
         Exception: The error of the handler, or the first error of its sub-handlers.
     """
     made = HandlerCall(extra)
+    cause = _cause(obj, old, logger)
+    registered = _registered(handler, cause, registry if registry is not None else kopf.get_default_registry())
     settings = kopf.OperatorSettings()
     settings.persistence.progress_storage = _NoProgress()
     queue: asyncio.Queue[K8sEvent] = asyncio.Queue()
@@ -81,8 +87,8 @@ async def call(
     ):
         try:
             made.result = await execution.invoke_handler(
-                handler=_handler(_given(handler, made)),
-                cause=_cause(obj, old, logger),
+                handler=replace(registered, fn=_given(handler, made)),
+                cause=cause,
                 retry=0,
                 started=datetime.now(UTC),
                 runtime=timedelta(),
@@ -123,9 +129,29 @@ def _cause(obj: dict[str, Any], old: dict[str, Any] | None, logger: logging.Logg
     )
 
 
-def _handler(fn: Callable[..., Any]) -> ChangingHandler:
+def _registered(
+    fn: Callable[..., Any], cause: causes.ChangingCause, registry: kopf.OperatorRegistry
+) -> ChangingHandler:
+    """The handler as it was registered, with its id, parameter and field.
+
+    A function with several decorators is called as the first handler that the change concerns.
+    """
     nothing = {name: None for name in ChangingHandler.__dataclass_fields__ if name not in ("id", "fn")}
-    return ChangingHandler(id=kopf.HandlerId(fn.__name__), fn=fn, **nothing)
+    plain = ChangingHandler(id=registries.generate_id(fn, None), fn=fn, **nothing)
+    changing = [handler for handler in registry._changing.get_all_handlers() if handler.fn is fn]  # noqa: SLF001
+    for handler in changing:
+        is_concerned = handler.reason in {None, cause.reason} and not handler.initial
+        if is_concerned and (handler.field is None or reduce(cause.diff, handler.field)):
+            return handler
+    if changing:
+        return changing[0]
+    # Daemons, timers and the others get the object as a whole.
+    groups = (registry._spawning, registry._watching, registry._indexing, registry._webhooks)  # noqa: SLF001
+    for group in groups:
+        for other in group.get_all_handlers():
+            if other.fn is fn:
+                return replace(plain, id=other.id, param=other.param)
+    return plain
 
 
 def _given(handler: Callable[..., Any], made: HandlerCall) -> Callable[..., Any]:

@@ -3,12 +3,12 @@
 from kopf._cogs.clients import watching
 from kopf._cogs.clients.errors import APIForbiddenError
 from kopf._cogs.structs import references
-from kopf._cogs.structs.diffs import diff
+from kopf._cogs.structs.diffs import diff, reduce
 from kopf._core.actions import execution, invocation
 from kopf._core.engines import posting
 from kopf._core.engines.admission import AmbiguousResourceError, UnknownResourceError, WebhookError
 from kopf._core.engines.posting import K8sEvent
-from kopf._core.intents import causes
+from kopf._core.intents import causes, registries
 from kopf._core.intents.handlers import ChangingHandler
 from kopf._core.reactor import subhandling
 
@@ -24,6 +24,8 @@ INTERNALS = {
     "WebhookError": WebhookError,
     "Resource": references.Resource,
     "diff": diff,
+    "reduce": reduce,
+    "generate_id": registries.generate_id,
     "ChangingCause": causes.ChangingCause,
     "ChangingHandler": ChangingHandler,
     "invoke_handler": execution.invoke_handler,
@@ -45,7 +47,9 @@ __all__ = [
     "execution",
     "invocation",
     "posting",
+    "reduce",
     "references",
+    "registries",
     "subhandling",
     "watching",
 ]

@@ -22,6 +22,7 @@ import kopf
 from pykb.api.unreadable import UnreadableObject
 from pykb.meta.gvk import GroupVersionKind, GroupVersionResource
 from pykb.runtime._kopf.internals import APIForbiddenError, continuous_watch, references, watching
+from pykb.runtime._kopf.libraries import configure_libraries
 from pykb.runtime._logging import Lasting
 from pykb.runtime.cache.reflector import Listed, ListWatch, RawEvent, WatchFailed, WatchTarget
 from pykb.runtime.client._pool import SocketSet
@@ -57,6 +58,7 @@ def give_login(registry: kopf.OperatorRegistry) -> None:
         source = login_source.get()
         credentials = await (source.refresh() if _logged_in.get(source) else source.current())
         _logged_in[source] = True
+        await configure_libraries(source, credentials)
         return _kopf_session(credentials, new_session(credentials, observer=request_observer.get(None)))
 
 

@@ -42,7 +42,7 @@ class InClusterSource:
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         """Make a source. ``server`` overrides the environment's server (``--master``)."""
-        self._directory = directory
+        self.directory = directory
         self._environ = os.environ if environ is None else environ
         self._server = server
         self._monotonic = monotonic
@@ -52,7 +52,7 @@ class InClusterSource:
     @property
     def is_available(self) -> bool:
         """Whether this process seems to run in a pod with a service account."""
-        return self.has_environment and (self._directory / "token").is_file()
+        return self.has_environment and (self.directory / "token").is_file()
 
     @property
     def has_environment(self) -> bool:
@@ -70,13 +70,13 @@ class InClusterSource:
         """Read the files again."""
         token = self._read("token")
         authority = self._read("ca.crt")
-        namespace = self._directory / "namespace"
+        namespace = self.directory / "namespace"
         self._credentials = Credentials(
             server=self._server or self._server_of_environment(),
             ca_data=authority,
             token=token.decode().strip(),
             namespace=namespace.read_text("utf-8").strip() if namespace.is_file() else "",
-            origin=f"the service account in {self._directory}",
+            origin=f"the service account in {self.directory}",
         )
         self._read_at = self._monotonic()
         return self._credentials
@@ -90,7 +90,7 @@ class InClusterSource:
         return f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
 
     def _read(self, name: str) -> bytes:
-        path = self._directory / name
+        path = self.directory / name
         try:
             return path.read_bytes()
         except OSError as error:
@@ -156,13 +156,19 @@ class DiscoveredCredentials:
 
     async def current(self) -> Credentials:
         """Return the present credentials; see :class:`~pykb.runtime.login.credentials.CredentialSource`."""
-        return await self._source().current()
+        return await self.found.current()
 
     async def refresh(self) -> Credentials:
         """Return new credentials in place of refused ones."""
-        return await self._source().refresh()
+        return await self.found.refresh()
 
-    def _source(self) -> CredentialSource:
+    @property
+    def found(self) -> CredentialSource:
+        """The source that was found.
+
+        Raises:
+            EnvironmentProblem: No cluster was found.
+        """
         if self._found is None:
             self._found = discover_credentials(kubeconfig=self._kubeconfig, context=self._context, master=self._master)
         return self._found

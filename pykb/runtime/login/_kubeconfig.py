@@ -62,8 +62,8 @@ class KubeconfigSource:
             monotonic: Seconds of a monotonic clock, for reading files again.
         """
         self._paths = tuple(paths)
-        self._context = context
-        self._server = server
+        self.context = context
+        self.server = server
         self._missing_ok = missing_ok
         self._now = now
         self._monotonic = monotonic
@@ -71,6 +71,11 @@ class KubeconfigSource:
         self._loaded: _Loaded | None = None
         self._credentials: Credentials | None = None
         self._token_read_at = 0.0
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files to read."""
+        return tuple(path for path in self._paths if not self._missing_ok or path.exists())
 
     async def current(self) -> Credentials:
         """Return the present credentials; see :class:`~pykb.runtime.login.credentials.CredentialSource`."""
@@ -129,8 +134,8 @@ class KubeconfigSource:
 
     def _load(self) -> _Loaded:
         config = read_kubeconfig(self._paths, missing_ok=self._missing_ok)
-        context = resolve_context(config, self._context)
-        credentials = _cluster_credentials(config, context, self._server)
+        context = resolve_context(config, self.context)
+        credentials = _cluster_credentials(config, context, self.server)
         user = context.user
         if user is None:
             return _Loaded(credentials, None, None)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import kopf
 import pytest
 
@@ -139,3 +141,69 @@ async def test_what_a_sub_handler_raises_is_raised() -> None:
 
     with pytest.raises(kopf.PermanentError, match="never"):
         await call_handler(parent, config_map())
+
+
+async def test_a_field_handler_gets_the_field() -> None:
+    """What the field was, what it is, and how it changed; the body as a whole."""
+
+    @kopf.on.field("v1", "configmaps", field="data.step", registry=REGISTRY)
+    @kopf.on.field("v1", "configmaps", field="data.other", registry=REGISTRY)
+    def moved(old, new, diff, body, **_):
+        return old, new, [tuple(item) for item in diff], body["data"]
+
+    before, after = config_map(step="1", other="a"), config_map(step="2", other="a")
+    outcome = await call_handler(moved, after, old=before, registry=REGISTRY)
+    assert outcome.result == ("1", "2", [("change", (), "1", "2")], {"step": "2", "other": "a"})
+    outcome = await call_handler(moved, config_map(step="1", other="b"), old=before, registry=REGISTRY)
+    assert outcome.result[:2] == ("a", "b")
+    outcome = await call_handler(moved, config_map(step="3"), registry=REGISTRY)
+    assert outcome.result[:3] == (None, "3", [("add", (), None, "3")])
+
+
+@pytest.fixture
+def own_registry() -> Iterator[None]:
+    """A default registry of the test."""
+    before = kopf.get_default_registry()
+    kopf.set_default_registry(kopf.OperatorRegistry())
+    yield
+    kopf.set_default_registry(before)
+
+
+@pytest.mark.usefixtures("own_registry")
+async def test_the_default_registry_is_known() -> None:
+    """Plain decorators fill it. `param` is the decorator's; an update handler may have a field, too."""
+
+    @kopf.on.update("v1", "configmaps", field=("data", "step"), param=7)
+    def changed(old, new, param, **_):
+        return old, new, param
+
+    @kopf.daemon("v1", "configmaps", field="data.step", param="d")
+    async def watcher(body, param, **_):
+        return body["data"]["step"], param
+
+    outcome = await call_handler(changed, config_map(step="2"), old=config_map(step="1"))
+    assert outcome.result == ("1", "2", 7)
+    assert (await call_handler(watcher, config_map(step="2"))).result == ("2", "d")
+
+
+async def test_results_of_sub_handlers_are_stored_under_their_ids() -> None:
+    """As kopf writes them into the status: the id of the parent, a slash, that of the child; the name without an id."""
+
+    @kopf.on.field("v1", "configmaps", id="parent", field="data.step", registry=REGISTRY)
+    async def whatever(**_):
+        @kopf.subhandler(id="child")
+        async def other_name(old, new, **_):
+            @kopf.subhandler(id="grandchild")
+            def deep(**_):
+                return 1
+
+            return [old, new]
+
+        await kopf.execute(fns={"now": lambda **_: {"a": 2}})
+
+    outcome = await call_handler(whatever, config_map(step="2"), old=config_map(step="1"), registry=REGISTRY)
+    assert outcome.patch["status"] == {
+        "parent/data.step/child": ["1", "2"],
+        "parent/data.step/child/grandchild": 1,
+        "parent/data.step/now": {"a": 2},
+    }
