@@ -207,8 +207,8 @@ def build_installer(
     from pykb.files.plan import plan_of
 
     root = _root(writes=True)
-    text, note = installer(render_operator(root, image))
-    if note:
+    text, notes = installer(render_operator(root, image))
+    for note in notes:
         console.say(f"note: {output}: {note}")
     found = Diagnostics()
     place = os.path.relpath(Path.cwd() / output, root)

@@ -7,6 +7,7 @@ first: while the manager runs, it can remove its finalizers.
 from __future__ import annotations
 
 import contextlib
+import json
 import re
 import threading
 import time
@@ -16,8 +17,19 @@ from datetime import timedelta
 from pykb.deployment._rollout import follow
 from pykb.deployment._webhooks import await_webhooks
 from pykb.deployment.cluster import Cluster
-from pykb.deployment.manifests import CRD, WEBHOOK_KINDS, Object, as_list, counted, names_of, of_kind, title_of
-from pykb.diagnostics import EnvironmentProblem
+from pykb.deployment.manifests import (
+    CRD,
+    POLICY_KINDS,
+    POLICY_VERSION,
+    WEBHOOK_KINDS,
+    Object,
+    as_list,
+    counted,
+    names_of,
+    of_kind,
+    title_of,
+)
+from pykb.diagnostics import Diagnostic, EnvironmentProblem
 from pykb.diagnostics.codes.environment import (
     COMMAND_FAILED,
     DELETE_STUCK,
@@ -56,23 +68,35 @@ _MARKED = "custom-columns=:kind,:metadata.namespace,:metadata.name,:metadata.del
 _HELD = "custom-columns=KIND:kind,NAMESPACE:.metadata.namespace,NAME:.metadata.name,FINALIZERS:.metadata.finalizers"
 
 
-def _served_versions(cluster: Cluster) -> set[str]:
-    """The groups and versions that the API server serves."""
-    return set(cluster.kubectl("api-versions").split())
+def _unserved(cluster: Cluster, objects: Sequence[Object]) -> list[Object]:
+    """The objects that the API server has no API for, by group and version.
+
+    Policies are younger than the version of their group, so the server is asked for their kinds.
+    """
+    versions = set(cluster.kubectl("api-versions").split())
+    missing: frozenset[str] = frozenset()
+    if any(each["kind"] in POLICY_KINDS for each in objects):
+        group = json.loads(cluster.kubectl("get", f"--raw=/apis/{POLICY_VERSION}"))
+        missing = POLICY_KINDS - {each["kind"] for each in group["resources"]}
+    return [each for each in objects if each["apiVersion"] not in versions or each["kind"] in missing]
 
 
 def _check_served(cluster: Cluster, objects: Sequence[Object]) -> None:
-    """Make sure that the API server serves the group and version of each object.
+    """Make sure that the API server has an API for each object.
 
     Raises:
-        EnvironmentProblem: It does not serve one.
+        EnvironmentProblem: It has none for one of them.
     """
-    served = _served_versions(cluster)
-    for crd in of_kind(objects, CRD):
-        served |= {f"{crd['spec']['group']}/{version['name']}" for version in crd["spec"]["versions"]}
-    unserved = [each for each in objects if each["apiVersion"] not in served]
+    coming = {
+        f"{crd['spec']['group']}/{version['name']}"
+        for crd in of_kind(objects, CRD)
+        for version in crd["spec"]["versions"]
+    }
+    unserved = [each for each in _unserved(cluster, objects) if each["apiVersion"] not in coming]
     if not unserved:
         return
+    if unserved[0]["kind"] in POLICY_KINDS:
+        raise EnvironmentProblem(_without_policies(unserved))
     version = unserved[0]["apiVersion"]
     what, where = _PROVIDERS.get(version.partition("/")[0], ("", ""))
     titles = ", ".join(f"`{title_of(each)}`" for each in unserved if each["apiVersion"] == version)
@@ -86,6 +110,23 @@ def _check_served(cluster: Cluster, objects: Sequence[Object]) -> None:
                 "pykb dev     # tries the operator without a deployment",
             ),
         )
+    )
+
+
+def _without_policies(unserved: Sequence[Object]) -> Diagnostic:
+    """What follows if nothing limits the manager's account."""
+    return KIND_UNSERVED.at(
+        None,
+        f"the cluster does not serve `{unserved[0]['kind']}` of `{POLICY_VERSION}`, which Kubernetes has since 1.30",
+        notes=(
+            f"needed for {', '.join(f'`{title_of(each)}`' for each in unserved)}",
+            "without it, whoever owns the manager's pod can have every write of the cluster sent to a server of theirs",
+            "nothing was applied",
+        ),
+        help=(
+            "pykb edit --certificates cert-manager     # the manager needs no such permissions",
+            "or accept it: take the policies out of config/certificates/kustomization.yaml",
+        ),
     )
 
 
@@ -395,8 +436,8 @@ def delete(cluster: Cluster, objects: Sequence[Object], reporter: Reporter, *, t
         EnvironmentProblem: Some are still there after the time, or the API server refuses.
     """
     step = reporter.step(f"deleting {counted(len(objects))}")
-    served = _served_versions(cluster)
-    known = [each for each in objects if each["apiVersion"] in served]
+    unserved = _unserved(cluster, objects)
+    known = [each for each in objects if each not in unserved]
     words = ("delete", "--ignore-not-found", _seconds(timeout), "--filename=-")
     with _nudging(cluster.kubectl, names_of(of_kind(known, CRD))):
         answer = cluster.kubectl.attempt(*words, stdin=as_list(known))

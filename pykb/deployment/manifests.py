@@ -24,6 +24,9 @@ Object = dict[str, Any]
 CRD = "CustomResourceDefinition"
 WEBHOOK_KINDS = frozenset({"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"})
 """The kinds that make the API server call webhooks."""
+POLICY_VERSION = "admissionregistration.k8s.io/v1"
+POLICY_KINDS = frozenset({"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"})
+"""The kinds that limit what is written. kustomize does not know that they have no namespace."""
 _IMAGE_LINE = re.compile(rf"^( *(?:- )?image: ){re.escape(IMAGE)}$", re.MULTILINE)
 
 
@@ -86,11 +89,15 @@ def objects_of(text: str) -> list[Object]:
         EnvironmentProblem: The text cannot be read.
     """
     try:
-        return [each for each in yaml_text.load_all(text) if each]
+        found: list[Object] = [each for each in yaml_text.load_all(text) if each]
     except yaml.MarkedYAMLError as error:
         raise EnvironmentProblem(
             KUSTOMIZATION.at(None, f"what kustomize rendered {yaml_text.verdict(error)}: {yaml_text.reason(error)}")
         ) from error
+    for each in found:
+        if each.get("kind") in POLICY_KINDS:
+            (each.get("metadata") or {}).pop("namespace", None)
+    return found
 
 
 def of_kind(objects: Iterable[Object], kind: str) -> list[Object]:
@@ -98,12 +105,15 @@ def of_kind(objects: Iterable[Object], kind: str) -> list[Object]:
     return [each for each in objects if each.get("kind") == kind]
 
 
-def installer(operator: str) -> tuple[str, str]:
-    """The text of a file for ``kubectl apply``, and what has to be in the cluster before."""
-    if not any(each["apiVersion"].startswith("cert-manager.io/") for each in objects_of(operator)):
-        return operator, ""
-    note = "Install cert-manager in the cluster first. Without it, the webhooks reject every object."
-    return f"# {note}\n{operator}", note
+def installer(operator: str) -> tuple[str, list[str]]:
+    """The text of a file for ``kubectl apply``, and what the cluster needs for it."""
+    objects = objects_of(operator)
+    notes = []
+    if any(each["apiVersion"].startswith("cert-manager.io/") for each in objects):
+        notes.append("Install cert-manager in the cluster first. Without it, the webhooks reject every object.")
+    if any(each["kind"] in POLICY_KINDS for each in objects):
+        notes.append("The cluster needs Kubernetes 1.30. Before, nothing limits what the manager's account may patch.")
+    return "".join(f"# {note}\n" for note in notes) + operator, notes
 
 
 def is_converted(crd: Object) -> bool:

@@ -23,7 +23,8 @@ _FILES = (
 )
 _CERTIFICATES = "config/certificates"
 _BUILT_IN_FILES = tuple(
-    f"{_CERTIFICATES}/{name}.yaml" for name in ("secret", "role", "role_binding", "kustomizeconfig", "kustomization")
+    f"{_CERTIFICATES}/{name}.yaml"
+    for name in ("secret", "role", "role_binding", "policy", "policy_binding", "kustomizeconfig", "kustomization")
 )
 _CERT_MANAGER_FILES = (
     "config/certmanager/issuer.yaml",
@@ -139,12 +140,12 @@ def _built_in(request: WebhookRequest, files: Files) -> None:
         authority = "config/prometheus/monitor_authority_patch.yaml"
         files.once(authority, f"{authority}.j2")
     if request.made.conversion:
-        role = "conversion_role.yaml"
-        for name in (role, "conversion_role_binding.yaml"):
-            files.once(f"{_CERTIFICATES}/{name}", f"{_CERTIFICATES}/{name}.j2")
-            files.plan.extend(f"{_CERTIFICATES}/kustomization.yaml", Member("resources", name))
         crd = f"{request.resource.plural}.{request.resource.api_group}"
-        files.plan.insert(f"{_CERTIFICATES}/{role}", Fragment("convertedcrds", crd, FragmentKind.LIST_ITEM))
+        for what in ("conversion_role", "conversion_policy"):
+            for name in (f"{what}.yaml", f"{what}_binding.yaml"):
+                files.once(f"{_CERTIFICATES}/{name}", f"{_CERTIFICATES}/{name}.j2")
+                files.plan.extend(f"{_CERTIFICATES}/kustomization.yaml", Member("resources", name))
+            files.plan.insert(f"{_CERTIFICATES}/{what}.yaml", Fragment("convertedcrds", crd, FragmentKind.LIST_ITEM))
 
 
 def _replacements(request: WebhookRequest) -> list[Member]:

@@ -16,6 +16,7 @@ from cryptography import x509
 
 from pykb.commands.edit import Edits, plan_edit
 from pykb.commands.init import NewProject, plan_project
+from pykb.deployment.manifests import objects_of
 from pykb.envtest import ControlPlane, get_assets
 from pykb.files.apply import apply
 from pykb.project.file import read
@@ -78,7 +79,7 @@ def chart_of(root: Path) -> Path:
 
 def objects(text: str) -> dict[tuple[str, str], Object]:
     """The objects of manifests by kind and name."""
-    return {(each["kind"], each["metadata"]["name"]): each for each in yaml.safe_load_all(text) if each}
+    return {(each["kind"], each["metadata"]["name"]): each for each in objects_of(text)}
 
 
 def rendered(helm: Helm, root: Path, **values: object) -> dict[tuple[str, str], Object]:
@@ -231,6 +232,29 @@ def test_everything_can_be_left_out(helm: Helm, project: Path) -> None:
     assert not [word for word in manager["args"] if "webhook" in word]
     subjects = [each["name"] for obj in found.values() for each in obj.get("subjects") or ()]
     assert set(subjects) == {"theirs"}
+    assert not [name for kind, name in found if kind.startswith("Cluster") and "certificates" in name]
+
+
+def test_the_policy_is_about_the_account_of_the_release(helm: Helm, project: Path) -> None:
+    """Under its name, in its namespace; about the webhook configurations of the release. It can be left out."""
+    if not (project / "config/certificates").is_dir():  # cert-manager needs no permissions of the manager
+        assert (
+            "policy" not in yaml.safe_load((chart_of(project) / "values.yaml").read_text(encoding="utf-8"))["webhook"]
+        )
+        return
+    chosen = {"fullnameOverride": "north", "serviceAccount": {"create": False, "name": "theirs"}}
+    found = rendered(helm, project, **chosen)
+    name = read(project)[0].project_name
+    policy = found["ValidatingAdmissionPolicy", "north-certificates-policy"]["spec"]
+    binding = found["ValidatingAdmissionPolicyBinding", "north-certificates-policy-binding"]["spec"]
+    assert binding["policyName"] == "north-certificates-policy"
+    assert (binding["paramRef"]["namespace"], binding["paramRef"]["name"]) == (f"{name}-system", "theirs")
+    names = policy["matchConstraints"]["resourceRules"][0]["resourceNames"]
+    assert names == ["north-mutating-webhook-configuration", "north-validating-webhook-configuration"]
+    rules = found["ClusterRole", "north-certificates-role"]["rules"]
+    assert names == rules[0]["resourceNames"]
+    without = rendered(helm, project, **chosen, webhook={"policy": False})
+    assert set(found) - set(without) == {key for key in found if key[0].startswith("ValidatingAdmissionPolicy")}
 
 
 def test_the_values_reach_the_manager(helm: Helm, project: Path) -> None:

@@ -249,7 +249,9 @@ KIND_UNSERVED = Code(
     "kind-unserved",
     "The cluster does not serve a kind that is to be applied",
     "An object can only be applied if the API server serves its kind. cert-manager serves Certificates and Issuers, "
-    "and the Prometheus operator ServiceMonitors. pykb asks before it applies anything, so nothing is half deployed. "
+    "and the Prometheus operator ServiceMonitors. Kubernetes serves ValidatingAdmissionPolicies since 1.30: they keep "
+    "the manager, which sets caBundle in its webhook configurations and CRDs, from changing anything else there. "
+    "pykb asks before it applies anything, so nothing is half deployed. "
     "Install what serves the kind, or leave the part out of config/default/kustomization.yaml.",
 )
 

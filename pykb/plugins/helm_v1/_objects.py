@@ -8,11 +8,14 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
-from pykb.deployment.manifests import CRD, WEBHOOK_KINDS, Object, is_converted
+from pykb.deployment.manifests import CRD, POLICY_KINDS, WEBHOOK_KINDS, Object, is_converted
 from pykb.plugins.helm_v1._template import Names, Template
 from pykb.plugins.rendered import AUTOSCALER, container_of, is_manager, pod_of
 
-_RBAC = frozenset({"Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"})
+_RBAC_OF_CLUSTERS = frozenset({"ClusterRole", "ClusterRoleBinding"})
+_RBAC = _RBAC_OF_CLUSTERS | {"Role", "RoleBinding"}
+_CERTIFICATES = "certificates-"
+"""The prefix of the permissions for the manager's certificate. Those of the cluster are only for the webhooks'."""
 _PROMETHEUS = frozenset({"ServiceMonitor", "PrometheusRule"})
 _BUDGET = "PodDisruptionBudget"
 _METRICS = re.compile(r"(^|-)metrics(-|$)")
@@ -35,6 +38,7 @@ class Parts:
     crds: bool
     helpers: bool
     webhooks: bool
+    policy: bool
     certificates: bool
     metrics: bool
     prometheus: bool
@@ -50,6 +54,7 @@ class Parts:
             crds=CRD in kinds,
             helpers=any(is_helper(each) for each in objects),
             webhooks=bool(kinds & WEBHOOK_KINDS) or any(each["kind"] == CRD and is_converted(each) for each in objects),
+            policy=bool(kinds & POLICY_KINDS),
             certificates="Certificate" in kinds,
             metrics=any(each["kind"] == "Service" and _METRICS.search(_rest(each, prefix)) for each in objects),
             prometheus=bool(kinds & _PROMETHEUS),
@@ -69,13 +74,16 @@ def place(obj: Object, parts: Parts, prefix: str) -> Place:
     kind = obj["kind"]
     name = _rest(obj, prefix)
     about = (".Values.metrics.enabled",) * (parts.metrics and _METRICS.search(name) is not None)
-    about += (".Values.webhook.enabled",) * (parts.webhooks and _WEBHOOK.search(name) is not None)
+    is_webhook = _WEBHOOK.search(name) is not None or (kind in _RBAC_OF_CLUSTERS and name.startswith(_CERTIFICATES))
+    about += (".Values.webhook.enabled",) * (parts.webhooks and is_webhook)
     if kind == CRD:
         return Place("crd", (".Values.crd.enabled",))
     if kind == "ServiceAccount":
         return Place("rbac", (".Values.serviceAccount.create",))
     if kind in _RBAC:
         return Place("rbac", (".Values.rbac.helpers.enabled",) if is_helper(obj) else about)
+    if kind in POLICY_KINDS:
+        return Place("webhook", (".Values.webhook.enabled", ".Values.webhook.policy"))
     if kind == "NetworkPolicy":
         return Place("network-policy", (".Values.networkPolicy.enabled", *about))
     if kind in _PROMETHEUS:
@@ -102,6 +110,8 @@ _INJECT = "cert-manager.io/inject-ca-from"
 _NAME = "app.kubernetes.io/name"
 _OURS = frozenset({_NAME, "app.kubernetes.io/managed-by", "app.kubernetes.io/instance", "app.kubernetes.io/version"})
 
+_EXPRESSIONS = frozenset({"matchConditions", "validations", "variables"})
+"""The fields of a policy with expressions. They name no object of the release."""
 _SELECTORS = frozenset({"matchLabels", "selector", "labels"})
 
 
@@ -133,6 +143,8 @@ class Writer:
         out = self.names.replaced(deepcopy(obj), template)
         self._selectors(out, template)
         self._metadata(out["metadata"], template)
+        if out["kind"] in POLICY_KINDS:  # a word of an expression may be the name of the namespace
+            out["spec"] |= {key: obj["spec"][key] for key in _EXPRESSIONS & obj["spec"].keys()}
         if out["kind"] in WEBHOOK_KINDS:
             for webhook in out["webhooks"]:
                 self._authority(webhook["clientConfig"], template)
@@ -203,6 +215,8 @@ class Writer:
         for subject, written in zip(obj.get("subjects") or (), out.get("subjects") or (), strict=True):
             if subject["kind"] == "ServiceAccount" and subject["name"] == self.account:
                 written["name"] = name
+        if obj["kind"] in POLICY_KINDS and (obj["spec"].get("paramRef") or {}).get("name") == self.account:
+            out["spec"]["paramRef"]["name"] = name
         if obj["kind"] == "Deployment" and obj["spec"]["template"]["spec"].get("serviceAccountName") == self.account:
             out["spec"]["template"]["spec"]["serviceAccountName"] = name
         if obj["kind"] == "ServiceAccount" and obj["metadata"]["name"] == self.account:

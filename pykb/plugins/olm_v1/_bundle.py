@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 
-from pykb.deployment.manifests import CRD, Object
+from pykb.deployment.manifests import CRD, POLICY_KINDS, Object
 from pykb.plugins.rendered import Rendered, container_of, pod_of
 
 WEBHOOKS = {
@@ -93,7 +93,7 @@ def _belongs_elsewhere(obj: Object, account: str) -> bool:
         return name == account
     if obj["apiVersion"].startswith("cert-manager.io/"):
         return True
-    is_of_certificates = "-certificates-" in f"-{name}" and kind in {*_BINDINGS, "Role", "ClusterRole"}
+    is_of_certificates = "-certificates-" in f"-{name}" and kind in {*_BINDINGS, "Role", "ClusterRole", *POLICY_KINDS}
     is_certificate = name.endswith("serving-certificate") and kind in {"Secret", "ConfigMap"}
     return is_of_certificates or is_certificate or (kind == "Service" and name.endswith("webhook-service"))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -148,3 +149,24 @@ def test_a_project_may_be_called_anything() -> None:
     assert ".Values.webhook" not in files["templates/manager/manager.yaml"]
     with pytest.raises(EnvironmentProblem, match="no Deployment with a container `manager`"):
         values(Rendered([deployment(name="other")], [], "", ""))
+
+
+def test_an_expression_of_a_policy_is_not_about_the_namespace() -> None:
+    """Its words stay, also if a namespace or a Service is called like one of them."""
+    expression = 'request.userInfo.username == "system:serviceaccount:" + params.metadata.namespace'
+    spec = {
+        "matchConditions": [{"name": "system", "expression": expression}],
+        "matchConstraints": {"resourceRules": [{"resourceNames": ["a-hook"]}]},
+    }
+    group = "admissionregistration.k8s.io/v1"
+    policy = {"apiVersion": group, "kind": "ValidatingAdmissionPolicy", "metadata": {"name": "a-policy"}, "spec": spec}
+    hook = {
+        "apiVersion": group,
+        "kind": "ValidatingWebhookConfiguration",
+        "metadata": {"name": "a-hook"},
+        "webhooks": [],
+    }
+    files = chart("a", Rendered([deployment(), policy, hook], [], "system", "a-"))
+    text = files["templates/webhook/policy.yaml"]
+    assert expression in yaml.safe_load(re.sub("{{.*?}}", "", text))["spec"]["matchConditions"][0]["expression"]
+    assert '- {{ include "a.fullname" $ }}-hook' in text

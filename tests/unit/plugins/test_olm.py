@@ -87,7 +87,14 @@ def test_the_manager_reads_the_certificate_that_olm_mounts(project: Path) -> Non
     has_webhooks = read(project)[0].has_webhooks
     assert ("webhook-cert-path=/tmp/k8s-webhook-server/serving-certs" in text) == has_webhooks
     assert ("webhookdefinitions" in text) == has_webhooks
-    for word in ("cert-manager", "--cert-secret", "serving-certificate", "webhook-certs", "mutatingwebhook"):
+    for word in (
+        "cert-manager",
+        "--cert-secret",
+        "serving-certificate",
+        "webhook-certs",
+        "mutatingwebhook",
+        "admissionpolicy",
+    ):
         assert word not in text.lower()
 
 
