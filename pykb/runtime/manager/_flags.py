@@ -6,6 +6,7 @@ import argparse
 import math
 import sys
 from collections.abc import Mapping
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +113,8 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="webhook configurations that get the authority of that certificate",
     )
+    add("--cert-life", type=_days, metavar="DAYS", help=_LIFE)
+    add("--cert-authority-life", type=_days, metavar="DAYS", help="how long its authority is valid (default 3650)")
     add("--enable-http2", **flag, help="accepted, no effect: the servers speak HTTP/1.1 only")
 
     add = parser.add_argument_group("log").add_argument
@@ -134,6 +137,7 @@ _SHARDS = "let all replicas work, each on its share of N ranges of objects; 0 fo
 _PROCESSES = "processes that share the work on this machine, so that it uses P cores; needs --shards (default 1)"
 _PPROF = "stacks, profiles, log level, e.g. 127.0.0.1:8082; keep it private; 0 for none (default 0)"
 _MANAGED = "Secret in which the manager keeps a certificate that it makes and renews itself (default: none)"
+_LIFE = "how long a certificate is valid that the manager makes, with or without --cert-secret (default 90)"
 _CIPHERS = "cipher suites of TLS 1.2, by IANA name (default: Python's); those of TLS 1.3 cannot be chosen"
 
 
@@ -202,6 +206,13 @@ def _positive(text: str) -> int:
     if not text.isascii() or not text.isdigit() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"`{text}` is not a whole number above 0")
     return int(text)
+
+
+def _days(text: str) -> timedelta:
+    try:
+        return timedelta(days=_positive(text))
+    except OverflowError:
+        raise argparse.ArgumentTypeError(f"`{text}` days are too many") from None
 
 
 def _shards(text: str) -> int:

@@ -153,6 +153,7 @@ class Servers:
             metrics=self._metrics,
             clock=self._clock,
             managed=self.managed,
+            life=self._options.managed_certificate.life,
         )
         authorizer = ApiAuthorizer(self._client, clock=self._clock)
         secured = app([*client_checks(files.client_names), authorizer.middleware])

@@ -47,6 +47,10 @@ class CertificateOptions:
     client_names: tuple[str, ...] = ()
 
 
+_LONGEST_LIFE = timedelta(days=36500)
+"""Of an authority. Certificates end before the year 10000."""
+
+
 @dataclass(frozen=True, slots=True)
 class ManagedCertificateOptions:
     """A certificate that the manager makes and renews itself, for all servers without a directory.
@@ -69,8 +73,10 @@ class ManagedCertificateOptions:
         configurations: The names of the webhook configurations that get the authority. The CRDs
             that the manager converts get it as well.
         namespace: The namespace of Secret and Services. Defaults to that of the pod.
-        life: How long a certificate is valid. It is renewed when a third is left.
-        authority_life: How long the authority is valid. At least three times as long.
+        life: How long a certificate is valid. It is renewed when a third is left. The same applies
+            to the certificate that a server signs itself if there is no other.
+        authority_life: How long the authority is valid. At least three times as long, and at most a
+            hundred years.
     """
 
     secret: str = ""
@@ -84,6 +90,10 @@ class ManagedCertificateOptions:
         check_names("services", self.services)
         check_names("configurations", self.configurations)
         check_durations(life=self.life, authority_life=self.authority_life)
+        if self.life <= timedelta(0):
+            raise ValueError("`life` must be longer than nothing")
+        if self.authority_life > _LONGEST_LIFE:
+            raise ValueError(f"`authority_life` must be at most {_LONGEST_LIFE.days} days")
         if self.authority_life < 3 * self.life:
             raise ValueError("`authority_life` must be at least three times `life`")
 
@@ -323,7 +333,7 @@ class ManagerOptions:
         for server in ("metrics", "webhook"):
             option = f"{server}_certificate"
             values[option] = _certificate(values.get(option, CertificateOptions()), server, given)
-        managed = _parts(given, "cert", "secret", "services", "configurations")
+        managed = _parts(given, "cert", "secret", "services", "configurations", "life", "authority_life")
         managed = {name: tuple(part) if isinstance(part, list) else part for name, part in managed.items()}
         values["managed_certificate"] = replace(
             values.get("managed_certificate", ManagedCertificateOptions()), **managed

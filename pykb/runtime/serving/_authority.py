@@ -87,7 +87,7 @@ def review_json(given: Json) -> Json:
 def self_signed_json(given: Json) -> Json:
     """A self-signed certificate for ``hosts`` and its key, in PEM, from JSON to JSON."""
     hosts, now = given["hosts"], datetime.fromisoformat(given["now"])
-    pair = make(_title(hosts[0]), Validity.of(timedelta(days=given["days"]), now), names=hosts, signs=True)
+    pair = make(_title(hosts[0]), Validity.of(timedelta(seconds=given["life"]), now), names=hosts, signs=True)
     certificate, key = pair.pem
     return {"certificate": certificate, "key": key}
 

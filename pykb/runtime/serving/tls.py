@@ -11,7 +11,7 @@ import asyncio
 import logging
 import ssl
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,7 @@ from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.runtime import CERTIFICATE, CLIENT_CA, TLS_OPTION
 from pykb.runtime.client.server import secret_file
 from pykb.runtime.clock import Clock, SystemClock
-from pykb.runtime.manager.options import CertificateOptions, TlsOptions
+from pykb.runtime.manager.options import CertificateOptions, ManagedCertificateOptions, TlsOptions
 from pykb.runtime.serving._elsewhere import call
 from pykb.runtime.serving._message import Handler, HttpError, HttpRequest, HttpResponse, Middleware
 
@@ -35,8 +35,8 @@ logger = logging.getLogger(__name__)
 POLL = timedelta(seconds=10)
 """How often files are checked. cert-manager renews days before a certificate expires."""
 
-VALIDITY = timedelta(days=365)
-"""Of a self-signed certificate."""
+LIFE = ManagedCertificateOptions().life
+"""Of a self-signed certificate, by default."""
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 """The names in a self-signed certificate."""
@@ -164,8 +164,9 @@ class ServingCertificate:
         hosts: tuple[str, ...] = LOOPBACK,
         server: str = "webhook",
         managed: Pair | None = None,
+        life: timedelta = LIFE,
     ) -> None:
-        """Load the certificate, or take the managed one, or make one.
+        """Load the certificate, or take the managed one, or make one, which is valid for the given time.
 
         Raises:
             EnvironmentProblem: The files are missing or do not match, or the TLS options cannot be
@@ -177,6 +178,8 @@ class ServingCertificate:
         self._server = server
         self._clock: Clock = clock or SystemClock()
         self._made: tuple[bytes, bytes] | None = None
+        self._sign: Callable[[], tuple[bytes, bytes]] | None = None
+        self._life = life
         self._end = 0.0
         self.renewed = asyncio.Condition()
         """Notified after changed files were read."""
@@ -187,7 +190,8 @@ class ServingCertificate:
         if options.directory is None and managed is not None:
             self._made, self._authority = (managed.certificate, managed.key), managed.authorities
         elif options.directory is None:
-            self._made = self_signed(hosts)
+            self._sign = partial(self_signed, hosts, life)
+            self._made = self._sign()
             self._authority = self._made[0]
         else:
             pair = (options.directory / options.name, options.directory / options.key)
@@ -237,10 +241,16 @@ class ServingCertificate:
             await self._reload("a managed one")
 
     async def run(self) -> None:
-        """Reload changed files until cancelled. An invalid renewal is reported, and the old certificate stays."""
+        """Reload changed files until cancelled. An invalid renewal is reported, and the old certificate stays.
+
+        A self-signed certificate is made again when a third of its life is left.
+        """
         while True:
             await self._clock.sleep(POLL)
-            await self._reload(str(next(iter(self._files), "")))
+            if self._sign is not None and time.time() > self._end - self._life.total_seconds() / 3:
+                self._made = await asyncio.to_thread(self._sign)
+                self._authority, self._stamp = self._made[0], None
+            await self._reload(str(next(iter(self._files), "a self-signed one")))
 
     async def _reload(self, shown: str) -> None:
         try:
@@ -299,6 +309,7 @@ async def make_certificate(
     clock: Clock | None,
     host: str = "",
     managed: ManagedCertificates | None,
+    life: timedelta = LIFE,
 ) -> ServingCertificate:
     """Load or make a certificate outside the event loop (making a key takes time).
 
@@ -310,12 +321,13 @@ async def make_certificate(
         clock: The clock for checking the files.
         host: A name or address in a self-signed certificate, besides loopback.
         managed: The certificate that the manager keeps, if it does. This waits until it is ready.
+        life: How long a self-signed certificate is valid.
 
     Raises:
         EnvironmentProblem: The files are missing or do not match, or the TLS options cannot be met.
     """
     hosts = tuple(dict.fromkeys((*LOOPBACK, *((host,) if host else ()))))
-    make = partial(ServingCertificate, tls=tls, metrics=metrics, clock=clock, hosts=hosts, server=server)
+    make = partial(ServingCertificate, tls=tls, metrics=metrics, clock=clock, hosts=hosts, server=server, life=life)
     if managed is None or options.directory is not None:
         return await asyncio.to_thread(make, options)
     certificate = await asyncio.to_thread(make, options, managed=await managed.pair())
@@ -323,8 +335,8 @@ async def make_certificate(
     return certificate
 
 
-def self_signed(hosts: tuple[str, ...]) -> tuple[bytes, bytes]:
+def self_signed(hosts: tuple[str, ...], life: timedelta = LIFE) -> tuple[bytes, bytes]:
     """Make a self-signed certificate for these names and addresses, and its key, in PEM."""
-    given = {"hosts": hosts, "days": VALIDITY.days, "now": datetime.now(UTC).isoformat()}
+    given = {"hosts": hosts, "life": life.total_seconds(), "now": datetime.now(UTC).isoformat()}
     made = call("pykb.runtime.serving._authority:self_signed_json", given)
     return made["certificate"].encode(), made["key"].encode()

@@ -244,6 +244,7 @@ class WebhookServer:
             clock=self._clock,
             host=options.webhook_bind_host,
             managed=self._managed,
+            life=options.managed_certificate.life,
         )
         server = HttpServer(
             "webhook",

@@ -377,3 +377,10 @@ def test_an_authority_must_outlive_its_certificates():
     """A previous authority must be trusted while one of its certificates is in use."""
     with pytest.raises(ValueError, match="three times"):
         ManagedCertificateOptions("a", life=40 * DAY, authority_life=100 * DAY)
+
+
+@pytest.mark.parametrize("options", [{"life": 0 * DAY}, {"life": -DAY}, {"authority_life": 36501 * DAY}])
+def test_a_life_that_no_certificate_has_is_refused(options):
+    """At the start, and not when the certificate is made."""
+    with pytest.raises(ValueError, match="life` must be"):
+        ManagedCertificateOptions(**options)

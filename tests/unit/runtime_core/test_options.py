@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,11 @@ def test_without_flags_the_defaults_are_kubebuilders():
             "managed_certificate",
             ManagedCertificateOptions("s", ("a", "b"), ("c",)),
         ),
+        (
+            ["--cert-life=30", "--cert-authority-life=90"],
+            "managed_certificate",
+            ManagedCertificateOptions(life=timedelta(days=30), authority_life=timedelta(days=90)),
+        ),
         (["--metrics-cert-path=/m"], "metrics_certificate", CertificateOptions(Path("/m"), "tls.crt", "tls.key")),
         (
             ["--webhook-cert-path=/w", "--webhook-cert-name=a.crt", "--webhook-cert-key=a.key"],
@@ -103,6 +109,12 @@ def test_flags_are_understood(argv, attribute, value):
         ["--metrics-bind-address=8443"],
         ["--health-probe-bind-address=:x"],
         ["--tls-min-version=VersionTLS11"],
+        ["--cert-life=0"],
+        ["--cert-life=1.5"],
+        ["--cert-life=90d"],
+        ["--cert-life=1217"],
+        ["--cert-life=999999999999"],
+        ["--cert-authority-life=36501"],
         ["--kube-api-qps=nan"],
         ["--kube-api-qps=fast"],
         ["--kube-api-burst=0"],

@@ -313,6 +313,30 @@ def test_without_a_directory_a_certificate_is_made():
     assert ServingCertificate(CertificateOptions()).context is not None
 
 
+async def test_a_certificate_that_a_server_signed_itself_is_made_again_in_time(serve, running, monkeypatch):
+    """With a third of its life left. It expired, and the manager had to be restarted before."""
+    clock, life = VirtualClock(), timedelta(days=30)
+    serving = ServingCertificate(CertificateOptions(), clock=clock, life=life)
+    running(serving.run())
+    await turn()
+    first = serving.authority
+    made = x509.load_pem_x509_certificate(first)
+    assert made.not_valid_after_utc - made.not_valid_before_utc == life + timedelta(hours=1)
+    for later, is_due in ((timedelta(days=19), False), (timedelta(days=21), True)):
+        now = made.not_valid_after_utc - life + later
+        monkeypatch.setattr("pykb.runtime.serving.tls.time.time", now.timestamp)
+        async with asyncio.timeout(60):
+            async with serving.renewed:
+                clock.advance(timedelta(seconds=10))
+                await turn()
+                if is_due:
+                    await serving.renewed.wait()
+        assert (serving.authority != first) is is_due
+    trust = ssl.create_default_context(cadata=serving.authority.decode())
+    get = await serve(health_routes(Checks("/healthz")), tls=lambda: serving.context, trust=trust)
+    assert await get("/healthz") == (200, "ok")
+
+
 async def test_a_check_that_hangs_fails_and_is_broken_off(serve, monkeypatch, caplog):
     """Probes come again and again: each would leave a task behind, and the kubelet an answer short."""
     monkeypatch.setattr("pykb.runtime.manager._servers.CHECK_TIMEOUT", timedelta(milliseconds=50))
