@@ -100,11 +100,15 @@ def test_workflows_are_workflows(root: Path) -> None:
 
 
 def test_the_development_container_is_json_with_names_that_exist(root: Path) -> None:
-    """Its command is a target, and its paths are those of the environment."""
+    """Its command is a target, and its paths are those of the environment. The end-to-end test has what it has in CI."""
     text = (root / ".devcontainer/devcontainer.json").read_text(encoding="utf-8")
     container = json.loads(text)
     assert container["name"] == "harbour"
-    assert container["postCreateCommand"].removeprefix("make ") in targets(root)
+    kind, target = container["postCreateCommand"].split(" && make ")
+    assert target in targets(root)
+    assert kind in (root / ".github/workflows/test-e2e.yml").read_text(encoding="utf-8")
+    features = {name.rpartition("/")[2].partition(":")[0] for name in container["features"]}
+    assert features == {"docker-in-docker", "go", "kubectl-helm-minikube"}
     assert set(re.findall(r"\}/(\.[\w/]+)", text)) == {".venv/bin", ".venv/bin/python"}
 
 

@@ -185,3 +185,16 @@ def test_a_missing_program_is_named_with_a_remedy(
     assert help_.startswith("help: ")
     assert remedy in help_
     assert [line for line in rest if not line.startswith("make")] == []
+
+
+def test_a_docker_without_the_plugin_for_several_platforms_is_said(root: Path, tmp_path: Path) -> None:
+    """Docker itself takes the words after an unknown command for its own flags: `unknown flag: --name`."""
+    tool = tmp_path / "docker"
+    tool.write_text("#!/bin/sh\necho 'unknown flag: --name' >&2\nexit 125\n")
+    tool.chmod(0o755)
+    command = ["make", "docker-buildx", f"CONTAINER_TOOL={tool}"]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    error, help_, *rest = done.stderr.splitlines()
+    assert (done.stdout, error) == ("", f"error: {tool} has no plugin buildx")
+    assert help_.startswith("help: install it (https://docs.docker.com/go/buildx); `make docker-build docker-push`")
+    assert [line for line in rest if not line.startswith("make")] == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -75,6 +76,13 @@ def test_a_bundle_keeps_the_rules_of_the_validator(project: Path) -> None:
     assert not [each for each in others if "namespace" in each["metadata"]]
     assert {each["deploymentName"] for each in spec.get("webhookdefinitions", ())} <= {deployment["name"]}
     assert [each["type"] for each in spec["installModes"] if each["supported"]] == ["AllNamespaces"]
+    platforms = re.search(r"PLATFORMS \?= (.+)", (project / "Makefile").read_text(encoding="utf-8"))
+    assert platforms is not None
+    built = {tuple(each.split("/")) for each in platforms[1].split(",")}
+    labels = {
+        f"operatorframework.io/{kind}.{name}" for os, arch in built for kind, name in (("os", os), ("arch", arch))
+    }
+    assert {key for key, value in version["metadata"]["labels"].items() if value == "supported"} == labels
     before = tree(project)
     assert edit(project, plugins=("olm",)) == []
     assert tree(project) == before
