@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
@@ -53,7 +52,6 @@ def _run(args: list[str]) -> int:
     console.configure(args)
     _open_streams()
     try:
-        _restore_wheel(args)
         result: Any = root().main(args=args, prog_name="pykb", standalone_mode=False)
         sys.stdout.flush()
     except (KeyboardInterrupt, BrokenPipeError):
@@ -83,31 +81,6 @@ def _open_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-
-
-def _restore_wheel(args: Sequence[str]) -> None:
-    """Restore the wheel that a project pins in a copy without it.
-
-    Commands that only read write nothing. An update replaces the wheel.
-    """
-    from pykb.cli import console
-    from pykb.cli.project import find_root
-    from pykb.diagnostics import EnvironmentProblem
-    from pykb.scaffold.locate import WHEEL, is_from_index
-
-    if "_PYKB_COMPLETE" in os.environ or {"--check", "--diff", "--dry-run", "--help", "-h"}.intersection(args):
-        return
-    if args[:1] == ["update"]:
-        return
-    with suppress(EnvironmentProblem):  # the command that needs it reports the problem
-        root = find_root()
-        if root is None or is_from_index() or (root / WHEEL).exists():
-            return
-        from pykb.scaffold.distribution import restore
-
-        restored = restore(root)
-        if restored is not None:
-            console.say(f"note: restored {restored}: no package index has this version of pykb")
 
 
 def _interrupted() -> int:

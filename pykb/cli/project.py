@@ -6,6 +6,7 @@ Repairs the project first if a command was killed in it. ``pykb environment`` in
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,7 +17,7 @@ from pykb import __version__
 from pykb.cli import console
 from pykb.cli.errors import EXIT_FINDINGS, EXIT_USAGE, finish, flush, report
 from pykb.diagnostics import EnvironmentProblem
-from pykb.diagnostics.codes.environment import KUBECONFIG_UNUSABLE
+from pykb.diagnostics.codes.environment import ENVIRONMENT_OUTDATED, KUBECONFIG_UNUSABLE
 from pykb.diagnostics.codes.project import PROJECT_CLI_VERSION, PROJECT_MISSING, PROJECT_OWNER
 from pykb.project import FILE_NAME, version_numbers
 
@@ -51,16 +52,21 @@ def _is_trusted(root: Path) -> bool:
     return all(path.lstat().st_uid in {0, os.geteuid()} for path in (root, root / FILE_NAME))
 
 
-def settle(root: Path, *, writes: bool) -> None:
-    """Complete or undo the changes of a killed command.
+def settle(root: Path, *, writes: bool, updates: bool = False) -> None:
+    """Complete or undo the changes of a killed command, and restore the wheel that the project pins.
 
-    Commands that write nothing only report them.
+    Commands that write nothing only report the former. An update replaces the wheel.
 
     Raises:
         EnvironmentProblem: The command writes, and the changes can be neither completed nor undone.
     """
-    if not any(root.glob(".pykb/transaction*")):  # saves the imports
-        return
+    if any(root.glob(".pykb/transaction*")):  # saves the imports
+        _settle(root, writes=writes)
+    if writes and not updates:
+        _restore_wheel(root)
+
+
+def _settle(root: Path, *, writes: bool) -> None:
     from pykb.files.apply import pending, recover
 
     def completes(left: str) -> bool:
@@ -70,6 +76,19 @@ def settle(root: Path, *, writes: bool) -> None:
     note = recover(root, completes=completes) if writes else pending(root)
     if note is not None:
         finish([note])
+
+
+def _restore_wheel(root: Path) -> None:
+    """Restore the wheel that a project pins in a copy without it."""
+    from pykb.scaffold.locate import WHEEL, is_from_index
+
+    if is_from_index() or (root / WHEEL).exists():
+        return
+    from pykb.scaffold.distribution import restore
+
+    restored = restore(root)
+    if restored is not None:
+        console.say(f"note: restored {restored}: no package index has this version of pykb")
 
 
 def require_project(*, writes: bool, updates: bool = False) -> tuple[Path, Project]:
@@ -92,7 +111,7 @@ def require_project(*, writes: bool, updates: bool = False) -> tuple[Path, Proje
         raise typer.Exit(EXIT_USAGE)
     if writes and not updates:
         hand_over(root)
-    settle(root, writes=writes)
+    settle(root, writes=writes, updates=updates)
     project, found = read(root)
     finish(found)
     finish(check(project))
@@ -151,22 +170,49 @@ def own_pykb(root: Path) -> tuple[str, ...] | None:
 def hand_over(root: Path) -> None:
     """Run this command line with the pykb in the project's ``.venv``, in place of this process.
 
-    Returns if this is that pykb already. If ``.venv`` has no pykb, says so and returns.
+    Returns if this is that pykb already. If ``.venv`` has no pykb, says so and returns. If pyproject.toml pins another
+    one than ``.venv`` has, the pinned one runs the command: this one, or none.
+
+    Raises:
+        EnvironmentProblem: Neither this pykb nor that of ``.venv`` is the pinned one.
     """
     environment = root / ".venv"
-    if not environment.is_dir() or _GUARD in os.environ or Path(sys.prefix).resolve() == environment.resolve():
+    if not environment.is_dir() or _GUARD in os.environ:
         return
+    is_own = Path(sys.prefix).resolve() == environment.resolve()
     words = own_pykb(root)
-    if words is None:
+    if words is None and not is_own:
         console.say(f"note: .venv has no pykb that runs; using pykb {__version__} of {Path(sys.prefix).name}")
         return
-    theirs = _version(environment)
+    theirs = __version__ if is_own else _version(environment)
+    pinned = pinned_version(root)
+    if pinned not in {None, theirs}:
+        message = f"pyproject.toml pins pykb {pinned}, and .venv has {theirs}"
+        if pinned != __version__:
+            helps = ("`make environment` installs the pinned one",)
+            raise EnvironmentProblem(ENVIRONMENT_OUTDATED.at(None, message, notes=("nothing was written",), help=helps))
+        console.say(f"note: {message}: using this one, which is pinned; `make environment` brings .venv up to date")
+        return
+    if is_own or words is None:
+        return
     if theirs != __version__:
         console.say(f"note: this is pykb {__version__}, the project's is {theirs}: using the project's")
     flush()
     sys.stdout.flush()
     sys.stderr.flush()
     os.execve(words[0], [*words, *console.settings.argv], {**os.environ, _GUARD: "1"})  # noqa: S606 - the project's own program
+
+
+def pinned_version(root: Path) -> str | None:
+    """The version of pykb that pyproject.toml requires. ``None`` unless it is one exact version."""
+    try:
+        text = (root / "pyproject.toml").read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
+    wanted = re.findall(r"""["']pykubebuilder(?:\[[^]\n]*\])?(?![\w.-]) *([^"'\n;]*)""", text)
+    found = {"".join(each.split()) for each in wanted}
+    only = found.pop() if len(found) == 1 else ""
+    return only.removeprefix("==") if only.startswith("==") and "*" not in only and "," not in only else None
 
 
 def _version(environment: Path) -> str | None:
@@ -198,6 +244,7 @@ def environment(
     from pykb.tools.pip import Environment
 
     root, _ = require_project(writes=False)
+    _restore_wheel(root)
     wanted = _wanted(root, group)
     own = Environment(root / ".venv")
     if not own.python.exists():

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,16 @@ def test_a_repository_that_git_cannot_read(root: Path, golden, capfd: pytest.Cap
     (root / ".git/HEAD").write_text("ref: refs/heads/lost\n")
     (root / ".git/refs/heads/lost").write_text("1" * 40 + "\n")
     golden("repository-unreadable/commit_missing", stderr_of(capfd, "generate", "--check-compat", "HEAD", code=1))
+
+
+def test_the_environment_is_older_than_the_pin(root: Path, golden, capfd: pytest.CaptureFixture[str]) -> None:
+    """And this pykb is not the pinned one, either."""
+    (root / ".venv/bin").mkdir(parents=True)
+    (root / ".venv/bin/python").symlink_to(sys.executable)
+    (root / ".venv/lib/python3.11/site-packages/pykubebuilder-0.0.1.dist-info").mkdir(parents=True)
+    text = (root / "pyproject.toml").read_text()
+    (root / "pyproject.toml").write_text(re.sub('==[^"]*', "==0.0.2", text))
+    golden("environment-outdated/older", stderr_of(capfd, "generate", code=1))
 
 
 def test_the_home_of_the_user_cannot_be_written(

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+import pykb as package
+from pykb.cli.project import pinned_version
+
 METADATA = ".venv/lib/python3.11/site-packages/pykubebuilder-9.8.7.dist-info"
+
+
+def pin(project: Path, version: str) -> None:
+    """Let pyproject.toml require a version of pykb."""
+    text = (project / "pyproject.toml").read_text()
+    (project / "pyproject.toml").write_text(re.sub(r"(pykubebuilder(\[\w+\])?)==[^\"]*", rf"\1=={version}", text))
 
 
 @pytest.fixture
 def environment(project: Path) -> Path:
     """An environment of another version, whose Python tells what it is given; its scripts are of no use."""
+    pin(project, "9.8.7")
     (project / METADATA).mkdir(parents=True)
     folder = project / ".venv/bin"
     folder.mkdir(parents=True)
@@ -37,6 +48,41 @@ def test_a_kind_is_added_by_the_pykb_that_the_project_pins(spawn, words: tuple[s
     named = (*words, "--group", "infra", "--version", "v1", "--kind", "Machine")
     assert spawn([*named]).stdout == f"own: -P -m pykb {' '.join(named)}\n"
     assert "own:" not in spawn([*named, "--dry-run"]).stdout
+
+
+@pytest.mark.usefixtures("environment")
+def test_the_pykb_that_pyproject_pins_runs_where_the_environment_has_another(spawn, project: Path) -> None:
+    """As after `pykb update`: this one if it is pinned, and none if neither is."""
+    pin(project, package.__version__)
+    done = spawn(["generate"])
+    assert (done.returncode, done.stdout) == (0, "")
+    assert f"pins pykb {package.__version__}, and .venv has 9.8.7: using this one" in done.stderr
+    pin(project, "7.7.7")
+    for words in (["generate"], ["create", "api"]):
+        done = spawn(words)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert "error[environment-outdated]: pyproject.toml pins pykb 7.7.7, and .venv has 9.8.7" in done.stderr
+        assert "`make environment`" in done.stderr
+    assert spawn(["generate", "--stdout", "--help"]).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [
+        ('"pykubebuilder==0.2.0"\n"pykubebuilder[cli]==0.2.0", "pykubebuilder[cli,test] == 0.2.0"', "0.2.0"),
+        ("'pykubebuilder==0.2.0; python_version>\"3\"'", "0.2.0"),
+        ('"pykubebuilder==0.2.0", "pykubebuilder[cli]==0.3.0"', None),
+        ('"pykubebuilder>=0.2.0"', None),
+        ('"pykubebuilder==0.2.*"', None),
+        ('"pykubebuilder==0.2.0", "pykubebuilder[cli]"', None),
+        ('"pykubebuilder-tools==1"', None),
+        ("", None),
+    ],
+)
+def test_only_one_exact_version_is_a_pin(tmp_path: Path, text: str, version: str | None) -> None:
+    """With a range, the pykb of the environment decides."""
+    (tmp_path / "pyproject.toml").write_text(text)
+    assert pinned_version(tmp_path) == version
 
 
 @pytest.mark.parametrize("lacking", ["python", METADATA])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -192,25 +193,48 @@ def test_a_version_in_project_only_names_a_release(root: Path, version: str, cap
     assert files(root) == before
 
 
-def test_a_killed_update_is_completed_by_the_next_command(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All files or none."""
-    before = files(root)
+def kill(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have an update be killed after five files."""
+    real, done = applying._forward, []
 
     class Killed(BaseException):
         pass
 
-    def die(*_: object) -> None:
-        raise Killed
+    def die(*args: Any) -> None:
+        if len(done) == 5:
+            raise Killed
+        done.append(args)
+        real(*args)
 
     with monkeypatch.context() as patch:
         patch.setattr(applying, "_forward", die)
         with pytest.raises(Killed):
             app.run(["update"])
-    assert files(root) == before
+
+
+def test_a_killed_update_is_completed_by_the_next_command(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All files or none."""
+    kill(monkeypatch)
+    assert "cliVersion: 0.0.2" in (root / "PROJECT").read_text()
 
     app.run(["generate", "--no-prune"])
     assert f"cliVersion: {pykb.__version__}" in (root / "PROJECT").read_text()
     assert (root / "config/availability/kustomization.yaml").exists()
+
+
+def test_a_killed_update_that_git_took_back_is_not_written_again(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Nor by a command that fails."""
+    before = files(root)
+    kill(monkeypatch)
+    git(root, "restore", ".")
+    git(root, "clean", "-fd")
+
+    assert app.run(["create", "api", "--group", "g", "--version", "v1", "--kind", "no kind"]) == 2
+    assert "had been taken back already" in capfd.readouterr().err
+    assert files(root) == before
+    assert git(root, "status", "--porcelain") == ""
 
 
 def test_the_projects_own_pykb_does_not_run_it(root: Path) -> None:
