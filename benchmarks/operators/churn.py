@@ -1,4 +1,4 @@
-"""The row of objects that change all the time."""
+"""The rows of objects that change all the time."""
 
 from __future__ import annotations
 
@@ -17,22 +17,38 @@ RATE = 200
 
 def churn(run: Run) -> None:
     """Objects change at a fixed rate; each change is read, and one of twenty leads to a write of the status."""
-    count, seconds = run.size(1000, 100), 3.0 if run.quick else 20.0
-    run.results.begin("churn", {"objects": count, "seconds": seconds, "changes a second": RATE}, resume=run.resume)
+    _row(run, "churn", run.size(1000, 100))
+
+
+def busy(run: Run) -> None:
+    """Few objects change at the same rate; each change leads to an update of the status, which may conflict."""
+    _row(run, "busy", run.size(200, 50))
+
+
+def _row(run: Run, row: str, count: int) -> None:
+    seconds = 3.0 if run.quick else 20.0
+    run.results.begin(row, {"objects": count, "seconds": seconds, "changes a second": RATE}, resume=run.resume)
 
     def measure(program: str) -> Figures:
         with world() as place:
             place.populate(count)
-            with running(program, run.argv(program, place.operator_kubeconfig, "churn", count)) as operator:
+            with running(program, run.argv(program, place.operator_kubeconfig, row, count)) as operator:
                 operator.wait_until_done(timeout=120)
                 run.settle()
                 before = operator.usage()
                 changes = asyncio.run(_change(place, seconds))
                 run.settle()
                 after = operator.usage()
-        return {"CPU per change": 1000 * (after.cpu - before.cpu) / changes, "changes": changes, "peak": after.peak}
+            reconciles, conflicts = operator.counts()
+        return {
+            "CPU per change": 1000 * (after.cpu - before.cpu) / changes,
+            "reconciles": reconciles,
+            "conflicts": conflicts,
+            "changes": changes,
+            "peak": after.peak,
+        }
 
-    run.alternate("churn", (GO, "pykb"), measure)
+    run.alternate(row, (GO, "pykb"), measure)
 
 
 async def _change(place: World, seconds: float) -> int:

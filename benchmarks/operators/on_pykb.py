@@ -6,13 +6,15 @@ The modes:
 * ``status``: write each object's status once;
 * ``apply``: keep a Deployment and a Service for each object, and write its status;
 * ``churn``: read each object when it changes, and write its status at every 20th change;
+* ``busy``: update each object's status when it changes, with its resource version;
 * ``list``: fill the cache, and reconcile nothing;
 * ``scale``: give each object of three kinds a ConfigMap of its own, and its status;
 * ``idle``: watch, with leader election, probes and metrics, as deployed;
 * ``latency``: print each object's name, its resource version and the time (Unix, ns) when its reconcile starts.
 
 Prints "done" when the last of COUNT objects is handled (or, list and idle, when the caches are filled), runs until
-SIGTERM. ``KUBECONFIG webhook PORT CERTIFICATES`` defaults and validates, with the certificate of that folder.
+SIGTERM, and prints "counts" with the number of reconciles and of conflicts. ``KUBECONFIG webhook PORT CERTIFICATES``
+defaults and validates, with the certificate of that folder.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from benchmarks.operators.kinds import Gadget, Gizmo, Widget
 from benchmarks.operators.progress import Progress
 from pykb.runtime import (
     CertificateOptions,
+    Conflict,
     ControllerBuilder,
     Manager,
     ManagerOptions,
@@ -50,12 +53,15 @@ class Bench(Reconciler):
 
     async def reconcile(self, request: Request) -> Result:
         started = time.time_ns()
+        self._progress.reconciles += 1
         widget = await self.client.find(Widget, request)
         if widget is None:
             return Result()
         if self._mode == "latency":
             print(widget.metadata.name, widget.metadata.resource_version, started, flush=True)
-        if self._is_to_be_written(widget):
+        if self._mode == "busy":
+            await self._update(widget)
+        elif self._is_to_be_written(widget):
             before = copy.deepcopy(widget.status)
             widget.status.observed_generation = widget.metadata.generation
             widget.status.phase = "Ready"
@@ -63,14 +69,24 @@ class Bench(Reconciler):
         self._progress.handled(request.name)
         return Result()
 
+    async def _update(self, widget: Widget) -> None:
+        if widget.status.observed_generation == widget.metadata.generation:
+            return
+        widget.status.observed_generation = widget.metadata.generation
+        widget.status.phase = "Ready"
+        try:
+            await self.client.status.update(widget)
+        except Conflict:
+            self._progress.conflicts += 1
+            raise
+
     def _is_to_be_written(self, widget: Widget) -> bool:
         if self._mode == "churn" and widget.spec.replicas % SELDOM:
             return False
         return self._mode in ("status", "churn") and widget.status.observed_generation != widget.metadata.generation
 
 
-def build(manager: Manager, mode: str, count: int, workers: int) -> None:
-    progress = Progress(count)
+def build(manager: Manager, mode: str, progress: Progress, workers: int) -> None:
     builder = ControllerBuilder(manager).for_(Widget).with_options(max_concurrent_reconciles=workers)
     match mode:
         case "apply":
@@ -117,6 +133,7 @@ def options_of(mode: str, arguments: list[str]) -> ManagerOptions:
 
 def main() -> None:
     kubeconfig, mode, *arguments = sys.argv[1:]
+    progress: Progress | None = None
     manager = Manager(options_of(mode, arguments), credentials=KubeconfigSource([Path(kubeconfig)]))
     match mode:
         case "webhook":
@@ -126,7 +143,8 @@ def main() -> None:
         case "list":
             manager.cache.informer(Widget)
         case _:
-            build(manager, mode, *map(int, arguments))
+            progress = Progress(int(arguments[0]))
+            build(manager, mode, progress, int(arguments[1]))
     if mode in ("list", "idle"):
 
         async def report() -> None:
@@ -135,6 +153,8 @@ def main() -> None:
 
         manager.add(report, name="report")
     manager.run()
+    if progress is not None:
+        print("counts", progress.reconciles, progress.conflicts, flush=True)
 
 
 if __name__ == "__main__":

@@ -59,6 +59,18 @@ class Operator:
             if line == "done":
                 return time.perf_counter() - self.started
 
+    def counts(self) -> tuple[int, int]:
+        """Of an operator that has ended: how many reconciles it began, and how many of its writes conflicted.
+
+        Raises:
+            RuntimeError: It did not say so.
+        """
+        while (line := self.lines.get()) is not None:
+            match line.split():
+                case ["counts", reconciles, conflicts]:
+                    return int(reconciles), int(conflicts)
+        raise RuntimeError(f"{self.name}: ended without its counts\n{self._tail()}")
+
     def signal(self, number: int) -> None:
         """Send it a signal."""
         self._process.send_signal(number)
@@ -77,6 +89,8 @@ class Operator:
         self.lines.put(None)
 
     def _tail(self) -> str:
+        if not self._errors.exists():  # the operator has ended
+            return ""
         return self._errors.read_text(encoding="utf-8", errors="replace")[-2000:]
 
 

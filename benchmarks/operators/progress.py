@@ -9,6 +9,8 @@ class Progress:
     def __init__(self, count: int) -> None:
         self._count = count
         self._seen: set[str] = set()
+        self.reconciles = 0
+        self.conflicts = 0
 
     def handled(self, name: str) -> None:
         if name not in self._seen:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from benchmarks.operators.bulk import apply, first_list, status, sync
-from benchmarks.operators.churn import churn
+from benchmarks.operators.churn import busy, churn
 from benchmarks.operators.quiet import idle, latency
 from benchmarks.operators.results import Goal
 from benchmarks.operators.reviews import SIZES, webhook
@@ -26,6 +26,8 @@ GOALS = (
     Goal("apply", "peak", "MiB", 1.0, GO),
     Goal("churn", "CPU per change", "ms", 1.0, GO),
     Goal("churn", "peak", "MiB", 1.0, GO),
+    Goal("busy", "CPU per change", "ms", 1.0, GO),
+    Goal("busy", "peak", "MiB", 1.0, GO),
     Goal("list", "CPU", "s", 1.0, GO),
     Goal("list", "wall", "s", 1.0, GO),
     Goal("list", "peak", "MiB", 1.0, GO),
@@ -50,6 +52,7 @@ ROWS: dict[str, Callable[[Run], None]] = {
     "status": status,
     "apply": apply,
     "churn": churn,
+    "busy": busy,
     "list": first_list,
     "webhook": webhook,
     "scale": scale,

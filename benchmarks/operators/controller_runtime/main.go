@@ -6,6 +6,7 @@
 //	status   write each object's status once
 //	apply    keep a Deployment and a Service for each object, and write its status
 //	churn    read each object when it changes, and write its status at every 20th change
+//	busy     update each object's status when it changes, with its resource version
 //	list     fill the cache, and reconcile nothing
 //	idle     watch, with leader election, probes and metrics, as deployed
 //	latency  print each object's name, its resource version and the time (Unix, ns) when its reconcile starts
@@ -13,7 +14,7 @@
 // With "unstructured", sync and status hold and read objects as maps, as programs do that have no Go types for them.
 //
 // Prints "done" when the last of COUNT objects is handled (or, list and idle, when the caches are filled) and runs until
-// SIGTERM.
+// SIGTERM, and prints "counts" with the number of reconciles and of conflicts.
 //
 // Usage: peer KUBECONFIG webhook PORT CERTIFICATES: default and validate, with the certificate of that folder.
 //
@@ -45,6 +46,9 @@ import (
 )
 
 var version = schema.GroupVersion{Group: "bench.example.com", Version: "v1"}
+
+// counted is the reconciler, whose counts are printed at the end.
+var counted *reconciler
 
 func must(err error) {
 	if err != nil {
@@ -109,10 +113,14 @@ func main() {
 		must(setUpController(mgr, mode, count, workers, asMaps))
 	}
 	must(mgr.Start(ctrl.SetupSignalHandler()))
+	if counted != nil {
+		fmt.Println("counts", counted.reconciles.Load(), counted.conflicts.Load())
+	}
 }
 
 func setUpController(mgr ctrl.Manager, mode string, count, workers int, asMaps bool) error {
 	typed := &reconciler{client: mgr.GetClient(), mode: mode, count: count, seen: map[string]bool{}}
+	counted = typed
 	builder := ctrl.NewControllerManagedBy(mgr).WithOptions(controller.Options{MaxConcurrentReconciles: workers})
 	switch {
 	case mode == "apply":

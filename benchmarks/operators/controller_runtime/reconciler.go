@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/errors"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -19,6 +21,9 @@ type reconciler struct {
 	count  int
 	mutex  sync.Mutex
 	seen   map[string]bool
+
+	reconciles atomic.Int64
+	conflicts  atomic.Int64
 }
 
 func (r *reconciler) handled(name string) {
@@ -34,6 +39,7 @@ func (r *reconciler) handled(name string) {
 
 func (r *reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	started := time.Now().UnixNano()
+	r.reconciles.Add(1)
 	var widget Widget
 	if err := r.client.Get(ctx, request.NamespacedName, &widget); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
@@ -41,7 +47,11 @@ func (r *reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if r.mode == "latency" {
 		fmt.Println(widget.Name, widget.ResourceVersion, started)
 	}
-	if r.isToBeWritten(&widget) {
+	if r.mode == "busy" {
+		if err := r.update(ctx, &widget); err != nil {
+			return ctrl.Result{}, err
+		}
+	} else if r.isToBeWritten(&widget) {
 		base := widget.DeepCopy()
 		widget.Status.ObservedGeneration = widget.Generation
 		widget.Status.Phase = "Ready"
@@ -51,6 +61,20 @@ func (r *reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	r.handled(request.Name)
 	return ctrl.Result{}, nil
+}
+
+// update writes the status with the resource version that was read.
+func (r *reconciler) update(ctx context.Context, widget *Widget) error {
+	if widget.Status.ObservedGeneration == widget.Generation {
+		return nil
+	}
+	widget.Status.ObservedGeneration = widget.Generation
+	widget.Status.Phase = "Ready"
+	err := r.client.Status().Update(ctx, widget)
+	if errors.IsConflict(err) {
+		r.conflicts.Add(1)
+	}
+	return err
 }
 
 // isToBeWritten says whether the status is: of each object once, or seldom.
