@@ -72,12 +72,12 @@ def explore(
       pykb explore --only explore-crash,explore-leak
       pykb explore --replay .pykb/explore/1-explore-crash.json
     """
-    _fix_hashes()
     from pykb.cli.console import ProgressReporter
     from pykb.cli.project import require_project
     from pykb.explore import Explorer, subject_of
 
-    root, project = require_project(writes=False)
+    root, project = require_project(writes=False, imports=True)
+    _fix_hashes()
     codes = _codes(only)
     subject = subject_of(root, package=project.package, kind=kind)
     if replay is not None:

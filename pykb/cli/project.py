@@ -91,11 +91,12 @@ def _restore_wheel(root: Path) -> None:
         console.say(f"note: restored {restored}: no package index has this version of pykb")
 
 
-def require_project(*, writes: bool, updates: bool = False) -> tuple[Path, Project]:
+def require_project(*, writes: bool, updates: bool = False, imports: bool = False) -> tuple[Path, Project]:
     """Read the project. If there is none or PROJECT is invalid, end the command with a finding.
 
-    ``writes`` says whether the command changes files. If so, the pykb that the project pins runs
-    the command, unless it ``updates`` the project to this pykb. See also :func:`settle`.
+    ``writes`` says whether the command changes files, and ``imports`` whether it runs the project's
+    code. If so, the pykb of the project's environment runs the command, unless it ``updates`` the
+    project to this pykb. See also :func:`settle`.
     """
     from pykb.project.file import read
     from pykb.project.names import check
@@ -109,7 +110,7 @@ def require_project(*, writes: bool, updates: bool = False) -> tuple[Path, Proje
         )
         finish([finding], code=EXIT_USAGE)
         raise typer.Exit(EXIT_USAGE)
-    if writes and not updates:
+    if (writes and not updates) or imports:
         hand_over(root)
     settle(root, writes=writes, updates=updates)
     project, found = read(root)

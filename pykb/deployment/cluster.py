@@ -10,6 +10,7 @@ from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.environment import CLUSTER_UNREACHABLE, CLUSTER_WITHOUT_NODES, KUBECONFIG_UNUSABLE
 from pykb.diagnostics.suggest import closest
 from pykb.envtest.assets import find_assets
+from pykb.runtime.login import listed_kubeconfigs, none_exists
 from pykb.tools.kubectl import NAME, Kubectl
 from pykb.tools.process import find_program, quote
 
@@ -42,8 +43,12 @@ def choose(root: Path, *, kubeconfig: Path | None, context: str, environment: Ma
     """Choose the cluster: by option, KUBECONFIG, the project's own control plane, ~/.kube/config.
 
     Raises:
-        EnvironmentProblem: kubectl is not installed.
+        EnvironmentProblem: kubectl is not installed, or KUBECONFIG names no file that exists. kubectl would ask a
+            server on this machine then.
     """
+    listed = listed_kubeconfigs(environment)
+    if kubeconfig is None and listed and not any(path.exists() for path in listed):
+        raise EnvironmentProblem(none_exists(listed))
     kubectl = Kubectl.find(kubeconfig=kubeconfig, context=context, folders=program_folders())
     if kubeconfig is not None or context or environment.get("KUBECONFIG"):
         return Cluster(kubectl)

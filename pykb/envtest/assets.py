@@ -248,18 +248,22 @@ def _get(
             None,
             f"found no {', '.join(programs)} for Kubernetes {version}",
             notes=tuple(reasons),
-            help=_remedies(reasons),
+            help=_remedies(reasons, version),
         )
     )
 
 
-def _remedies(reasons: list[str]) -> tuple[str, ...]:
+def _remedies(reasons: list[str], version: str) -> tuple[str, ...]:
     if any("certificate" in reason for reason in reasons):  # in the words of OpenSSL and of Go
         return (
             "install the certificates that this system trusts (on Debian: `apt install ca-certificates`)",
             "or set SSL_CERT_FILE to a file with the certificate of your network's proxy",
         )
-    return (
-        f"set {VARIABLE} to a folder with {', '.join(REQUIRED)}",
-        "or install Go (https://go.dev/doc/install), then pykb builds them from source",
+    remedies = (
+        "check the network of this machine; behind a proxy, set HTTPS_PROXY, and GOPROXY for Go modules",
+        f"or bring them from another machine: `pykb envtest sideload {version} <kubernetes.tar.gz`",
+        f"or set {VARIABLE} to a folder with {', '.join(REQUIRED)}",
     )
+    if shutil.which("go"):
+        return remedies
+    return (*remedies, "or install Go (https://go.dev/doc/install), then pykb builds them from source")

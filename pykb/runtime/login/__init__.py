@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from pykb.diagnostics import Diagnostic, EnvironmentProblem
@@ -130,7 +130,7 @@ def discover_credentials(
     environment = os.environ if environ is None else environ
     if kubeconfig is not None:
         return KubeconfigSource([kubeconfig.expanduser()], context=context, server=master)
-    listed = [Path(part) for part in environment.get("KUBECONFIG", "").split(os.pathsep) if part]
+    listed = listed_kubeconfigs(environment)
     if any(path.exists() for path in listed):
         return KubeconfigSource(listed, context=context, server=master, missing_ok=True)
     pod = InClusterSource(directory=service_account, environ=environment, server=master)
@@ -142,6 +142,21 @@ def discover_credentials(
     if master:
         return StaticCredentials(Credentials(server=master.rstrip("/"), origin="--master"))
     raise EnvironmentProblem(_nothing(listed, pod, default, service_account))
+
+
+def listed_kubeconfigs(environment: Mapping[str, str]) -> list[Path]:
+    """The files that KUBECONFIG names. They need not exist."""
+    return [Path(part) for part in environment.get("KUBECONFIG", "").split(os.pathsep) if part]
+
+
+def none_exists(listed: Sequence[Path]) -> Diagnostic:
+    """The finding that KUBECONFIG names files of which none exists."""
+    names, verb = ", ".join(f"`{path}`" for path in listed), "do" if listed[1:] else "does"
+    helps = (_START, "or unset KUBECONFIG, or name an existing file: `--kubeconfig FILE`")
+    return NO_CLUSTER.at(None, f"KUBECONFIG names {names}, which {verb} not exist", help=helps)
+
+
+_START = "start a control plane on this host: `pykb cluster up`"
 
 
 class DiscoveredCredentials:
@@ -175,15 +190,12 @@ class DiscoveredCredentials:
 
 
 def _nothing(listed: list[Path], pod: InClusterSource, default: Path, service_account: Path) -> Diagnostic:
-    start = "start a control plane on this host: `pykb cluster up`"
     if listed:
-        names = ", ".join(f"`{path}`" for path in listed)
-        help_text = (start, "or unset KUBECONFIG, or name an existing file: `--kubeconfig FILE`")
-        return NO_CLUSTER.at(None, f"KUBECONFIG names {names}, which does not exist", help=help_text)
+        return none_exists(listed)
     if pod.has_environment:
         message = f"this is a pod, but `{service_account}/token` does not exist"
         return IN_CLUSTER.at(None, message, help=("set `automountServiceAccountToken: true` in the pod's spec",))
     notes = (f"looked for KUBECONFIG (not set), a pod's service account, and `{default}`",)
     return NO_CLUSTER.at(
-        None, "no cluster is configured", notes=notes, help=(start, "or name a file: `--kubeconfig FILE`")
+        None, "no cluster is configured", notes=notes, help=(_START, "or name a file: `--kubeconfig FILE`")
     )

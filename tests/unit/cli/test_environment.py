@@ -42,6 +42,13 @@ def test_the_projects_pykb_runs_the_command_also_where_the_project_was_moved(spa
 
 
 @pytest.mark.usefixtures("environment")
+@pytest.mark.parametrize("words", [("explore", "--seconds", "5"), ("dev",)])
+def test_what_runs_the_projects_code_runs_in_its_environment(spawn, words: tuple[str, ...]) -> None:
+    """Only it has the packages that the code imports."""
+    assert spawn([*words]).stdout == f"own: -P -m pykb {' '.join(words)}\n"
+
+
+@pytest.mark.usefixtures("environment")
 @pytest.mark.parametrize("words", [("create", "api"), ("create", "webhook")])
 def test_a_kind_is_added_by_the_pykb_that_the_project_pins(spawn, words: tuple[str, ...]) -> None:
     """Its templates fit the rest of the project. What only looks starts no program of the folder."""

@@ -46,7 +46,7 @@ def test_the_control_plane_of_the_loop_counts_as_well(root: Path) -> None:
 
 @pytest.mark.parametrize(
     ("kubeconfig", "context", "environment"),
-    [(Path("/x"), "", {}), (None, "staging", {}), (None, "", {"KUBECONFIG": "/y"})],
+    [(Path("/x"), "", {}), (None, "staging", {}), (None, "", {"KUBECONFIG": __file__})],
 )
 def test_a_cluster_that_was_chosen_counts_more(
     root: Path, kubeconfig: Path | None, context: str, environment: dict[str, str]
@@ -56,6 +56,17 @@ def test_a_cluster_that_was_chosen_counts_more(
     assert not chosen.own
     assert (chosen.kubectl.kubeconfig, chosen.kubectl.context) == (kubeconfig, context)
     check_can_have_nodes(chosen)
+
+
+@pytest.mark.parametrize("names", ["{}/gone", "{}/gone:{}/lost"])
+def test_a_kubeconfig_that_does_not_exist_is_named(root: Path, names: str) -> None:
+    """Without one, kubectl asks a server on this machine, and says that it was refused. One of several is enough."""
+    environment = {"KUBECONFIG": names.format(root, root)}
+    with pytest.raises(EnvironmentProblem) as caught:
+        choose(root, kubeconfig=None, context="", environment=environment)
+    assert caught.value.diagnostic.message.startswith(f"KUBECONFIG names `{root}/gone`")
+    (root / "gone").touch()
+    assert not choose(root, kubeconfig=None, context="", environment=environment).own
 
 
 @pytest.mark.apiserver

@@ -69,16 +69,22 @@ def test_incomplete_named_assets_are_a_problem(tmp_path: Path, monkeypatch: pyte
     assert caught.value.diagnostic.help == ("unset KUBEBUILDER_ASSETS, then pykb downloads the programs",)
 
 
-def test_every_source_that_failed_is_named_with_its_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A newcomer sees what was tried, and what to do."""
+@pytest.mark.parametrize("has_go", [False, True])
+def test_every_source_that_failed_is_named_with_its_reason(
+    has_go: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A newcomer sees what was tried, and what to do. Who has Go need not install it."""
+    monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}" if has_go else None)
     monkeypatch.delenv("KUBEBUILDER_ASSETS", raising=False)
     with pytest.raises(EnvironmentProblem) as caught:
         get_assets("1.36.1", cache=Cache(tmp_path), sources=(Unreachable(),))
     diagnostic = caught.value.diagnostic
     assert diagnostic.message == "found no etcd, kube-apiserver for Kubernetes 1.36.1"
     assert diagnostic.notes == ("official envtest archive: cannot be reached: no route to host",)
-    assert "KUBEBUILDER_ASSETS" in diagnostic.help[0]
-    assert "install Go" in diagnostic.help[1]
+    assert diagnostic.help[0].startswith("check the network")
+    assert "`pykb envtest sideload 1.36.1 <kubernetes.tar.gz`" in diagnostic.help[1]
+    assert "KUBEBUILDER_ASSETS" in diagnostic.help[2]
+    assert any("install Go" in text for text in diagnostic.help) is not has_go
 
 
 @pytest.mark.parametrize(
