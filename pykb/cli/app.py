@@ -39,9 +39,12 @@ def run(argv: Sequence[str]) -> int:
 def _help(words: list[str]) -> list[str]:
     """The command line of ``pykb help WORDS``: that of a command, or of what ``pykb explain`` knows."""
     from pykb.cli.explain import complete_explained
+    from pykb.diagnostics.suggest import closest
 
-    is_command = words[0] in tree()
-    return ["explain", *words] if not is_command and words[0] in complete_explained(words[0]) else [*words, "--help"]
+    if words[0] in tree() or words[0] in {"alpha", "help"}:
+        return [*words, "--help"]
+    is_explained = words[0] in complete_explained(words[0])
+    return ["explain", *words] if is_explained or not closest(words[0], tree()) else [*words, "--help"]
 
 
 def _run(args: list[str]) -> int:

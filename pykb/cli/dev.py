@@ -150,6 +150,7 @@ def up(
     cluster = _find_cluster(name)
     wanted = parse_version(version or KUBERNETES)
     gates = _gates_of(feature_gates)
+    _refuse_other_port(cluster.status(), port)
     with ProgressReporter() as reporter:
         assets = get_assets(wanted, reporter=reporter)
         status = cluster.up(
@@ -161,6 +162,22 @@ def up(
             get_assets(wanted, kubectl=True, reporter=reporter)
         if controller_manager and not status.has_controller_manager:
             _add_controller_manager(cluster, wanted, reporter)
+
+
+def _refuse_other_port(running: Status, port: int) -> None:
+    """End the command if the control plane already runs on another port."""
+    from urllib.parse import urlsplit
+
+    from pykb.cli.errors import EXIT_USAGE, finish
+    from pykb.diagnostics.codes.cli import USAGE
+
+    present = urlsplit(running.url).port
+    if port and running.alive and present != port:
+        message = f"`--port {port}`: the control plane already runs on port {present}"
+        finish(
+            [USAGE.at(None, message, help=("pykb cluster down      # deletes its data, then start it again",))],
+            code=EXIT_USAGE,
+        )
 
 
 def _gates_of(text: str) -> dict[str, bool]:

@@ -141,6 +141,9 @@ def _unknown_option(error: click.NoSuchOption, command: str, see: str) -> Diagno
 
 def unknown_command(words: str, known: Iterable[str], *, see: str) -> Diagnostic:
     """The diagnostic for a command that does not exist."""
+    if words.partition(" ")[0] == "alpha":
+        what = "`pykb update` brings a project to the scaffold of this version; `pykb edit` changes its options"
+        return UNKNOWN_COMMAND.at(None, f"no command `pykb {words}`", help=(what,))
     names = [*known, "help"]
     near = closest(words, names)
     longer = ", ".join(f"`pykb {name}`" for name in names if words in name.split())

@@ -160,6 +160,7 @@ def generate(
 
     root = find_root() or Path.cwd()
     hand_over(root)
+    _refuse_go(root)
     shows = "--diff" if diff else "--dry-run" if dry_run else ""
     reads = "--check" if check else "--check-compat" if check_compat is not None else ""
     if fix or shows:
@@ -217,6 +218,21 @@ def generate(
         _check(plan, result)
     else:
         _write(plan, root, request, result, strict=strict)
+
+
+def _refuse_go(root: Path) -> None:
+    """End the command in a project of kubebuilder."""
+    from pykb.project import content
+
+    if b".kubebuilder.io/" not in content(root):  # saves loading the YAML parser in projects of pykb
+        return
+    from pykb.diagnostics.codes.project import PROJECT_LAYOUT
+    from pykb.project.file import read
+    from pykb.project.names import check
+
+    project, _ = read(root)
+    if project.layout:
+        finish(found for found in check(project) if found.code is PROJECT_LAYOUT)
 
 
 def _run(request: Request, root: Path) -> GenerateResult:

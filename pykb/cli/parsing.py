@@ -217,7 +217,8 @@ class LazyGroup(typer.core.TyperGroup):
             return super().resolve_command(ctx, args)
         prefix = "" if ctx.parent is None else f"{self.name} "
         known = [f"{prefix}{name}" for name in self.table] + [c.words for c in commands() if not prefix]
-        report([unknown_command(f"{prefix}{args[0]}", known, see=ctx.command_path)])
+        words = args[:2] if args[0] == "alpha" and not args[-1].startswith("-") else args[:1]
+        report([unknown_command(f"{prefix}{' '.join(words)}", known, see=ctx.command_path)])
         raise typer.Exit(EXIT_USAGE)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

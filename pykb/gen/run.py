@@ -130,7 +130,11 @@ def generate(options: GenerateOptions, *, registry: MarkerRegistry | None = None
         )
         artifacts["webhook"] = tuple(found)
     # Other findings explain more than "nothing was generated".
-    if not any(artifacts.values()) and all(found.severity is Severity.NOTE for found in diagnostics):
+    if (
+        options.generators
+        and not any(artifacts.values())
+        and all(found.severity is Severity.NOTE for found in diagnostics)
+    ):
         diagnostics.add(_nothing(options))
     return GenerateResult(artifacts, diagnostics, frozenset(crd.group for crd in crds), crds)
 

@@ -83,7 +83,13 @@ def syntax_error(error: SyntaxError, path: str) -> Diagnostic:
         Span(path, line, column, end_line, end_column),
         f"expected Python, found a syntax error: {error.msg}",
         label=error.msg or "",
+        help=(f"a comment begins with `#` in Python: `# {text}`",) if (text := _go_comment(error.text or "")) else (),
     )
+
+
+def _go_comment(line: str) -> str:
+    """The text of a Go comment, without its slashes; empty for another line."""
+    return line.strip().lstrip("/").strip() if line.strip().startswith("//") else ""
 
 
 class _Attachment:
@@ -244,8 +250,22 @@ class _Attachment:
         for comment in [*(c for b in self._comments.blocks for c in b.comments), *self._comments.trailing]:
             if comment.text.startswith(":"):
                 self._documentation(comment)
+            elif _go_comment(comment.text).startswith(_NAMESPACES):
+                self._slashes(comment)
             elif _WITHOUT_PLUS.match(comment.text) and (comment.own_line or is_comment(self._text, comment)):
                 self._without_plus(comment)
+
+    def _slashes(self, comment: Comment) -> None:
+        """Report markers after the slashes of a Go comment."""
+        column = comment.column + 1 + comment.text.index("/")
+        self._diagnostics.add(
+            MARKER_SYNTAX.at(
+                Span(self._path, comment.line, column, comment.line, column + 2),
+                "expected a marker after `#`, found the `//` of a Go comment",
+                label="text of the description",
+                help=(f"write `# {_go_comment(comment.text)}`",),
+            )
+        )
 
     def _without_plus(self, comment: Comment) -> None:
         text = comment.text.strip()

@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from inspect import cleandoc
 
-MARKER_LIKE = re.compile(r"#:?[ \t]*(?:\+[ \t]*\w|(?:kubebuilder|k8s):\w)")
+MARKER_LIKE = re.compile(r"#:?[ \t]*(?:\+[ \t]*\w|(?:kubebuilder|k8s):\w)|//[ \t]*\+(?:kubebuilder|k8s):\w")
 """A text that every file with a marker contains. Most files of a tree fail this cheap test."""
 
 _LINE_END = re.compile(r"\r\n|\r|\n")

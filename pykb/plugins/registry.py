@@ -17,6 +17,7 @@ from pykb.plugins.kustomize_v1 import KustomizeV1
 from pykb.plugins.olm_v1 import OlmV1
 from pykb.plugins.plugin import Bundle, Guarded, Plugin, PluginKey
 from pykb.plugins.python_v1 import PythonV1
+from pykb.project.names import is_of_kubebuilder
 
 ENTRY_POINTS = "pykb.plugins"
 
@@ -132,6 +133,9 @@ def _unknown(key: str) -> Diagnostic:
     near = closest(key, known)
     if near is None and (short := closest(PluginKey.parse(key).name.partition(".")[0], shorts)):
         near = f"{short}/{shorts[short]}"  # another version of it, or kubebuilder's
+    if near is None and is_of_kubebuilder(key):
+        helps = ("pykb writes Python: leave `--plugins` out, or name `python/v1`",)
+        return PLUGIN_UNKNOWN.at(None, f"`{key}` is a plugin of kubebuilder, which writes Go", help=helps)
     helps = (f"a plugin with a similar name exists: `{near}`",) if near else ("installed: " + ", ".join(known),)
     return PLUGIN_UNKNOWN.at(None, f"no plugin has the key `{key}`", help=helps)
 

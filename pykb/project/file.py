@@ -8,16 +8,19 @@ such a finding; other commands use what was read.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from pykb.diagnostics import Diagnostics, Span
+from pykb.diagnostics import Diagnostics, Severity, Span
 from pykb.diagnostics.codes.cli import NOT_ENCODED
 from pykb.diagnostics.codes.project import PROJECT_FIELD, PROJECT_SYNTAX, PROJECT_VERSION, RESTORE
 from pykb.diagnostics.model import Diagnostic
+from pykb.diagnostics.render import visible
+from pykb.diagnostics.suggest import closest
 from pykb.meta.gvk import GroupKind
 from pykb.meta.names import as_module_name
 from pykb.meta.plural import pluralize
@@ -134,6 +137,12 @@ def syntax_problem(error: Any, text: str) -> Diagnostic:
     return PROJECT_SYNTAX.at(span, f"PROJECT {yaml_text.verdict(error)}: {problem}", help=(RESTORE,))
 
 
+_KEYS = {"version", "domain", "projectName", "repo", "layout", "multigroup", "namespaced", "cliVersion", "resources"}
+_KEYS |= {"plugins"}
+_RESOURCE_KEYS = {"group", "domain", "version", "kind", "plural", "path", "module", "api", "core", "external"}
+_RESOURCE_KEYS |= {"controller", "controllers", "webhooks"}
+"""The keys of kubebuilder's format and of pykb."""
+
 _START = Span(FILE_NAME, 1, 1)
 _DIGITS = 10
 
@@ -163,6 +172,7 @@ class _Reader:
             span = self._place("version") if version is not None else _START
             shown = "no version" if version is None else f"version `{version}`"
             self.found.add(PROJECT_VERSION.at(span, f'PROJECT has {shown}, expected `"{VERSION}"`'))
+        self._unknown_keys(_KEYS)
         layout = self._value("layout")
         entries = self._value("resources") or []
         if not isinstance(entries, list):
@@ -185,6 +195,17 @@ class _Reader:
             shards=self._shards(),
             resources=tuple(replace(each, operand=operands.get(each.identity)) for each in resources),
         )
+
+    def _unknown_keys(self, known: AbstractSet[str], *at: object) -> None:
+        """Warn of keys that nothing reads, since one may be misspelt. Keys that begin with `x-` are the user's own."""
+        value = self._value(*at) if at else self._document.content
+        for key in value:
+            if key not in known and not str(key).startswith("x-"):
+                near = closest(str(key), known)
+                helps = (f"a similar key exists: `{near}`",) if near else ()
+                span = self._place(*at, key)
+                message = f"`{visible(str(key))}` is not a key of PROJECT, so it has no effect"
+                self.found.add(PROJECT_FIELD.at(span, message, help=helps, severity=Severity.WARNING))
 
     def _certificates(self) -> Certificates | None:
         text = self._text(*CERTIFICATES) if self._has_settings(KUSTOMIZE) else ""
@@ -235,6 +256,7 @@ class _Reader:
         if not isinstance(self._value(*at), dict):
             self.found.add(PROJECT_FIELD.at(self._place(*at), "a resource must be a mapping"))
             return Resource("", "", "", "", "")
+        self._unknown_keys(_RESOURCE_KEYS, *at)
         api = self._mapping(*at, "api")
         kind = self._text(*at, "kind", required=True)
         return Resource(

@@ -39,10 +39,15 @@ _RULES: dict[str, _Rule] = {
 }
 
 
+def is_of_kubebuilder(key: str) -> bool:
+    """Whether the key of a plugin is that of one of kubebuilder's, which write Go."""
+    return ".kubebuilder.io/" in key or key.partition("/")[0] == "go"
+
+
 def check(project: Project) -> Diagnostics:
     """Find values that no command of pykb writes."""
     found = Diagnostics()
-    foreign = [key for key in project.layout if ".kubebuilder.io/" in key]
+    foreign = [key for key in project.layout if is_of_kubebuilder(key)]
     if foreign or not project.layout:
         shown = f"`{foreign[0]}`" if foreign else "no plugin at all"
         found.add(
@@ -52,6 +57,7 @@ def check(project: Project) -> Diagnostics:
                 notes=("nothing was written",),
                 help=(
                     "use the tool that created this project, or start another project in a new directory: `pykb init`",
+                    "types in Python from the CRDs of a Go project: `pykb import crd config/crd/bases --output DIR`",
                 ),
             )
         )

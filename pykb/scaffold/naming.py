@@ -223,11 +223,20 @@ def check_controller_name(name: str, found: Diagnostics) -> None:
         found.add(CONTROLLER_NAME.at(None, message, help=(f"`--controller-name {near}`",)))
 
 
+_PYTHON_TYPES = (
+    "make Python types from the CRDs: `pykb import crd FILE --output PACKAGE/external`",
+    "then name their module: `--external-api-path PACKAGE.external.GROUP.VERSION`",
+)
+
+
 def check_import_path(path: str, found: Diagnostics) -> None:
     """Check the module of an external type."""
     if path and not all(names.is_module_name(part) for part in path.split(".")):
-        near = ".".join(names.as_module_name(part) for part in path.replace("/", ".").split(".") if part)
         message = f"`--external-api-path {path}` is not a Python module"
+        if "." in path.partition("/")[0] and "/" in path:
+            found.add(IMPORT_PATH.at(None, f"{message} but a Go import path", help=_PYTHON_TYPES))
+            return
+        near = ".".join(names.as_module_name(part) for part in path.replace("/", ".").split(".") if part)
         found.add(IMPORT_PATH.at(None, message, help=(f"`--external-api-path {near}`",)))
 
 

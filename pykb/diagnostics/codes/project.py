@@ -35,7 +35,8 @@ PROJECT_FIELD = Code(
     "project-field",
     "a field of PROJECT has an invalid value",
     "PROJECT follows kubebuilder's version 3: `version`, `domain`, `projectName`, `repo`, `layout`, `multigroup`,"
-    " `namespaced`, `resources`, `plugins`. Unknown keys are kept and ignored.",
+    " `namespaced`, `resources`, `plugins`. Other keys are kept and have no effect."
+    " pykb warns of them, unless they begin with `x-`.",
 )
 
 PROJECT_VERSION = Code(
@@ -57,7 +58,8 @@ PROJECT_LAYOUT = Code(
     "project-layout",
     "the project was made by another tool",
     "The `layout` of PROJECT names the plugins that created the project. pykb only extends projects of its own "
-    "layout. Use kubebuilder for a Go project.",
+    "layout. Use kubebuilder for a Go project. To continue in Python, run `pykb init` in a new directory. "
+    "`pykb import crd` makes Python types from the CRDs of the Go project.",
 )
 
 RESOURCE_EXISTS = Code(

@@ -202,6 +202,10 @@ def test_a_cluster_that_runs_is_used_and_left_running(project: Path, devs: list[
     pykb(project, "cluster", "up", "--no-controller-manager")
     cluster = Cluster(project / ".pykb" / "cluster")
     try:
+        command = [sys.executable, "-m", "pykb", "cluster", "up", "--port", "1"]
+        done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "error[usage]: `--port 1`: the control plane already runs on port " in done.stderr
         dev = Dev(project)
         devs.append(dev)
         dev.says("the cluster of `pykb cluster up`")

@@ -71,6 +71,24 @@ def test_what_is_not_there_is_an_error_that_names_what_is_near(pykb: Any, subjec
 
 
 @pytest.mark.parametrize(
+    ("topic", "remedy"),
+    [
+        ("updat", "`pykb update`"),
+        ("crate api", "`pykb create`"),
+        ("alpha update", "`pykb update`"),
+        ("metrcs", "`pykb explain metrics`"),
+        ("anchor-mising", "`pykb explain anchor-missing`"),
+        ("NetworkPolcy", "`pykb explain NetworkPolicy`"),
+    ],
+)
+def test_help_of_what_is_not_there_names_what_is_near(pykb: Any, topic: str, remedy: str) -> None:
+    """Commands first, and then all that can be explained."""
+    ended = pykb("help", *topic.split())
+    assert ended.code == 2
+    assert remedy in ended.err
+
+
+@pytest.mark.parametrize(
     ("topic", "start"),
     [
         ("metrics", "# Metrics"),
