@@ -18,7 +18,7 @@ from pykb.commands.requests import scaffold_of
 from pykb.commands.rescaffold import Options, reissue, reissued, rescaffold
 from pykb.diagnostics import Diagnostics, Severity, Span
 from pykb.diagnostics.codes.cli import FLAG_REQUIRED
-from pykb.diagnostics.codes.commands import CLUSTER_WIDE, GROUPS_FIXED, SHARDS_CHANGED, SHARDS_FEW, SHARDS_UNSET
+from pykb.diagnostics.codes.commands import CLUSTER_WIDE, GROUPS_FIXED, SHARDS_FEW, SHARDS_UNSET
 from pykb.diagnostics.codes.project import NOTHING_TO_DO, PLUGIN_KEPT
 from pykb.diagnostics.codes.scaffold import FILE_MISSING
 from pykb.files.plan import Plan
@@ -86,7 +86,6 @@ def plan_edit(options: Edits, project: Project, root: Path, *, year: str = "") -
         rescaffold(plan, before, after, chain, found, force=options.force)
     if options.shards is not None:
         _check_shards(plan, after.project, found)
-        _say_changed(project, after.project, found)
     changed = after.project
     if options.multigroup and not project.multigroup:
         changed = _grouped(after.project)
@@ -231,7 +230,6 @@ def _scaffold(
 _FILE = "config/manager/manager.yaml"
 _MANAGER = "manager"
 _NOTHING = ("nothing was written",)
-_LONGEST_LABEL = 63
 
 
 def _check_shards(plan: PlanBuilder, project: Project, found: Diagnostics) -> None:
@@ -259,22 +257,6 @@ def _check_shards(plan: PlanBuilder, project: Project, found: Diagnostics) -> No
         message = f"{ranges} for {replicas} replicas: some of them would have no work"
         helps = (f"`pykb edit --shards {4 * replicas}`, or fewer replicas",)
         found.add(SHARDS_FEW.at(_place(before, "replicas"), message, notes=_NOTHING, help=helps))
-
-
-def _say_changed(before: Project, after: Project, found: Diagnostics) -> None:
-    """Say what to do in a cluster where replicas with another number of shards run."""
-    name = before.project_name
-    namespace = f"{name}-system"
-    if not before.shards or before.shards == after.shards:
-        return
-    helps = [f"`kubectl -n {namespace} scale deployment {name}-controller-manager --replicas=0`, then `make deploy`"]
-    if not after.shards:
-        group = f"{name}.{before.domain}"
-        label = f"pykb-sharding-group={group}" if len(group) <= _LONGEST_LABEL else "pykb-sharding-group"
-        helps.append(f"then delete the Leases that are left: `kubectl -n {namespace} delete leases -l {label}`")
-    new = f"with {after.shards}" if after.shards else "without shards"
-    message = f"replicas with {before.shards} ranges and {new} cannot run at the same time"
-    found.add(SHARDS_CHANGED.at(None, message, help=tuple(helps), severity=Severity.NOTE))
 
 
 def _value(text: str, key: str) -> Any:

@@ -139,7 +139,7 @@ def main() -> None:
 
 
 class _Ready:
-    """Notes the port of the metrics, and that the caches are warm."""
+    """Notes the ports of the probes and of the metrics, and that the caches are warm."""
 
     needs_leader_election = False
     name = "ready"
@@ -149,7 +149,10 @@ class _Ready:
         self._journal = journal
 
     async def run(self) -> None:
-        server = self._manager.servers.metrics
+        probes, server = self._manager.servers.probes, self._manager.servers.metrics
+        if probes is not None:
+            await probes.listening()
+            self._journal.note("probes", str(probes.port))
         assert server is not None
         await server.listening()
         await self._manager.cache.wait_for_sync()

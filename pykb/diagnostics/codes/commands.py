@@ -159,14 +159,6 @@ SHARDS_FEW = Code(
     "each replica make the shares even.",
 )
 
-SHARDS_CHANGED = Code(
-    "shards-changed",
-    "the replicas do not agree on the number of ranges",
-    "All replicas divide the objects in the same way. A replica with another number does not start while others run, "
-    "so a rolling update would wait for ever. Scale to 0 before the update. Nothing is reconciled in between.",
-    Severity.NOTE,
-)
-
 
 UPDATE_CONFLICT = Code(
     "update-conflict",

@@ -56,14 +56,6 @@ INCOMPLETE_CONTROLLER = Code(
     "without `for_` needs a name and at least one `watches` or `watches_raw`.",
 )
 
-SHARDS_DIFFER = Code(
-    "shards-differ",
-    "replicas divide the objects in different ways",
-    "With `--shards`, replicas divide the objects into ranges by a hash. All of them must use the same number of "
-    "ranges and the same field (`--shard-by`): otherwise two replicas would work on one object. A replica that starts "
-    "while others run with different values ends with this error. Stop all replicas before you change a value, for "
-    "example with `strategy: Recreate` in the Deployment.",
-)
 NO_NAMESPACE = Code(
     "no-namespace-to-shard-by",
     "objects without a namespace cannot be distributed by namespace",

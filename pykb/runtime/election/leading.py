@@ -13,6 +13,7 @@ from pykb.runtime.election.elector import LeaderElectionOptions, LeaderElector, 
 from pykb.runtime.events import EventRecorder
 from pykb.runtime.manager.options import ManagerOptions
 from pykb.runtime.manager.watchdog import Ending
+from pykb.runtime.sharding._modes import Group, GroupOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +49,9 @@ async def elect(
     *,
     clock: Clock,
     metrics: Metrics,
-    identity: str | None = None,
+    member: str | None = None,
 ) -> None:
-    """Wait for the lease, and do the work while it is held.
+    """Wait for the lease, and do the work while it is held. Without shards, no replica with shards may work.
 
     Args:
         client: Reads and writes the lease.
@@ -60,7 +61,7 @@ async def elect(
         work: The work of the leader.
         clock: Measures the lease's age.
         metrics: Report whether this process leads.
-        identity: The identity of this process. Defaults to a new one.
+        member: The identity of this process if it is a member that works on its ranges.
 
     Raises:
         LeadershipLost: The lease was lost.
@@ -68,7 +69,7 @@ async def elect(
     election = LeaderElectionOptions(
         options.leader_election_id,
         options.leader_election_namespace or own_namespace or "default",
-        identity or default_identity(),
+        member or default_identity(),
         lease_duration=options.lease_duration,
         renew_deadline=options.renew_deadline,
         retry_period=options.retry_period,
@@ -84,4 +85,14 @@ async def elect(
         end_within=work.end_within,
         idle=work.idle,
     )
-    await elector.run(work.lead)
+    if member is not None:
+        await elector.run(work.lead)
+        return
+    place = GroupOptions(
+        election.name,
+        election.namespace,
+        election.identity,
+        lease_duration=options.lease_duration,
+        period=options.retry_period,
+    )
+    await Group(client, place, clock=clock).work(elector, work.lead)

@@ -206,10 +206,13 @@ class Leases:
         """Run a group while this process leads. It has the same identity in all Leases."""
         from pykb.runtime.election.leading import elect
 
-        identity = sharding.identity if sharding is not None else None
+        member = None
+        if sharding is not None:
+            await sharding.works.wait()
+            member = sharding.identity
 
         async def hold(client: Client, own: str, work: Work) -> None:
-            await elect(client, self._options, own, work, clock=self._clock, metrics=self._metrics, identity=identity)
+            await elect(client, self._options, own, work, clock=self._clock, metrics=self._metrics, member=member)
 
         await self._run(group, start, hold, "the lease")
 

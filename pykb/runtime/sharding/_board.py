@@ -2,7 +2,7 @@
 
 A range belongs to its holder as long as the holder's own Lease exists. A member whose Lease was not
 renewed is dead when somebody has deleted that Lease by compare-and-swap: a renewal that is still
-under way then fails. No member makes its Lease again, so a dead one stays dead.
+under way then fails. No member that has worked makes its Lease again, so a dead one stays dead.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import hashlib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from pykb.api.coordination.v1 import Lease, LeaseSpec
 from pykb.api.meta.v1 import ObjectMeta
@@ -29,9 +29,16 @@ def group_label(group: str) -> str:
     return group if len(group) <= 63 else hashlib.sha256(group.encode()).hexdigest()[:63]
 
 
-def layout_label(ranges: Ranges) -> str:
-    """The value of the label with what all members must agree on."""
-    return f"{ranges.count}-by-{ranges.by}"
+def layout_label(ranges: Ranges, on_leader: Iterable[str] = ()) -> str:
+    """The value of the label with what all members must agree on.
+
+    Args:
+        ranges: The ranges.
+        on_leader: The names of the controllers that are not sharded. If a member divided the
+            objects of such a controller, two replicas would work on them.
+    """
+    names = sorted(on_leader)
+    return f"{ranges.count}-by-{ranges.by}" + (f"-{controllers_label(names)}" if names else "")
 
 
 def controllers_label(names: Iterable[str]) -> str:
@@ -50,7 +57,7 @@ class Board:
 
     Attributes:
         members: The Leases of members with the same layout, by identity.
-        others: The Leases of members with another layout.
+        others: The Leases of members with another layout, by identity.
         ranges: The Leases of ranges, by number.
     """
 
@@ -89,11 +96,15 @@ def range_lease(group: str, namespace: str, number: int, before: Lease | None) -
     return Lease(metadata=metadata)
 
 
-def held_by(lease: Lease, holder: str) -> Lease:
-    """Put a holder into the Lease of a range. It has no duration: the member's Lease counts."""
+def held_by(lease: Lease, holder: str, duration: timedelta | None = None) -> Lease:
+    """Put a holder into a Lease. That of a range has no duration: the member's Lease counts."""
     transitions = (lease.spec.lease_transitions or 0) if lease.spec else 0
     now = datetime.now(UTC)
     lease.spec = LeaseSpec(
-        holder_identity=holder, acquire_time=now, renew_time=now, lease_transitions=transitions + (holder != FREE)
+        holder_identity=holder,
+        lease_duration_seconds=None if duration is None else max(1, round(duration.total_seconds())),
+        acquire_time=now,
+        renew_time=now,
+        lease_transitions=transitions + (holder != FREE),
     )
     return lease

@@ -29,8 +29,9 @@ from pykb.runtime.election.elector import LeaderElectionOptions, LeaderElector, 
 from pykb.runtime.election.leading import Work
 from pykb.runtime.errors import ApiError, ServerUnreachable
 from pykb.runtime.sharding._board import member_lease
-from pykb.runtime.sharding._claims import ClaimOptions, Claims
+from pykb.runtime.sharding._claims import Claims
 from pykb.runtime.sharding._gate import Gate
+from pykb.runtime.sharding._modes import GroupOptions
 from pykb.runtime.sharding._parts import ShardPart, Use, Way
 from pykb.runtime.sharding.ranges import Ranges, ShardBy
 
@@ -55,6 +56,7 @@ class Sharding:
         self._metrics = _ShardMetrics(metrics)
         self._uses: dict[Informer[Any], Use] = {}
         self._roots: list[tuple[Controller[Any], Informer[Any]]] = []
+        self._on_leader: list[str] = []
         self._parts: dict[Informer[Any], ShardPart] | None = None
         self._gates: list[Gate] = []
         self._wanted: dict[int, object] = {}
@@ -66,6 +68,8 @@ class Sharding:
         self._claims: Claims | None = None
         self._client: Client | None = None
         self._was_ready = False
+        self.works = asyncio.Event()
+        """Set when this replica takes part. Before, replicas of another mode may work."""
 
     # -- setting up
 
@@ -93,6 +97,8 @@ class Sharding:
         controller.sharded = root is not None and options.sharded and options.needs_leader_election
         roots = [] if root is None else [root]
         if not controller.sharded:
+            if root is not None and options.needs_leader_election:
+                self._on_leader.append(controller.name)
             others = [*roots, *owned, *others]
             roots, owned = [], []
         for informer in roots:
@@ -136,7 +142,12 @@ class Sharding:
             self._gates.append(gate)
 
     def check_ready(self) -> None:
-        """Raise until this replica has its first ranges. Later it stays ready while ranges move."""
+        """Raise until this replica has its first ranges. Later it stays ready while ranges move.
+
+        A replica that stands by is ready, as with leader election: else, a rolling update would wait for ever.
+        """
+        if self._claims is not None and self._claims.group.has_stood_by:
+            self._was_ready = True
         if self._was_ready:
             return
         if self._claims is None or not self._claims.looked.is_set():
@@ -163,21 +174,21 @@ class Sharding:
 
         Raises:
             LeadershipLost: The member's Lease could not be renewed.
-            EnvironmentProblem: Other replicas have another number of ranges.
+            EnvironmentProblem: A controller cannot be sharded by namespace.
             CacheSyncTimeout: No list of a kind that is divided has arrived in time.
         """
         options, identity = self._options, self.identity
         namespace = options.leader_election_namespace or own_namespace or "default"
         group = options.leader_election_id
-        claims = ClaimOptions(
+        place = GroupOptions(
             group,
             namespace,
             identity,
             self.ranges,
             lease_duration=options.lease_duration,
             period=options.retry_period,
-            leader=group,
             controllers=tuple(controller.name for controller, _ in self._roots),
+            on_leader=tuple(self._on_leader),
         )
         election = LeaderElectionOptions(
             member_lease(group, identity),
@@ -187,13 +198,13 @@ class Sharding:
             renew_deadline=options.renew_deadline,
             retry_period=options.retry_period,
             release_on_stop=options.release_on_cancel,
-            labels=claims.labels,
+            labels=place.labels,
             own=True,
         )
         self._elector = LeaderElector(client, election, clock=self._clock, end_within=work.end_within, idle=work.idle)
-        self._claims = Claims(client, claims, self, clock=self._clock, observer=self._metrics.observe)
+        self._claims = Claims(client, place, self, clock=self._clock, observer=self._metrics.observe)
         await self._ask_server(client, namespace)
-        await self._elector.run(lambda: self._take_part(work.lead))
+        await self._claims.group.work(self._elector, lambda: self._take_part(work.lead))
 
     async def _ask_server(self, client: Client, namespace: str) -> None:
         while True:
@@ -213,6 +224,7 @@ class Sharding:
 
     async def _take_part(self, lead: Callable[[], Awaitable[None]]) -> None:
         assert self._claims is not None  # noqa: S101 - `run` made it
+        self.works.set()
         try:
             async with asyncio.TaskGroup() as tasks:
                 self._opening = tasks

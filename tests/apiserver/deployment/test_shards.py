@@ -91,10 +91,11 @@ class Idle(Reconciler):
         """Reconcile nothing."""
 
 
-def replica(plane: ControlPlane) -> Manager:
+def replica(plane: ControlPlane, shards: int) -> Manager:
     """A manager with the permissions of the scaffold, and those to read the objects."""
     options = ManagerOptions(
-        shards=4,
+        shards=shards,
+        leader_elect=not shards,
         leader_election_id="shoal.example.com",
         leader_election_namespace=NAMESPACE,
         cache=CacheOptions(default=InformerOptions(namespaces=(NAMESPACE,))),
@@ -108,7 +109,10 @@ def replica(plane: ControlPlane) -> Manager:
 
 
 async def test_the_permissions_are_enough(control_plane: ControlPlane, admin: Client, objects: list[Object]) -> None:
-    """Two replicas share the ranges with the scaffolded Role. One stops, and the other takes what it had."""
+    """Two replicas share the ranges with the scaffolded Role. One stops, and the other takes what it had.
+
+    A replica without shards waits until both have stopped.
+    """
     role = next(each for each in objects if each["metadata"]["name"] == "shoal-leader-election-role")
     reads = {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "list", "watch"]}
     binding = {
@@ -129,13 +133,20 @@ async def test_the_permissions_are_enough(control_plane: ControlPlane, admin: Cl
     async def are_shared(*numbers: int) -> None:
         assert sorted((await shares()).values()) == sorted(numbers)
 
-    managers = [replica(control_plane) for _ in range(2)]
+    managers = [replica(control_plane, 4) for _ in range(2)]
     tasks = [asyncio.create_task(manager.start()) for manager in managers]
     try:
         await eventually(lambda: are_shared(3, 3), timeout=LONG)
         managers[0].stop()
         await tasks[0]
         await eventually(lambda: are_shared(5), timeout=LONG)
+        managers.append(replica(control_plane, 0))
+        tasks.append(asyncio.create_task(managers[2].start()))
+        await eventually(managers[2].readyz.pass_all, timeout=LONG)
+        assert not managers[2].elected.is_set()
+        managers[1].stop()
+        await eventually(managers[2].elected.is_set, timeout=LONG)
+        await tasks[1]
     finally:
         for manager in managers:
             manager.stop()

@@ -10,7 +10,8 @@ from pykb.runtime.client import Client
 from pykb.runtime.clock import VirtualClock
 from pykb.runtime.election.elector import LeaderElectionOptions, LeaderElector
 from pykb.runtime.fake import FakeApiServer
-from pykb.runtime.sharding._claims import ClaimOptions, Claims
+from pykb.runtime.sharding._claims import Claims
+from pykb.runtime.sharding._modes import GroupOptions
 from pykb.runtime.sharding.ranges import Ranges
 
 
@@ -32,7 +33,7 @@ class MemberProcess:
 
     def __init__(self, server, name, clock, ranges, controllers=()):
         client = Client(server)
-        options = ClaimOptions("group", "default", name, ranges, controllers=controllers)
+        options = GroupOptions("group", "default", name, ranges, controllers=controllers)
         election = LeaderElectionOptions(
             f"group-member-{name}", "default", identity=name, labels=options.labels, own=True
         )
@@ -44,7 +45,7 @@ class MemberProcess:
         """Ranges with a reconcile that does not end."""
         self.elector = LeaderElector(client, election, clock=clock)
         self.claims = Claims(client, options, self, clock=clock)
-        self.task = asyncio.create_task(self.elector.run(self.claims.run))
+        self.task = asyncio.create_task(self.claims.group.work(self.elector, self.claims.run))
 
     def gained(self, numbers):
         """As the manager's part."""

@@ -6,14 +6,13 @@ from datetime import datetime, timedelta
 import pytest
 
 from pykb.api.coordination.v1 import Lease
-from pykb.diagnostics import EnvironmentProblem
 from pykb.runtime.client import Client
 from pykb.runtime.clock import VirtualClock
 from pykb.runtime.election import elector
 from pykb.runtime.election.elector import LeadershipLost
 from pykb.runtime.errors import error_from_status
 from pykb.runtime.sharding import _board
-from pykb.runtime.sharding.ranges import Ranges, ShardBy
+from pykb.runtime.sharding.ranges import Ranges
 
 from .conftest import settle  # noqa: TID252 - shared by this folder only
 
@@ -116,7 +115,8 @@ async def test_a_range_that_is_given_up_while_the_leases_are_read_is_not_taken_f
     one.busy = set(range(4))
     two = group.join("two")
     await group.pass_time(6)
-    look = one.claims._client.list
+    client = one.claims.group._client
+    look = client.list
 
     async def slowly(*args, **kwargs):
         answer = await look(*args, **kwargs)
@@ -125,7 +125,7 @@ async def test_a_range_that_is_given_up_while_the_leases_are_read_is_not_taken_f
         assert not one.claims._leaving
         return answer
 
-    monkeypatch.setattr(one.claims._client, "list", slowly)
+    monkeypatch.setattr(client, "list", slowly)
     await group.pass_time(6)
     assert not one.claims.held & two.claims.held
     assert group.counts == [2, 2]
@@ -146,21 +146,6 @@ async def test_a_frozen_member_cannot_renew_after_its_lease_was_deleted(group_of
     assert leases.items == []
 
 
-@pytest.mark.parametrize("other", [Ranges(4), Ranges(8, ShardBy.NAMESPACE)])
-async def test_another_number_of_ranges_is_refused_while_members_live(group_of, other):
-    """The new replica ends with an error. It takes nothing, also in the seconds before."""
-    group = group_of(8)
-    group.join("one")
-    await group.pass_time(4)
-    new = group.join("new", ranges=other)
-    await group.pass_time(6)
-    problem = new.task.exception()
-    assert isinstance(problem, EnvironmentProblem)
-    assert f"this replica has `{other}` ranges, and `one` has `8 by uid`" in str(problem)
-    assert group.counts == [8]
-    assert new.claims.taken == 0
-
-
 async def test_another_number_of_ranges_is_fine_when_the_old_members_are_dead(group_of):
     """They may have left their Leases."""
     group = group_of(8)
@@ -168,7 +153,7 @@ async def test_another_number_of_ranges_is_fine_when_the_old_members_are_dead(gr
     dead.elector._clock.advance(dead.claims._options.period)
     await settle(200)
     new = group.join("new", ranges=Ranges(4))
-    await group.pass_time(25)
+    await group.pass_time(28)
     assert len(new.works_on) == 4
 
 
@@ -184,15 +169,6 @@ async def test_leases_of_ranges_that_are_no_more_are_deleted(group_of):
     leases = await Client(group.server).list(Lease, namespace="default", labels="!pykb-shards")
     assert sorted(lease.metadata.name for lease in leases.items) == ["group-shard-0", "group-shard-1"]
     assert len([call for call in group.requests("DELETE") if "-shard-" in call.path]) == 10
-
-
-async def test_two_layouts_that_start_at_once_end_with_one(group_of):
-    """The younger one goes."""
-    group = group_of(8)
-    one, two = group.join("one"), group.join("two", ranges=Ranges(4))
-    await group.pass_time(10)
-    assert [one.task.done(), two.task.done()] == [False, True]
-    assert group.counts == [8]
 
 
 async def test_a_claim_whose_answer_was_lost_is_kept(group_of):
@@ -346,7 +322,7 @@ async def test_members_live_with_an_api_server_that_takes_three_seconds(group_of
     group = group_of(64)
     delay_answers(group, 3)
     one = group.join("one")
-    await group.pass_time(36)
+    await group.pass_time(54)
     assert group.counts == [64]
     two = group.join("two")
     await group.pass_time(80)
@@ -360,7 +336,7 @@ async def test_a_member_ends_if_answers_take_so_long_that_it_cannot_renew(group_
     group = group_of(8)
     delay_answers(group, 5)
     one = group.join("one")
-    await group.pass_time(16)
+    await group.pass_time(40)
     with pytest.raises(LeadershipLost):
         await one.task
 

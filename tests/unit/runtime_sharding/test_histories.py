@@ -37,16 +37,16 @@ class Line:
 
     def __init__(self, server, clock, chance):
         self._server, self._clock, self._chance = server, clock, chance
-        self._is_cut = False
+        self.is_cut = False
         self._ended = asyncio.Event()
 
     def cut(self):
         """As if the process was killed: nothing arrives at either side any more."""
-        self._is_cut = True
+        self.is_cut = True
 
     def end(self):
         """Let everything fail that still waits."""
-        self._is_cut = True
+        self.is_cut = True
         self._ended.set()
 
     async def request(self, call):
@@ -74,23 +74,40 @@ class Line:
     async def _pass(self, at_once=False):
         if not at_once and self._chance.random() < 0.2:
             await self._clock.sleep(timedelta(seconds=self._chance.random()))
-        if self._is_cut:
+        if self.is_cut:
             await self._ended.wait()
             raise ServerUnreachable(CLUSTER_UNREACHABLE.at(None, "the member was killed"))
 
 
-class NoJournal:
-    """The program under chaos keeps one."""
+class Notes:
+    """What one member works on. Two must never work on the same object."""
 
-    def note(self, *what):
-        pass
+    def __init__(self, world, line):
+        self._world, self._line = world, line
+        self._working = {}
+
+    def note(self, do, about, error=""):
+        """As the journal of the program under chaos."""
+        if self._line.is_cut:
+            return
+        if do == "object":
+            self._working[about] = error
+            others = [each for each in self._world.notes if each is not self and not each._line.is_cut]
+            if any(error in each._working.values() for each in others):
+                self._world.overlaps.append(about)
+        elif do != "hang":
+            self._working.pop(about, None)
 
 
 class World:
     """An API server, its members, and what happens to them."""
 
-    def __init__(self, seed, by, *, filters, is_whole):
+    def __init__(self, seed, by, *, filters, is_whole, modes=(4,)):
+        self.seed = seed
         self.by = by
+        self.modes = modes
+        self.notes = []
+        self.overlaps = []
         self.cache = CacheOptions(by_kind={Gadget.gvk: InformerOptions(sharded=not is_whole)})
         self.chance = random.Random(seed)
         self.clock = VirtualClock()
@@ -101,11 +118,12 @@ class World:
 
     def join(self):
         line = Line(self.server, self.clock, self.chance)
-        manager = Manager(
-            ManagerOptions(shards=4, shard_by=self.by, cache=self.cache), client=Client(line), clock=self.clock
-        )
+        shards = self.chance.choice(self.modes) if len(self.modes) > 1 else self.modes[0]
+        options = ManagerOptions(shards=shards, leader_elect=not shards, shard_by=self.by, cache=self.cache)
+        manager = Manager(options, client=Client(line), clock=self.clock)
         build = ControllerBuilder(manager).for_(Gadget).owns(ConfigMap)
-        build.complete(GadgetReconciler(manager.client, NoJournal()))
+        self.notes.append(Notes(self, line))
+        build.complete(GadgetReconciler(manager.client, self.notes[-1]))
         self.running.append((manager, line, asyncio.create_task(manager.start())))
 
     def kill(self):
@@ -176,8 +194,18 @@ class World:
 @pytest.mark.parametrize("seed", SEEDS)
 async def test_in_the_end_everything_is_right(monkeypatch, seed, by, filters, is_whole):
     """Each object has its child, and no child is left over."""
-    world = World(seed, by, filters=filters, is_whole=is_whole)
-    random.seed(seed)
+    await play(World(seed, by, filters=filters, is_whole=is_whole), monkeypatch)
+
+
+@pytest.mark.parametrize("seed", [11, 16, 19, 26, 40])
+async def test_members_of_all_modes_never_work_on_one_object(monkeypatch, seed):
+    """With two numbers of ranges, and without shards."""
+    await play(World(seed, ShardBy.UID, filters=bool(seed % 2), is_whole=False, modes=(0, 4, 8)), monkeypatch)
+
+
+async def play(world, monkeypatch):
+    """Let things happen, and check what came of it."""
+    random.seed(world.seed)
     monkeypatch.setattr(uuid, "uuid4", lambda: uuid.UUID(int=world.chance.getrandbits(128), version=4))
     world.join()
     for _ in range(12):
@@ -187,4 +215,5 @@ async def test_in_the_end_everything_is_right(monkeypatch, seed, by, filters, is
     await world.pass_time(60)
     found = await look(world.client, "default")
     await world.close()
+    assert world.overlaps == []
     assert str(found) == "nothing"

@@ -93,10 +93,12 @@ class Replica:
         self.seen, self.gone = [], []
         self.again = None
         self.paused = None
+        sharded = options.pop("sharded", True)
         client = Client(cluster.server)
         changes = {"shards": 8, "shard_by": cluster.by, **options}
         self.manager = Manager(ManagerOptions(**changes), client=client, clock=self.clock)
         build = ControllerBuilder(self.manager).for_(App).owns(ConfigMap).watches(Secret, self.all_apps)
+        build = build.with_options(sharded=sharded)
         self.controller = build.complete(AppReconciler(self.manager.client, self))
         self.task = asyncio.create_task(self.manager.start())
 
@@ -708,7 +710,7 @@ async def test_nothing_is_lost_when_the_history_is_compacted(cluster):
 
 
 async def test_a_replica_without_shards_works_alone_until_it_stops(cluster):
-    """In an update from one leader to shards, no object has two replicas."""
+    """In an update from one leader to shards, no object has two replicas. The new one is ready, so the update proceeds."""
     await cluster.make(10)
     old = cluster.join("old", shards=0, leader_elect=True)
     await cluster.pass_time(4)
@@ -716,9 +718,50 @@ async def test_a_replica_without_shards_works_alone_until_it_stops(cluster):
     await cluster.pass_time(20)
     assert len(set(old.seen)) == 10
     assert new.seen == []
+    assert await is_ready(new)
     await old.stop()
-    await cluster.pass_time(8)
+    for _ in range(12):
+        await cluster.pass_time(0.5)
+        assert await is_ready(new)
     assert len(set(new.seen)) == 10
+
+
+async def test_a_replica_without_shards_waits_for_those_with_them(cluster):
+    """In a rollback. What runs on the leader waits, too."""
+    await cluster.make(10)
+    members = [cluster.join(f"old-{number}") for number in range(2)]
+    await cluster.pass_time(8)
+    new = cluster.join("new", shards=0, leader_elect=True)
+    await cluster.pass_time(20)
+    await members[0].stop()
+    await cluster.pass_time(20)
+    assert len(set(members[1].seen)) == 10
+    assert (new.seen, new.manager.elected.is_set()) == ([], False)
+    assert await is_ready(new)
+    await members[1].stop()
+    await cluster.pass_time(6)
+    assert len(set(new.seen)) == 10
+
+
+async def test_another_number_of_ranges_waits_for_the_members_that_work(cluster):
+    """And there, a controller that runs on the leader counts like another number: it reconciles all objects."""
+    await cluster.make(10)
+    old = cluster.join("old")
+    await cluster.pass_time(8)
+    later = [cluster.join("more", shards=16), cluster.join("whole", sharded=False)]
+    await cluster.pass_time(20)
+    assert len(set(old.seen)) == 10
+    for new in later:
+        assert (new.seen, new.manager.elected.is_set()) == ([], False)
+        assert await is_ready(new)
+    await old.stop()
+    await cluster.pass_time(6)
+    assert sorted(len(set(new.seen)) for new in later) == [0, 10]
+
+
+async def is_ready(replica):
+    """Whether all readiness checks pass."""
+    return await replica.manager.readyz.pass_all()
 
 
 async def test_a_kind_can_stay_whole(cluster):
