@@ -20,6 +20,7 @@ from pykb.deployment.manifests import objects_of
 from pykb.envtest import ControlPlane, get_assets
 from pykb.files.apply import apply
 from pykb.project.file import read
+from pykb.runtime import ManagerOptions
 from pykb.tools.kubectl import Kubectl, build_kustomization
 
 SAMPLES = Path(__file__).parents[2] / "testdata"
@@ -51,7 +52,15 @@ _ON = {
         "affinity": {"podAntiAffinity": {}},
         "priorityClassName": "system-cluster-critical",
         "resources": {"limits": {"memory": "1Gi"}},
+        "podSecurityContext": {"fsGroup": 2000, "runAsUser": 1001},
+        "securityContext": {"readOnlyRootFilesystem": False},
+        "envFrom": [{"secretRef": {"name": "credentials"}}],
+        "extraVolumes": [{"name": "scratch", "emptyDir": {}}],
+        "extraVolumeMounts": [{"name": "scratch", "mountPath": "/scratch"}],
+        "strategy": {"type": "Recreate"},
+        "healthPort": 18081,
     },
+    "metrics": {"port": 18443},
 }
 
 
@@ -254,6 +263,7 @@ def test_the_policy_is_about_the_account_of_the_release(helm: Helm, project: Pat
     rules = found["ClusterRole", "north-certificates-role"]["rules"]
     assert names == rules[0]["resourceNames"]
     without = rendered(helm, project, **chosen, webhook={"policy": False})
+    assert set(rendered(helm, project, **chosen, webhook={"policy": None})) == set(found)
     assert set(found) - set(without) == {key for key in found if key[0].startswith("ValidatingAdmissionPolicy")}
 
 
@@ -273,8 +283,37 @@ def test_the_values_reach_the_manager(helm: Helm, project: Path) -> None:
     for key in ("imagePullSecrets", "nodeSelector", "tolerations", "priorityClassName"):
         assert pod[key] == wanted[key]
     assert wanted["affinity"].items() <= pod["affinity"].items()  # Helm merges it with that of config/availability
+    assert manager["envFrom"] == wanted["envFrom"]
+    assert pod["volumes"][-1:] == wanted["extraVolumes"]
+    assert manager["volumeMounts"][-1:] == wanted["extraVolumeMounts"]
+    assert deployment["spec"]["strategy"] == {"type": "Recreate"}
+    assert pod["securityContext"].items() > wanted["podSecurityContext"].items()  # beside those of config/manager
+    assert manager["securityContext"]["readOnlyRootFilesystem"] is False
+    assert manager["securityContext"]["allowPrivilegeEscalation"] is False
     assert template["metadata"]["annotations"]["team"] == template["metadata"]["labels"]["team"] == "red"
     assert 60 <= max(len(name) for kind, name in found if kind != "CustomResourceDefinition") <= 63
+
+
+def test_the_ports_can_be_chosen(helm: Helm, project: Path) -> None:
+    """In the arguments, the container, the Services and the network policies, which must agree."""
+    before = rendered(helm, project, networkPolicy={"enabled": True})
+    chosen = {"webhook": {"port": 19443}, "metrics": {"port": 18443}, "manager": {"healthPort": 18081}}
+    found = rendered(helm, project, networkPolicy={"enabled": True}, **chosen)
+    [deployment] = [obj for (kind, _), obj in found.items() if kind == "Deployment"]
+    manager = deployment["spec"]["template"]["spec"]["containers"][0]
+    options = ManagerOptions.from_args(manager["args"])
+    assert (options.health_probe_bind_address, options.metrics_bind_address) == (":18081", ":18443")
+    assert options.webhook_port == 19443
+    assert {each["containerPort"] for each in manager["ports"]} == {18081, 18443, 19443}
+    services = [port for (kind, _), obj in found.items() if kind == "Service" for port in obj["spec"]["ports"]]
+    assert {(each["port"], each["targetPort"]) for each in services} == {(18443, 18443), (443, 19443)}
+    policies = [rule for (kind, _), obj in found.items() if kind == "NetworkPolicy" for rule in obj["spec"]["ingress"]]
+    assert {port["port"] for rule in policies for port in rule["ports"]} == {18443, 19443}
+    absent = {"webhook": {"port": None}, "metrics": {"port": None}, "manager": {"healthPort": None}}
+    assert rendered(helm, project, networkPolicy={"enabled": True}, **absent) == before
+    text = yaml.safe_dump_all(found[key] for key in sorted(found) if key[0] != "CustomResourceDefinition")
+    back = re.sub(r"\b1(?=(8081|8443|9443)\b)", "", text).replace("        - --webhook-port=9443\n", "")
+    assert back == yaml.safe_dump_all(before[key] for key in sorted(before) if key[0] != "CustomResourceDefinition")
 
 
 def test_a_certificate_without_cert_manager(helm: Helm, project: Path) -> None:

@@ -18,7 +18,7 @@ from pykb.diagnostics.codes.environment import TOOL_MISSING
 from pykb.diagnostics.codes.project import CHART_LATER
 from pykb.files.plan import digest
 from pykb.plugins import PluginKey
-from pykb.plugins.helm_v1._objects import SCHEDULING, SHARDS, Image, Parts, Writer, place
+from pykb.plugins.helm_v1._objects import SCHEDULING, SHARDS, Image, Parts, Ports, Writer, place, settings
 from pykb.plugins.helm_v1._template import Names, Template
 from pykb.plugins.rendered import AUTOSCALER, Record, Rendered, WrittenFiles, container_of, pod_of, render
 from pykb.plugins.request import ApiRequest, EditRequest, InitRequest
@@ -137,7 +137,7 @@ def chart(name: str, rendered: Rendered) -> dict[str, str]:
     names = Names.of(name, rendered.namespace, rendered.prefix, objects)
     parts = Parts.of(objects, rendered.prefix)
     account = pod_of(rendered.manager).get("serviceAccountName") or ""
-    writer = Writer(names, parts, account)
+    writer = Writer(names, parts, account, Ports.of(rendered.manager, parts))
     files = {
         **described(name),
         ".helmignore": render_file("chart/helmignore.j2", {}),
@@ -163,16 +163,17 @@ def values(rendered: Rendered) -> str:
     manager = rendered.manager
     pod = pod_of(manager)
     kinds = {each["kind"] for each in rendered.objects}
-    resources, args = (container_of(manager).get(key) or {} for key in ("resources", "args"))
-    lines = "".join(f"\n  {line}" for line in Template.nested("resources", resources)[1:]) if resources else " {}"
+    args = container_of(manager).get("args") or ()
+    parts = Parts.of(objects, rendered.prefix)
     context: Mapping[str, Any] = {
         "replicas": rendered.replicas,
         "shards": next((found[1] for each in args if (found := SHARDS.fullmatch(str(each)))), ""),
         "scaler": next((each["spec"] for each in objects if each["kind"] == AUTOSCALER), {}),
         "image": Image.of(container_of(manager)),
-        "resources": lines,
+        "settings": {value: _lines(value, holder.get(key)) for holder, key, value in settings(manager)},
+        "ports": Ports.of(manager, parts).values,
         "pod": {key: json.dumps(pod.get(key) or empty) for key, empty in SCHEDULING.items()},
-        "parts": Parts.of(objects, rendered.prefix),
+        "parts": parts,
         "defaults": {
             "prometheus": str("ServiceMonitor" in kinds).lower(),
             "policies": str("NetworkPolicy" in kinds).lower(),
@@ -180,6 +181,13 @@ def values(rendered: Rendered) -> str:
         },
     }
     return render_file("chart/values.yaml.j2", context)
+
+
+def _lines(key: str, value: Any) -> str:
+    """A field of the manager's values as YAML."""
+    if not value:
+        return f"  {key}: {'[]' if key == 'envFrom' else '{}'}"
+    return "\n".join(f"  {line}" for line in Template.nested(key, value))
 
 
 def _path(obj: Object, names: Names, parts: Parts, taken: Mapping[str, str]) -> str:

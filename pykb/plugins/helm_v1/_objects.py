@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +16,10 @@ _RBAC_OF_CLUSTERS = frozenset({"ClusterRole", "ClusterRoleBinding"})
 _RBAC = _RBAC_OF_CLUSTERS | {"Role", "RoleBinding"}
 _CERTIFICATES = "certificates-"
 """The prefix of the permissions for the manager's certificate. Those of the cluster are only for the webhooks'."""
+_POLICY = '(ne (toString .Values.webhook.policy) "false")'
+"""Whatever else the value is: `helm upgrade --reuse-values` has only the values of an earlier chart."""
+_PORT_KEYS = frozenset({"containerPort", "port", "targetPort"})
+_ADDRESS = re.compile(r"--(?P<server>metrics|health-probe)-bind-address=.*:(?P<port>\d+)")
 _PROMETHEUS = frozenset({"ServiceMonitor", "PrometheusRule"})
 _BUDGET = "PodDisruptionBudget"
 _METRICS = re.compile(r"(^|-)metrics(-|$)")
@@ -64,6 +68,49 @@ class Parts:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """The ports on which the manager listens, by the value that chooses each, and the labels of its pods."""
+
+    values: Mapping[str, int]
+    labels: Mapping[str, str]
+
+    @classmethod
+    def of(cls, manager: Object, parts: Parts) -> Ports:
+        """The ports of a Deployment: those of its arguments, and the one that is named for webhooks."""
+        container = container_of(manager)
+        found = (_ADDRESS.fullmatch(str(each)) for each in container.get("args") or ())
+        bound = {each["server"]: int(each["port"]) for each in found if each is not None}
+        names = {"health-probe": "manager.healthPort"} | ({"metrics": "metrics.port"} if parts.metrics else {})
+        ports = {names[server]: port for server, port in bound.items() if server in names and port}
+        for each in container.get("ports") or () if parts.webhooks else ():
+            if _WEBHOOK.search(str(each.get("name"))):
+                ports["webhook.port"] = each["containerPort"]
+        return cls(ports, (manager["spec"]["template"].get("metadata") or {}).get("labels") or {})
+
+    def selects(self, obj: Object) -> bool:
+        """Whether a Service or a network policy is about the manager's pods."""
+        spec = obj["spec"]
+        chosen = (
+            spec.get("selector") if obj["kind"] == "Service" else (spec.get("podSelector") or {}).get("matchLabels")
+        )
+        return chosen is not None and len(chosen) > 0 and chosen.items() <= self.labels.items()
+
+    def replace(self, value: Any, template: Template) -> None:
+        """Replace the ports in a value by expressions."""
+        names = {port: name for name, port in self.values.items()}
+        for key, inner in list(value.items() if isinstance(value, dict) else enumerate(value)):
+            if key in _PORT_KEYS and isinstance(inner, int) and inner in names:
+                value[key] = template.inline(_port(names[inner], inner))
+            elif isinstance(inner, dict | list):
+                self.replace(inner, template)
+
+
+def _port(value: str, port: int) -> str:
+    """The expression of a port. `helm upgrade --reuse-values` has only the values of an earlier chart."""
+    return f"{{{{ .Values.{value} | default {port} }}}}"
+
+
 def is_helper(obj: Object) -> bool:
     """Whether it is a role for users of the project's kinds."""
     return obj["kind"] == "ClusterRole" and _HELPER.search(obj["metadata"]["name"]) is not None
@@ -83,7 +130,7 @@ def place(obj: Object, parts: Parts, prefix: str) -> Place:
     if kind in _RBAC:
         return Place("rbac", (".Values.rbac.helpers.enabled",) if is_helper(obj) else about)
     if kind in POLICY_KINDS:
-        return Place("webhook", (".Values.webhook.enabled", ".Values.webhook.policy"))
+        return Place("webhook", (".Values.webhook.enabled", _POLICY))
     if kind == "NetworkPolicy":
         return Place("network-policy", (".Values.networkPolicy.enabled", *about))
     if kind in _PROMETHEUS:
@@ -123,11 +170,13 @@ class Writer:
         names: The names of the project's objects.
         parts: What the project has.
         account: The manager's ServiceAccount.
+        ports: The manager's ports.
     """
 
     names: Names
     parts: Parts
     account: str
+    ports: Ports
 
     def template(self, obj: Object) -> str:
         """The template of an object, with the conditions of its place."""
@@ -148,13 +197,15 @@ class Writer:
         if out["kind"] in WEBHOOK_KINDS:
             for webhook in out["webhooks"]:
                 self._authority(webhook["clientConfig"], template)
+        if obj["kind"] in {"Service", "NetworkPolicy"} and self.ports.selects(obj):
+            self.ports.replace(out["spec"].get("ports" if obj["kind"] == "Service" else "ingress") or [], template)
         if obj["kind"] == "ServiceMonitor":
             self._verification(out, template)
         if obj["kind"] == AUTOSCALER:
             for key in ("minReplicas", "maxReplicas"):
                 out["spec"][key] = template.inline(f"{{{{ .Values.autoscaling.{key} }}}}")
         if obj["kind"] == "Deployment" and is_manager(obj):
-            _with_values(out, self.names.chart, self.parts, template)
+            _with_values(out, self.names.chart, self.parts, self.ports, template)
         self._service_account(obj, out, template)
         return template.text(out)
 
@@ -242,6 +293,16 @@ SCHEDULING: dict[str, Any] = {
 }
 """Fields of a pod that are values, with the values that mean nothing."""
 
+
+def settings(manager: Object) -> Iterator[tuple[dict[str, Any], str, str]]:
+    """Other fields that are values: what holds the field, its name, and that of the value."""
+    yield manager["spec"], "strategy", "strategy"
+    yield pod_of(manager), "securityContext", "podSecurityContext"
+    yield container_of(manager), "securityContext", "securityContext"
+    yield container_of(manager), "envFrom", "envFrom"
+    yield container_of(manager), "resources", "resources"
+
+
 _END = "{{- end }}"
 SHARDS = re.compile(r"--shards=(\d+)")
 _SHARDED = (
@@ -272,7 +333,7 @@ class Image:
         return cls(repository, digest or tag or "latest", container.get("imagePullPolicy") or "IfNotPresent")
 
 
-def _with_values(deployment: Object, chart: str, parts: Parts, template: Template) -> None:
+def _with_values(deployment: Object, chart: str, parts: Parts, ports: Ports, template: Template) -> None:
     """Replace what the values decide by expressions."""
     container, pod = container_of(deployment), pod_of(deployment)
     replicas = "replicas: {{ .Values.manager.replicas }}"
@@ -280,16 +341,15 @@ def _with_values(deployment: Object, chart: str, parts: Parts, template: Templat
     deployment["spec"]["replicas"] = template.block(*(scaled if parts.autoscaler else (replicas,)))
     container["image"] = template.block(f'image: {{{{ include "{chart}.image" $ | quote }}}}')
     container["imagePullPolicy"] = template.inline("{{ .Values.manager.image.pullPolicy }}")
-    container["resources"] = template.block(
-        "{{- with .Values.manager.resources }}", "resources:", "  {{- toYaml . | nindent <indent+2> }}", "{{- end }}"
-    )
-    container["args"] = _arguments(container.get("args") or [], parts, template)
+    ports.replace(container.get("ports") or [], template)
+    container["args"] = _arguments(container.get("args") or [], parts, ports, template)
     container["env"] = _variables(container.get("env") or [], parts, template)
-    for holder, key in ((pod, "volumes"), (container, "volumeMounts"), (container, "ports")):
-        _condition(holder, key, parts, template)
-    for key in SCHEDULING:
-        pod[key] = template.block(
-            f"{{{{- with .Values.manager.{key} }}}}", f"{key}:", "  {{- toYaml . | nindent <indent+2> }}", "{{- end }}"
+    _items(container, "ports", "", parts, template)
+    _items(container, "volumeMounts", "extraVolumeMounts", parts, template)
+    _items(pod, "volumes", "extraVolumes", parts, template)
+    for holder, key, value in (*settings(deployment), *((pod, key, key) for key in SCHEDULING)):
+        holder[key] = template.block(
+            f"{{{{- with .Values.manager.{value} }}}}", f"{key}:", "  {{- toYaml . | nindent <indent+2> }}", _END
         )
     metadata = deployment["spec"]["template"].setdefault("metadata", {})
     for key, value in (("annotations", "podAnnotations"), ("labels", "podLabels")):
@@ -299,11 +359,11 @@ def _with_values(deployment: Object, chart: str, parts: Parts, template: Templat
         metadata.setdefault(key, {})["~"] = more  # sorts last
 
 
-def _arguments(args: Sequence[Any], parts: Parts, template: Template) -> str:
+def _arguments(args: Sequence[Any], parts: Parts, ports: Ports, template: Template) -> str:
     """The arguments, and those of the values. The container's first key: its line stays a plain one."""
     lines = ["args:"]
     for arg in args:
-        item = template.nested("args", [arg])[1:]
+        item = template.nested("args", [_bound(str(arg), ports, template)])[1:]
         if SHARDS.fullmatch(str(arg)):
             lines += _SHARDED
         elif (start := _start(str(arg).removeprefix("--"), parts)) is not None:
@@ -313,8 +373,20 @@ def _arguments(args: Sequence[Any], parts: Parts, template: Template) -> str:
             lines += ["{{- if .Values.metrics.enabled }}", *item, *off]
         else:
             lines += item
+    if (port := ports.values.get("webhook.port")) is not None and "--webhook-port" not in "".join(map(str, args)):
+        start = f"{{{{- if and .Values.webhook.enabled (ne (int (.Values.webhook.port | default {port})) {port}) }}}}"
+        lines += [start, "- --webhook-port={{ .Values.webhook.port }}", _END]
     lines += ["{{- range .Values.manager.extraArgs }}", "- {{ . | quote }}", "{{- end }}"]
     return template.block(*lines)
+
+
+def _bound(arg: str, ports: Ports, template: Template) -> str:
+    """An argument with the value of the port in it."""
+    servers = {"manager.healthPort": "health-probe-bind-address", "metrics.port": "metrics-bind-address"}
+    for value, port in ports.values.items():
+        if re.fullmatch(rf"--(?:{servers.get(value, 'webhook-port')}=(?:.*:)?){port}", arg):
+            return arg.removesuffix(str(port)) + template.inline(_port(value, port))
+    return arg
 
 
 def _variables(env: Sequence[Any], parts: Parts, template: Template) -> str:
@@ -335,14 +407,16 @@ def _start(name: str, parts: Parts) -> str | None:
     return None
 
 
-def _condition(holder: dict[str, Any], key: str, parts: Parts, template: Template) -> None:
-    """Put the conditions around those items of a list that have one."""
+def _items(holder: dict[str, Any], key: str, more: str, parts: Parts, template: Template) -> None:
+    """Put the conditions around those items of a list that have one, and add those of a value."""
     items = holder.get(key) or []
     starts = [_start(str(each.get("name")), parts) for each in items]
-    if not any(starts):
+    if not any(starts) and not more:
         return
-    lines = [f"{key}:"]
+    lines: list[str] = []
     for item, start in zip(items, starts, strict=True):
         written = template.nested(key, [item])[1:]
         lines += [start, *written, _END] if start is not None else written
+    added = [f"{{{{- with .Values.manager.{more} }}}}", "{{- toYaml . | nindent <indent+0> }}", _END] if more else []
+    lines = [f"{key}:", *lines, *added] if lines else [*added[:1], f"{key}:", *added[1:]]
     holder[key] = template.block(*lines)
