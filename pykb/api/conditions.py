@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import Literal, Protocol, TypeVar
 
 from pykb.api.meta.v1 import Condition
+from pykb.api.safe_text import safe_text
 
 Status = Literal["True", "False", "Unknown"]
 
@@ -33,6 +34,7 @@ ConditionT = TypeVar("ConditionT", bound=AnyCondition)
 
 # The patterns of metav1.Condition. Its class does not check them, since the server itself violates
 # them.
+_LONGEST_MESSAGE = 32768
 _REASON = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
 _DNS = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _TYPE = re.compile(rf"({_DNS}(\.{_DNS})*/)?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
@@ -60,7 +62,7 @@ def set_condition(
         type: The type of the condition to set.
         status: The new status. True and False stand for ``"True"`` and ``"False"``.
         reason: The reason, one word in CamelCase. The API requires it.
-        message: A message for people.
+        message: A message for people. Cut at 32768 characters, without the values that Pydantic quotes.
         observed_generation: The ``metadata.generation`` of the object that the status describes.
         now: The time of a transition. Defaults to the current time.
 
@@ -71,6 +73,7 @@ def set_condition(
         raise ValueError(f"{reason!r} is not a valid reason: expected one word in CamelCase")
     if not _TYPE.fullmatch(type) or len(type) > 316:
         raise ValueError(f"{type!r} is not a condition type: expected a word such as Ready or example.com/Ready")
+    message = safe_text(message, _LONGEST_MESSAGE)
     text: Status = status if isinstance(status, str) else "True" if status else "False"
     result = list(conditions or ())
     for index, old in enumerate(result):

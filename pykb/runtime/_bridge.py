@@ -15,6 +15,8 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import Executor, Future, wait
 from typing import Any, TypeVar
 
+from pykb.runtime._guard import without_stop_iteration
+
 T = TypeVar("T")
 
 _LOOK = 1.0
@@ -38,7 +40,7 @@ class Bridge:
         """Call a plain function in a thread, with the caller's context and this bridge."""
         context = contextvars.copy_context()
         self.enter(context)
-        return self.loop.run_in_executor(pool, context.run, function)
+        return self.loop.run_in_executor(pool, context.run, without_stop_iteration, function)
 
     def close(self) -> None:
         """Cancel what threads wait for now or ask for later. They get ``CancelledError``."""

@@ -18,7 +18,9 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import IO, TYPE_CHECKING, Any
 
+from pykb.api.safe_text import LIMIT, error_text, safe_text, safe_trace
 from pykb.meta.gvk import NamespacedName
+from pykb.runtime._guard import is_end, outside_task
 from pykb.runtime.clock import Clock
 
 if TYPE_CHECKING:
@@ -30,6 +32,12 @@ INHERIT = "inherit"
 SECRET_WORDS = ("token", "password", "secret", "authorization", "private_key", "credential")
 """Extra fields whose names contain one of these are never written."""
 
+
+_LONGEST_TRACE = 32 * 1024
+"""Characters of a traceback. Fifty calls take a quarter of it."""
+
+_BITS = 1024
+"""A larger number is written as a text, and cut."""
 
 SILENCE = timedelta(hours=1)
 """How long a problem that lasts is not logged again."""
@@ -79,9 +87,14 @@ class ReconcileContext:
         if self._fields is None:
             return {}
         try:
-            return self._fields()
-        except Exception as error:  # noqa: BLE001 - the program's function may raise anything
-            return {"logFieldsError": f"{type(error).__name__}: {error}"}
+            found: object = outside_task(self._fields)
+            if not isinstance(found, Mapping):
+                raise TypeError(f"`log_fields` must return a mapping, got `{type(found).__name__}`")  # noqa: TRY301
+        except BaseException as error:
+            if is_end(error):
+                raise
+            return {"logFieldsError": error_text(error)}
+        return found
 
 
 current_reconcile: ContextVar[ReconcileContext | None] = ContextVar("current_reconcile", default=None)
@@ -107,7 +120,7 @@ def fields_of(record: logging.LogRecord) -> dict[str, Any]:
         fields["controller"] = context.controller
         fields |= _named(context.request)
         fields["reconcileID"] = context.reconcile_id
-        fields |= {key: _harmless(key, value) for key, value in context.fields.items()}
+        fields |= {str(key): _harmless(str(key), value) for key, value in context.fields.items()}
     fields |= current_call.get() or {}
     handled = getattr(record, "k8s_ref", None)
     if isinstance(handled, dict):
@@ -120,7 +133,7 @@ def fields_of(record: logging.LogRecord) -> dict[str, Any]:
 
 def _named(request: object) -> dict[str, str]:
     if not isinstance(request, NamespacedName):
-        return {"request": str(request)}
+        return {"request": safe_text(request)}
     named = {"namespace": request.namespace} if request.namespace else {}
     return {**named, "name": request.name}
 
@@ -152,10 +165,11 @@ class TextFormatter(logging.Formatter):
     """``2026-11-21T12:00:00.123Z INFO  app  message  key=value``."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """One line, and the traceback below it."""
-        head = f"{_time(record)} {record.levelname:<7} {record.name}  {record.getMessage()}"
+        """One line, and the traceback below it. All but the first line are indented: nothing can look like a record."""
+        head = f"{_time(record)} {record.levelname:<7} {record.name}  {_message(record)}"
         fields = "".join(f"  {key}={_quoted(value)}" for key, value in fields_of(record).items())
-        return head + fields + "".join(f"\n{text}" for text in _traces(self, record))
+        lines = head + fields + "".join(f"\n{text}" for text in _traces(self, record))
+        return lines.replace("\n", "\n  ")
 
 
 class ShortFormatter(TextFormatter):
@@ -186,13 +200,13 @@ class JsonFormatter(logging.Formatter):
             "ts": _time(record),
             "level": record.levelname.lower(),
             "logger": record.name,
-            "msg": record.getMessage(),
+            "msg": _message(record),
         }
-        line |= {key: value for key, value in fields_of(record).items() if key not in line}
+        line |= {key: _json_value(value) for key, value in fields_of(record).items() if key not in line}
         traces = _traces(self, record)
         if traces:
             line["stacktrace"] = "\n".join(traces)
-        return json.dumps(line, default=str, ensure_ascii=False)
+        return json.dumps(line, default=safe_text, ensure_ascii=False)
 
 
 _FORMATTERS = {LogFormat.TEXT: TextFormatter, LogFormat.JSON: JsonFormatter, LogFormat.RECONCILES: ShortFormatter}
@@ -271,11 +285,37 @@ def _time(record: logging.LogRecord) -> str:
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+def _message(record: logging.LogRecord) -> str:
+    try:
+        text = record.getMessage()
+    except Exception:
+        raise  # `logging` reports it
+    except BaseException as error:
+        if is_end(error):
+            raise
+        text = f"{record.msg} (an argument has no text: `{type(error).__name__}`)"
+    return safe_text(text)
+
+
+def _json_value(value: object) -> object:
+    """A field of a line in JSON. What is nested and too long, or not printable, becomes a text."""
+    if value is None or isinstance(value, (bool, float)) or (isinstance(value, int) and value.bit_length() < _BITS):
+        return value
+    if isinstance(value, str):
+        return safe_text(value)
+    try:
+        text = json.dumps(value, default=safe_text, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):
+        return safe_text(value)
+    return value if len(text) <= LIMIT and text.isprintable() else safe_text(text)
+
+
 def _quoted(value: object) -> str:
-    text = str(value)
+    text = safe_text(value)
     return json.dumps(text, ensure_ascii=False) if not text or any(c in text for c in ' "=\n\t') else text
 
 
 def _traces(formatter: logging.Formatter, record: logging.LogRecord) -> list[str]:
     traces = [formatter.formatException(record.exc_info)] if record.exc_info else []
-    return [*traces, formatter.formatStack(record.stack_info)] if record.stack_info else traces
+    traces += [formatter.formatStack(record.stack_info)] if record.stack_info else []
+    return [safe_trace(text, _LONGEST_TRACE) for text in traces]

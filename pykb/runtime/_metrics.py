@@ -197,7 +197,7 @@ class ControllerMetrics:
     def __init__(self) -> None:
         self.results = {result: Tally() for result in RESULTS}
         self.errors, self.terminal, self.panics, self.timeouts, self.active = (Tally() for _ in range(5))
-        self.loops = Tally()
+        self.loops, self.handlers = Tally(), Tally()
         self.seconds = Distribution(RECONCILE_SECONDS)
         self.adds, self.retries = Tally(), Tally()
         self.waited, self.worked = Distribution(QUEUE_SECONDS), Distribution(QUEUE_SECONDS)
@@ -218,6 +218,10 @@ class ControllerMetrics:
         """A key will be retried."""
         self.retries.inc()
 
+    def handler_failed(self) -> None:
+        """An event handler, a map function or a predicate failed."""
+        self.handlers.inc()
+
 
 _COUNTERS: tuple[tuple[str, str, Callable[[ControllerMetrics], Tally]], ...] = (
     (f"{_PREFIX}_reconcile_errors", "Reconciliations that raised", lambda of: of.errors),
@@ -228,6 +232,11 @@ _COUNTERS: tuple[tuple[str, str, Callable[[ControllerMetrics], Tally]], ...] = (
         lambda of: of.panics,
     ),
     (f"{_PREFIX}_reconcile_timeouts", "Reconciliations that hit their timeout", lambda of: of.timeouts),
+    (
+        "pykb_event_handler_failures",
+        "Calls of event handlers, map functions and predicates that failed",
+        lambda of: of.handlers,
+    ),
     ("pykb_reconcile_loops", "Hot loops, and again after each 30 reconciles of one", lambda of: of.loops),
 )
 _QUEUE_COUNTERS: tuple[tuple[str, str, Callable[[ControllerMetrics], Tally]], ...] = (
@@ -310,18 +319,22 @@ class _Watches(Collector):
         failures = CounterMetricFamily(
             "pykb_watch_failures", "Lists and watches that ended with an error", labels=labels
         )
+        functions = CounterMetricFamily(
+            "pykb_cache_function_failures", "Calls of transforms and index functions that failed", labels=labels
+        )
         silence = GaugeMetricFamily(
             "pykb_watch_silence_seconds", "Time since the API server last sent something about a kind", labels=labels
         )
-        counted: dict[GroupVersionKind, tuple[int, float]] = {}
+        counted: dict[GroupVersionKind, tuple[int, int, float]] = {}
         for informer in (informer for source in self.sources for informer in source()):
-            failed, silent = counted.get(informer.gvk, (0, 0.0))
+            failed, called, silent = counted.get(informer.gvk, (0, 0, 0.0))
             silent = max(silent, informer.silent_for.total_seconds())
-            counted[informer.gvk] = (failed + informer.failures, silent)
-        for gvk, (failed, silent) in counted.items():
+            counted[informer.gvk] = (failed + informer.failures, called + informer.function_failures, silent)
+        for gvk, (failed, called, silent) in counted.items():
             failures.add_metric([gvk.group, gvk.version, gvk.kind], failed)
+            functions.add_metric([gvk.group, gvk.version, gvk.kind], called)
             silence.add_metric([gvk.group, gvk.version, gvk.kind], silent)
-        yield from (failures, silence)
+        yield from (failures, functions, silence)
 
 
 class _QueueCollector(Collector):

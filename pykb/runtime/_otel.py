@@ -15,6 +15,7 @@ from opentelemetry import context, propagate, trace
 from opentelemetry.trace import Link, Span, SpanContext, SpanKind, Status, StatusCode
 
 from pykb import __version__
+from pykb.api.safe_text import safe_text, without_values
 from pykb.meta.gvk import NamespacedName
 from pykb.runtime.client.connection import parse_path
 from pykb.runtime.controller.causes import ReconcileCause, ReconcileId, ReconcileListener, ReconcileRecord
@@ -141,8 +142,8 @@ class Exchanged:
 
 def _fail(span: Span, error: BaseException) -> None:
     span.set_attribute("error.type", type(error).__qualname__)
-    span.record_exception(error)
-    span.set_status(Status(StatusCode.ERROR, str(error)))
+    span.record_exception(without_values(error))
+    span.set_status(Status(StatusCode.ERROR, safe_text(error)))
 
 
 def _reason(cause: ReconcileCause) -> str:

@@ -88,9 +88,10 @@ def note_write(
         return
     if context.recording is not None:
         context.recording.ledger.note(gvk.kind, metadata, Write(context, dict(query).get("fieldManager", "")))
-    if cache is None or _is_gone(metadata):
+    if cache is None:
         return
-    unseen = cache.when_seen(gvk, NamespacedName(metadata.get("namespace", ""), name), version)
+    key = NamespacedName(metadata.get("namespace", ""), name)
+    unseen = cache.when_seen(gvk, key, version, is_gone=_is_gone(metadata))
     if unseen is not None:
         context.unseen.append(unseen)
 
@@ -108,7 +109,7 @@ def note_deletion(gvk: GroupVersionKind, key: NamespacedName, answer: dict[str, 
 
 
 def _is_gone(metadata: dict[str, Any]) -> bool:
-    """Whether this was the last write to an object that is being deleted. Its event may have come already."""
+    """Whether this write has removed the last finalizer of a deleted object, and with it the object."""
     return "deletionTimestamp" in metadata and not metadata.get("finalizers")
 
 

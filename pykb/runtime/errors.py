@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Self
 
+from pykb.api.safe_text import safe_text
 from pykb.diagnostics import Diagnostic, EnvironmentProblem, PykbError
 
 if TYPE_CHECKING:
@@ -291,6 +292,10 @@ def with_rule(message: str) -> str:
     return f"{message}; to allow it: `{rule}`" if rule else message
 
 
+_LONGEST_PAGE = 1024
+_LONGEST_NAME = 512
+_MOST_CAUSES = 1000
+
 _BY_REASON: Mapping[str, type[ApiError]] = {
     "BadRequest": BadRequest,
     "Unauthorized": Unauthorized,
@@ -340,26 +345,45 @@ def error_from_status(code: int, body: object, *, retry_after: timedelta | None 
     """
     if not isinstance(body, dict) or body.get("kind") != "Status":
         text = body if isinstance(body, str) and body.strip() else f"the server answered with {code}"
-        return _BY_STATUS.get(code, ApiError)(code, "", text.strip(), StatusDetails(retry_after=retry_after))
-    reason = str(body.get("reason") or "")
-    status = int(body.get("code") or code)
-    message = str(body.get("message") or reason or f"the server answered with {status}")
+        text = safe_text(text.strip(), _LONGEST_PAGE)
+        return _BY_STATUS.get(code, ApiError)(code, "", text, StatusDetails(retry_after=retry_after))
+    reason = safe_text(body.get("reason") or "", _LONGEST_NAME)
+    found = body.get("code")
+    status = found if isinstance(found, int) and 400 <= found < 600 else code
+    message = safe_text(body.get("message") or reason or f"the server answered with {status}")
     kind = _BY_REASON.get(reason) or _BY_STATUS.get(status, ApiError)
     return kind(status, reason, message, _details(body.get("details"), retry_after))
 
 
 def _details(raw: object, retry_after: timedelta | None) -> StatusDetails:
     details = raw if isinstance(raw, dict) else {}
-    if retry_after is None and details.get("retryAfterSeconds"):
-        retry_after = timedelta(seconds=float(details["retryAfterSeconds"]))
+    causes = details.get("causes")
+    if retry_after is None:
+        retry_after = seconds_to_wait(details.get("retryAfterSeconds"))
     return StatusDetails(
-        name=str(details.get("name") or ""),
-        group=str(details.get("group") or ""),
-        kind=str(details.get("kind") or ""),
-        uid=str(details.get("uid") or ""),
+        name=safe_text(details.get("name") or "", _LONGEST_NAME),
+        group=safe_text(details.get("group") or "", _LONGEST_NAME),
+        kind=safe_text(details.get("kind") or "", _LONGEST_NAME),
+        uid=safe_text(details.get("uid") or "", _LONGEST_NAME),
         causes=tuple(
-            Cause(str(cause.get("reason") or ""), str(cause.get("message") or ""), str(cause.get("field") or ""))
-            for cause in details.get("causes") or ()
+            Cause(
+                safe_text(cause.get("reason") or "", _LONGEST_NAME),
+                safe_text(cause.get("message") or ""),
+                safe_text(cause.get("field") or ""),
+            )
+            for cause in (causes if isinstance(causes, list) else [])[:_MOST_CAUSES]
+            if isinstance(cause, dict)
         ),
         retry_after=retry_after,
     )
+
+
+def seconds_to_wait(found: object) -> timedelta | None:
+    """The time that a server asks to wait: a number of seconds, or its text. At most a day."""
+    if isinstance(found, str):
+        if not (found.isascii() and found.isdigit() and len(found) < 10):
+            return None
+        return timedelta(seconds=min(int(found), 86400))
+    if not isinstance(found, (int, float)) or not 0 < found < float("inf"):
+        return None
+    return timedelta(seconds=min(float(found), 86400.0))

@@ -20,6 +20,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from pykb.api.object import Unstructured
+from pykb.api.safe_text import safe_text
 from pykb.api.time import format_micro_time
 from pykb.api.wire import clone
 from pykb.diagnostics import PykbError
@@ -130,9 +131,9 @@ class EventRecorder:
             "kind": _EVENT.kind,
             "eventTime": format_micro_time(datetime.now(UTC)),
             "type": type,
-            "reason": reason[:_MAX_WORD],
-            "action": action[:_MAX_WORD],
-            "note": message,
+            "reason": safe_text(reason, _MAX_WORD),
+            "action": safe_text(action, _MAX_WORD),
+            "note": safe_text(message, _MAX_NOTE),
             "regarding": _reference(obj),
             "reportingController": self._controller,
             "reportingInstance": self._instance,

@@ -15,8 +15,13 @@ from kopf._core.reactor import subhandling
 continuous_watch = watching.continuous_watch
 """kopf's original, whatever replaces it in its module later."""
 
+invoke = invocation.invoke
+"""The same of what calls all handlers."""
+
 INTERNALS = {
     "continuous_watch": continuous_watch,
+    "invoke": invoke,
+    "is_async_fn": invocation.is_async_fn,
     "Bookmark.LISTED": watching.Bookmark.LISTED,
     "APIForbiddenError": APIForbiddenError,
     "AmbiguousResourceError": AmbiguousResourceError,
@@ -46,6 +51,7 @@ __all__ = [
     "diff",
     "execution",
     "invocation",
+    "invoke",
     "posting",
     "reduce",
     "references",

@@ -11,17 +11,20 @@ import contextvars
 import logging
 import socket
 import weakref
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing, contextmanager
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import aiohttp
 import kopf
 
+from pykb.api.safe_text import error_text
 from pykb.api.unreadable import UnreadableObject
 from pykb.meta.gvk import GroupVersionKind, GroupVersionResource
-from pykb.runtime._kopf.internals import APIForbiddenError, continuous_watch, references, watching
+from pykb.runtime._guard import is_closing, is_end, without_stop_iteration
+from pykb.runtime._kopf.internals import APIForbiddenError, continuous_watch, invocation, invoke, references, watching
 from pykb.runtime._kopf.libraries import configure_libraries
 from pykb.runtime._logging import Lasting
 from pykb.runtime.cache.reflector import Listed, ListWatch, RawEvent, WatchFailed, WatchTarget
@@ -62,6 +65,26 @@ def give_login(registry: kopf.OperatorRegistry) -> None:
         return _kopf_session(credentials, new_session(credentials, observer=request_observer.get(None)))
 
 
+async def guarded_invoke(fn: Callable[..., Any], **options: Any) -> Any:
+    """Call a handler as kopf does, so that kopf gets an ``Exception``, which it logs and retries, for all that it raises.
+
+    Another one would end kopf. ``StopIteration`` of a plain function would let its object wait for ever.
+    """
+    task = asyncio.current_task()
+    try:
+        return await invoke(fn if invocation.is_async_fn(fn) else partial(_called, fn), **options)
+    except (Exception, asyncio.CancelledError):
+        raise
+    except BaseException as error:
+        if is_end(error) or is_closing(error, task):
+            raise
+        raise RuntimeError(f"a handler ended by {error_text(error)}") from error
+
+
+def _called(fn: Callable[..., Any], **arguments: Any) -> Any:
+    return without_stop_iteration(partial(fn, **arguments))
+
+
 class HandlerWatches:
     """The watches of one operator's handlers."""
 
@@ -78,12 +101,14 @@ class HandlerWatches:
         token = _watches.set(self)
         _operators += 1
         watching.continuous_watch = _continuous_watch
+        invocation.invoke = guarded_invoke
         try:
             yield
         finally:
             _operators -= 1
             if not _operators:
                 watching.continuous_watch = continuous_watch
+                invocation.invoke = invoke
             _watches.reset(token)
 
     async def watch(self, target: WatchTarget) -> AsyncGenerator[Any, None]:

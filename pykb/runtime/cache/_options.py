@@ -17,7 +17,9 @@ from typing import Any
 
 import orjson
 
+from pykb.api.safe_text import without_values
 from pykb.meta.gvk import GroupVersionKind, NamespacedName
+from pykb.runtime._guard import is_end, outside_task
 from pykb.runtime._logging import Lasting
 from pykb.runtime.cache.reflector import PAGE_SIZE
 from pykb.runtime.cache.store import Indexer, key_of, owner_uids
@@ -126,18 +128,26 @@ class InformerOptions:
             check_function(f"the indexer of `{name}`", indexer, "the object", plain=True)
 
 
-def guarded(options: InformerOptions, gvk: GroupVersionKind, clock: Clock) -> InformerOptions:
-    """Return the same options with functions that never raise."""
+def _nothing() -> None:
+    """Count nothing."""
+
+
+def guarded(
+    options: InformerOptions, gvk: GroupVersionKind, clock: Clock, counted: Callable[[], None]
+) -> InformerOptions:
+    """Return the same options with functions that never raise. ``counted`` is called for each failure."""
     transform = options.transform
     if transform is not None and transform is not strip_managed_fields:
-        transform = guarded_transform(transform, gvk, clock)
-    indexers = {name: guarded_indexer(indexer, name, gvk, clock) for name, indexer in options.indexers.items()}
+        transform = guarded_transform(transform, gvk, clock, counted)
+    indexers = {name: guarded_indexer(indexer, name, gvk, clock, counted) for name, indexer in options.indexers.items()}
     return replace(options, transform=transform, indexers=indexers)
 
 
-def guarded_transform(transform: Transform, gvk: GroupVersionKind, clock: Clock) -> Transform:
+def guarded_transform(
+    transform: Transform, gvk: GroupVersionKind, clock: Clock, counted: Callable[[], None] = _nothing
+) -> Transform:
     """Keep the original object if the transform fails or does not return an object that can be stored."""
-    report = _Report("transform failed, object is kept as it came", transform, gvk, clock)
+    report = _Report("transform failed, object is kept as it came", transform, gvk, clock, counted)
 
     def call(obj: dict[str, Any]) -> dict[str, Any]:
         key, is_writable = key_of(obj), True
@@ -146,13 +156,15 @@ def guarded_transform(transform: Transform, gvk: GroupVersionKind, clock: Clock)
         except TypeError:  # it is nested too deeply, or has large numbers
             before, is_writable = orjson.dumps(storable(obj)), False
         try:
-            made: object = transform(obj)
+            made: object = outside_task(transform, obj)
             if not isinstance(made, dict) or not isinstance(made.get("metadata"), Mapping):
                 raise TypeError(f"a transform must return the object, got {_described(made)}")  # noqa: TRY301
             if not is_writable:
                 made = storable(made)
             _check_storable(made, key)
-        except Exception as error:  # noqa: BLE001 - the program's function may raise anything
+        except BaseException as error:
+            if is_end(error):
+                raise
             report(error, key)
             kept: dict[str, Any] = orjson.loads(before)
             return kept
@@ -173,22 +185,29 @@ def _check_storable(obj: dict[str, Any], key: NamespacedName) -> None:
 
 
 def guarded_indexer(
-    indexer: Callable[[dict[str, Any]], object], name: str, gvk: GroupVersionKind, clock: Clock
+    indexer: Callable[[dict[str, Any]], object],
+    name: str,
+    gvk: GroupVersionKind,
+    clock: Clock,
+    counted: Callable[[], None] = _nothing,
 ) -> Indexer:
     """Return no values if the indexer fails. A single string means one value, and ``None`` means none."""
-    report = _Report(f"indexer of `{name}` failed, object is not found by it", indexer, gvk, clock)
+    report = _Report(f"indexer of `{name}` failed, object is not found by it", indexer, gvk, clock, counted)
 
     def call(obj: dict[str, Any]) -> tuple[str, ...]:
         try:
-            return _values(indexer(obj))
-        except Exception as error:  # noqa: BLE001 - the program's function may raise anything
+            return outside_task(_values, indexer, obj)
+        except BaseException as error:
+            if is_end(error):
+                raise
             report(error, key_of(obj))
             return ()
 
     return call
 
 
-def _values(found: object) -> tuple[str, ...]:
+def _values(indexer: Callable[[dict[str, Any]], object], obj: dict[str, Any]) -> tuple[str, ...]:
+    found = indexer(obj)
     if found is None:
         return ()
     if isinstance(found, str):
@@ -205,16 +224,25 @@ def _values(found: object) -> tuple[str, ...]:
 class _Report:
     """Logs the failures of a function: each cause, which is an error at a line of code, once per hour."""
 
-    def __init__(self, message: str, function: Callable[..., object], gvk: GroupVersionKind, clock: Clock) -> None:
+    def __init__(
+        self,
+        message: str,
+        function: Callable[..., object],
+        gvk: GroupVersionKind,
+        clock: Clock,
+        counted: Callable[[], None],
+    ) -> None:
+        self._counted = counted
         self._message = f"{message}; the same error is not logged again for an hour"
         called = getattr(function, "__qualname__", type(function).__qualname__)
-        self._shown = {"kind": str(gvk), "function": f"{function.__module__}.{called}"}
+        self._shown = {"kind": str(gvk), "function": f"{getattr(function, '__module__', '')}.{called}"}
         self._lasting = Lasting(clock)
 
-    def __call__(self, error: Exception, key: NamespacedName) -> None:
+    def __call__(self, error: BaseException, key: NamespacedName) -> None:
+        self._counted()
         *_, (frame, line) = traceback.walk_tb(error.__traceback__)
         if self._lasting.is_due((type(error), frame.f_code.co_filename, line)):
-            logger.error(self._message, extra={**self._shown, "object": str(key)}, exc_info=error)
+            logger.error(self._message, extra={**self._shown, "object": str(key)}, exc_info=without_values(error))
 
 
 def _described(value: object) -> str:

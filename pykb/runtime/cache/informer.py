@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Generic, Protocol, TypeVar
 
+from pykb.api.safe_text import error_text, without_values
 from pykb.diagnostics import PykbError
 from pykb.meta.gvk import GroupVersionKind, NamespacedName
-from pykb.runtime.cache._options import InformerOptions
+from pykb.runtime._guard import is_end, outside_task
+from pykb.runtime.cache._options import InformerOptions, guarded
 from pykb.runtime.cache.reflector import SILENT, TURN, ListWatch, Reflector, Sink, WatchTarget
 from pykb.runtime.cache.store import OWNER_INDEX, Store, Stored, version_of
 from pykb.runtime.client.codec import alone, readable
@@ -124,7 +126,10 @@ class Informer(Generic[T]):
         clock: Clock | None = None,
     ) -> None:
         self.gvk = gvk
-        self.options = options or InformerOptions()
+        self.function_failures = 0
+        """How many calls of its transform, its indexers and its handlers have failed."""
+        self._clock: Clock = clock or SystemClock()
+        self.options = guarded(options or InformerOptions(), gvk, self._clock, self.function_failed)
         self.store = Store(self.options.indexers)
         self.registrations: set[Registration] = set()
         self.problem: str | None = None
@@ -133,7 +138,6 @@ class Informer(Generic[T]):
         self.part: Part | None = None
         """What is mirrored, if that is not always everything. Set it before :meth:`run`."""
         self._parse = parse
-        self._clock: Clock = clock or SystemClock()
         self._unsynced: set[WatchTarget] | None = None
         self._synced = asyncio.Event()
         self._reflectors: list[Reflector] = []
@@ -198,21 +202,24 @@ class Informer(Generic[T]):
         problem = f": {self.problem}" if self.problem else ""
         return CacheSyncTimeout(f"no list of {self.gvk} arrived within {timeout.total_seconds():g} s{problem}")
 
-    def when_seen(self, key: NamespacedName, version: str) -> asyncio.Future[None] | None:
+    def when_seen(self, key: NamespacedName, version: str, *, is_gone: bool = False) -> asyncio.Future[None] | None:
         """Return a future that is done when the mirror has an object at this version, a later one, or its deletion.
 
-        ``None`` if it has it already, or may never have it because it mirrors a selection.
+        ``None`` if it has it already, or may never have it because it mirrors a selection. ``is_gone`` says that the
+        write has removed the object. The event of that may have come before, and the API server answers with the
+        version before the removal.
         """
         stored = self.store.peek(key)
         if (
             self._selects
+            or (is_gone and stored is None)
             or not version.isdecimal()
             or (self.part is not None and not self.part.may_see(key))
-            or (stored and version_of(stored.resource_version) >= int(version))
+            or (stored and _moment(version_of(stored.resource_version)) >= _moment(int(version), removed=is_gone))
         ):
             return None
         future = asyncio.get_running_loop().create_future()
-        self._awaited.setdefault(key, []).append((int(version), future))
+        self._awaited.setdefault(key, []).append((_moment(int(version), removed=is_gone), future))
         future.add_done_callback(lambda _: self._forget(key))
         return future
 
@@ -308,7 +315,7 @@ class Informer(Generic[T]):
     def remove(self, key: NamespacedName, obj: dict[str, Any] | None) -> None:
         """Remove an object that was deleted."""
         if self._awaited:
-            self._saw(key, obj)
+            self._saw(key, obj, removed=True)
         old = self.store.remove(key)
         if old is None:
             return
@@ -332,6 +339,10 @@ class Informer(Generic[T]):
             if not self._unsynced:
                 self._synced.set()
 
+    def function_failed(self) -> None:
+        """A function of the program failed on an object."""
+        self.function_failures += 1
+
     def failed(self, target: WatchTarget, problem: str) -> None:
         """A stream ended with an error."""
         self.problem = f"{target}: {problem}"
@@ -344,11 +355,13 @@ class Informer(Generic[T]):
         if obj is not None:
             self._tell((registration,), Event(EventType.CREATE, obj, parse=self._parse, initial=True))
 
-    def _saw(self, key: NamespacedName, obj: dict[str, Any] | None) -> None:
+    def _saw(self, key: NamespacedName, obj: dict[str, Any] | None, *, removed: bool = False) -> None:
         """Set the futures that wait for this version; all of them, if the object vanished at an unknown one."""
-        version = None if obj is None else version_of(obj["metadata"].get("resourceVersion", ""))
+        found = None
+        if obj is not None:
+            found = _moment(version_of(obj["metadata"].get("resourceVersion", "")), removed=removed)
         for wanted, future in self._awaited.get(key, ()):
-            if (version is None or version >= wanted) and not future.done():
+            if (found is None or found >= wanted) and not future.done():
                 future.set_result(None)
 
     def _forget(self, key: NamespacedName) -> None:
@@ -365,9 +378,13 @@ class Informer(Generic[T]):
     def _tell(self, registrations: Iterable[Registration], event: Event[Any]) -> None:
         for registration in tuple(registrations):
             try:
-                registration.sink(event)
-            except Exception:  # one handler's bug must not keep events from the others
-                logger.exception("event handler failed", extra={"event": repr(event)})
+                outside_task(registration.sink, event)
+            except BaseException as error:  # one handler's bug must not keep events from the others
+                if is_end(error):
+                    raise
+                self.function_failed()
+                shown = {"event": repr(event), "error": error_text(error)}
+                logger.error("event handler failed", extra=shown, exc_info=without_values(error))  # noqa: TRY400 - no values
 
     async def _notice_silence(self) -> None:
         while True:
@@ -392,3 +409,8 @@ class Informer(Generic[T]):
                     )
                     self._tell(self.registrations, event)
             await self._synced.wait()
+
+
+def _moment(version: int, *, removed: bool = False) -> int:
+    """A place in the history of an object: its removal comes after the write of the same version."""
+    return 2 * version + removed

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 from pykb.api.object import Object, Unstructured
 from pykb.diagnostics import PykbError
 from pykb.meta.gvk import GroupVersionKind, NamespacedName, ResourceInfo
-from pykb.runtime.cache._options import ALL_NAMESPACES, InformerOptions, NamespaceSelection, guarded, guarded_indexer
+from pykb.runtime.cache._options import ALL_NAMESPACES, InformerOptions, NamespaceSelection, guarded_indexer
 from pykb.runtime.cache.informer import SYNC_TIMEOUT, Informer, Lister
 from pykb.runtime.cache.reflector import LONGEST_PAUSE, ListWatch, WatchTarget
 from pykb.runtime.client.codec import Kind, UnreadableObjects, gvk_of, resource_of
@@ -141,9 +141,9 @@ class InformerCache:
         found = self._informers.get((gvk, metadata_only))
         if found is not None:
             return found[0]
-        options = guarded(self._options_of(gvk), gvk, self._clock)
         typed: Kind = gvk if metadata_only else kind
-        informer: Informer[Any] = Informer(gvk, self._unreadable.parser(typed), options, clock=self._clock)
+        parse, options = self._unreadable.parser(typed), self._options_of(gvk)
+        informer: Informer[Any] = Informer(gvk, parse, options, clock=self._clock)
         self._informers[gvk, metadata_only] = (informer, resource_of(kind))
         if self._tasks is not None:
             self._start(informer, resource_of(kind), metadata_only=metadata_only)
@@ -172,7 +172,9 @@ class InformerCache:
             ValueError: An index of this name exists already.
         """
         check_function(f"the indexer of `{name}`", indexer, "the object", plain=True)
-        self.informer(kind).store.add_index(name, guarded_indexer(indexer, name, gvk_of(kind), self._clock))
+        informer = self.informer(kind)
+        counted = informer.function_failed
+        informer.store.add_index(name, guarded_indexer(indexer, name, gvk_of(kind), self._clock, counted))
 
     def index_field(
         self, kind: type[ObjectT], name: str, extract: Callable[[ObjectT], str | Iterable[str] | None]
@@ -263,9 +265,13 @@ class InformerCache:
             raise NotMirrored
         return found
 
-    def when_seen(self, gvk: GroupVersionKind, key: NamespacedName, version: str) -> asyncio.Future[None] | None:
+    def when_seen(
+        self, gvk: GroupVersionKind, key: NamespacedName, version: str, *, is_gone: bool = False
+    ) -> asyncio.Future[None] | None:
         """Await a version of an object, as :meth:`pykb.runtime.cache.informer.Informer.when_seen`."""
-        return self._informers[gvk, False][0].when_seen(key, version) if self.has(gvk, key.namespace) else None
+        if not self.has(gvk, key.namespace):
+            return None
+        return self._informers[gvk, False][0].when_seen(key, version, is_gone=is_gone)
 
     async def list(
         self,

@@ -132,10 +132,12 @@ class CacheReader(Protocol):
         """
         ...
 
-    def when_seen(self, gvk: GroupVersionKind, key: NamespacedName, version: str) -> asyncio.Future[None] | None:
+    def when_seen(
+        self, gvk: GroupVersionKind, key: NamespacedName, version: str, *, is_gone: bool = False
+    ) -> asyncio.Future[None] | None:
         """Return a future that is done when the mirror has an object at this version or a later one.
 
-        ``None`` if it has it already, or if it may never have it.
+        ``None`` if it has it already, or if it may never have it. ``is_gone`` awaits its removal, after this version.
         """
         ...
 

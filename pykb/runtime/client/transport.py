@@ -26,7 +26,7 @@ from pykb.runtime.client.server import Server
 from pykb.runtime.clock import Clock, SystemClock
 from pykb.runtime.controller.ratelimit import BucketLimiter
 from pykb.runtime.election.fence import check_fence
-from pykb.runtime.errors import ApiError, ServerUnreachable, Unauthorized, error_from_status
+from pykb.runtime.errors import ApiError, ServerUnreachable, Unauthorized, error_from_status, seconds_to_wait
 from pykb.runtime.login.credentials import Credentials, CredentialSource, expired_part
 
 if TYPE_CHECKING:
@@ -365,6 +365,5 @@ def _refusal(answer: Answer) -> ApiError:
         body = orjson.loads(answer.body)
     except orjson.JSONDecodeError:
         body = answer.body.decode("utf-8", "replace")
-    header = next(iter(answer.values("retry-after")), "")
-    retry_after = timedelta(seconds=int(header)) if header.isdigit() else None
+    retry_after = seconds_to_wait(next(iter(answer.values("retry-after")), ""))
     return error_from_status(answer.status, body, retry_after=retry_after)

@@ -10,8 +10,10 @@ from datetime import timedelta
 from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar, overload
 
 from pykb.api.object import Object, Unstructured
+from pykb.api.safe_text import error_text, without_values
 from pykb.api.unreadable import UnreadableObject
 from pykb.meta.gvk import GroupVersionKind, NamespacedName
+from pykb.runtime._guard import is_closing, is_end, outside_task, take_back_cancellation
 from pykb.runtime.cache.informer import Informer, Registration
 from pykb.runtime.cache.informer_cache import InformerCache
 from pykb.runtime.cache.reflector import LONGEST_PAUSE
@@ -87,20 +89,43 @@ class Dispatcher:
         self._clock: Clock = clock or SystemClock()
         self._failed: dict[tuple[str, str], list[Event[Any]]] = {}
         """The first and the last failed event of each object."""
+        self._ended = False
+
+    def end(self) -> None:
+        """Note that its tasks are to end, so that their cancellation is not a failure of the handler."""
+        self._ended = True
 
     def __call__(self, event: Event[Any]) -> None:
         """Filter and handle one event."""
+        outside_task(self._dispatch, event)
+
+    def _dispatch(self, event: Event[Any]) -> None:
         for passes in self._predicates:
-            if not _passes(passes, event):
+            if not self._passes(passes, event):
                 return
         try:
             waiting = self._handle(event)
-        except Exception:
-            logger.exception("event handler failed, will retry", extra={"event": repr(event)})
+            if waiting is not None and not inspect.isawaitable(waiting):
+                raise TypeError(f"an event handler must return None or an awaitable, got `{type(waiting).__name__}`")  # noqa: TRY301 - a failure like any other
+        except BaseException as error:
+            if is_end(error):
+                raise
+            self._report("event handler failed, will retry", event, error)
             self._try_later(event)
             return
         if waiting is not None:
             self._tasks.create_task(self._finish(event, waiting))
+
+    def _report(self, message: str, event: Event[Any], error: BaseException, **shown: object) -> None:
+        self._queue.handler_failed()
+        shown |= {"event": repr(event), "error": error_text(error)}
+        logger.error(message, extra=shown, exc_info=without_values(error))
+
+    def _is_ours(self, error: BaseException) -> bool:
+        """Whether an error ends the running task of ours, and is not the handler's."""
+        if isinstance(error, asyncio.CancelledError):
+            return self._ended
+        return is_end(error) or is_closing(error, asyncio.current_task())
 
     def _handle(self, event: Event[Any]) -> Awaitable[None] | None:
         if self._queue.tracker is None:
@@ -112,19 +137,43 @@ class Dispatcher:
             waking.reset(token)
 
     async def _finish(self, event: Event[Any], waiting: Awaitable[None]) -> None:
+        try:
+            await self._finished(event, waiting)
+        except BaseException as error:
+            if self._is_ours(error):
+                raise
+            self._report("event handler failed, will retry", event, error)
+            self._try_later(event)
+
+    async def _finished(self, event: Event[Any], waiting: Awaitable[None]) -> None:
+        """Wait for the handler. If it has cancelled the running task, that is a failure, and the task continues."""
         waking.set(event)
+        task = asyncio.current_task()
         try:
             await waiting
-        except asyncio.CancelledError:
-            task = asyncio.current_task()
-            if task is not None and task.cancelling():
+            if task is not None and task.cancelling() and not self._ended:
+                raise asyncio.CancelledError("it cancelled its own task")
+        finally:
+            if task is not None and task.cancelling() and not self._ended:
+                await take_back_cancellation(task)
+
+    def _passes(self, predicate: EventFilter[Any], event: Event[Any]) -> bool:
+        """Call a predicate. If it fails, the event passes: an extra reconcile is better than a missing one."""
+        try:
+            answer: object = predicate(event)
+            if inspect.iscoroutine(answer):
+                answer.close()
+                raise TypeError("a predicate must be a plain function, but this one is async: nothing awaits it")  # noqa: TRY301
+            return bool(answer)
+        except UnreadableObject as error:
+            shown = {"event": repr(event), "error": error_text(error)}
+            logger.warning("predicate cannot decide, event passes", extra=shown)
+        except BaseException as error:
+            if is_end(error):
                 raise
-            # It waited for something that was cancelled. That is a failure like any other.
-            logger.warning("event handler was cancelled from inside, will retry", extra={"event": repr(event)})
-            self._try_later(event)
-        except Exception:
-            logger.exception("event handler failed, will retry", extra={"event": repr(event)})
-            self._try_later(event)
+            called = getattr(predicate, "__qualname__", type(predicate).__qualname__)
+            self._report("predicate failed, event passes", event, error, predicate=called)
+        return True
 
     def _try_later(self, event: Event[Any]) -> None:
         key = (event.namespace, event.name)
@@ -147,31 +196,18 @@ class Dispatcher:
             try:
                 for event in events:
                     waking.set(event)
-                    waiting = self._handler.handle(event, self._queue)
+                    waiting = outside_task(self._handler.handle, event, self._queue)
                     if waiting is not None:
-                        await waiting
-            except Exception as error:  # noqa: BLE001 - the first failure was logged with its trace
-                shown = {"event": repr(events[-1]), "error": f"{type(error).__name__}: {error}"}
-                logger.error("event handler failed again, will retry", extra=shown)  # noqa: TRY400
+                        await self._finished(event, waiting)
+            except BaseException as error:
+                if self._is_ours(error):
+                    raise
+                self._queue.handler_failed()
+                shown = {"event": repr(events[-1]), "error": error_text(error)}
+                logger.error("event handler failed again, will retry", extra=shown)  # noqa: TRY400 - the first failure has the trace
             else:
                 self._failed[key] = [event for event in self._failed[key] if event not in events]
         del self._failed[key]
-
-
-def _passes(predicate: EventFilter[Any], event: Event[Any]) -> bool:
-    """Call a predicate. If it fails, the event passes: an extra reconcile is better than a missing one."""
-    try:
-        answer: object = predicate(event)
-        if inspect.iscoroutine(answer):
-            answer.close()
-            raise TypeError("a predicate must be a plain function, but this one is async: nothing awaits it")  # noqa: TRY301
-        return bool(answer)
-    except UnreadableObject as error:
-        logger.warning("predicate cannot decide, event passes", extra={"event": repr(event), "error": str(error)})
-    except Exception:
-        shown = {"event": repr(event), "predicate": getattr(predicate, "__qualname__", type(predicate).__qualname__)}
-        logger.exception("predicate failed, event passes", extra=shown)
-    return True
 
 
 class KindSource(Generic[RequestT]):
@@ -247,16 +283,17 @@ class KindSource(Generic[RequestT]):
         """Feed the queue until cancelled."""
         if self._owner is not None and isinstance(self._handler, EnqueueRequestForOwner):
             self._handler.owner_namespaced = (await self._cache.mapping(self._owner)).namespaced
-        registration: Registration | None = None
-        try:
-            async with asyncio.TaskGroup() as tasks:
-                dispatch = Dispatcher(self._handler, self._predicates, queue, tasks, clock=self._clock)
+        async with asyncio.TaskGroup() as tasks:
+            dispatch = Dispatcher(self._handler, self._predicates, queue, tasks, clock=self._clock)
+            registration: Registration | None = None
+            try:
                 registration = await self.informer.listen(dispatch)
                 self._listening.set()
                 await asyncio.get_running_loop().create_future()
-        finally:
-            if registration is not None:
-                registration.remove()
+            finally:
+                dispatch.end()
+                if registration is not None:
+                    registration.remove()
 
     async def wait_for_sync(self) -> None:
         """Wait for the first list."""
@@ -322,10 +359,12 @@ class ChannelSource(Generic[RequestT]):
     async def run(self, queue: Queue[RequestT]) -> None:
         """Feed the queue until cancelled."""
         async with asyncio.TaskGroup() as tasks:
-            stop = self._channel.listen(Dispatcher(self._handler, self._predicates, queue, tasks))
+            dispatch = Dispatcher(self._handler, self._predicates, queue, tasks)
+            stop = self._channel.listen(dispatch)
             try:
                 await asyncio.get_running_loop().create_future()
             finally:
+                dispatch.end()
                 stop()
 
     async def wait_for_sync(self) -> None:

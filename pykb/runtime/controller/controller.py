@@ -14,9 +14,11 @@ from datetime import timedelta
 from functools import partial
 from typing import Any, Generic, Protocol, TypeAlias, TypedDict
 
+from pykb.api.safe_text import error_text, without_values
 from pykb.api.unreadable import UnreadableObject
 from pykb.runtime._awaiting import NotAwaited, watch_for_not_awaited
 from pykb.runtime._bridge import Bridge
+from pykb.runtime._guard import is_closing, is_end, take_back_cancellation
 from pykb.runtime._logging import ReconcileContext, current_reconcile
 from pykb.runtime._metrics import ControllerMetrics, Metrics
 from pykb.runtime._own_writes import when_all_seen
@@ -42,9 +44,12 @@ until the queue is empty.
 
 BUGS = (
     *(TypeError, AttributeError, NameError, LookupError, AssertionError, ArithmeticError, RecursionError),
-    *(NotImplementedError, GeneratorExit, SystemExit, NotAwaited),
+    *(NotImplementedError, NotAwaited),
 )
-"""Exceptions that indicate a bug. They are counted like panics in Go and retried like any error."""
+"""Exceptions that indicate a bug. They are counted like panics in Go and retried like any error.
+
+So are those that are no ``Exception``: ``SystemExit``, groups of them, a panic of Rust.
+"""
 
 
 Admission: TypeAlias = Callable[[Any], AbstractAsyncContextManager[bool]]
@@ -160,6 +165,7 @@ class Controller(Generic[RequestT]):
         self._sources: list[Source[RequestT]] = []
         self._running: dict[RequestT, Running[RequestT]] = {}
         self._pool: ThreadPoolExecutor | None = None
+        self._ending = False
         self.recorder = Recorder(self.queue, self._clock, self._metrics.loops.inc)
         """Records reconciles for listeners, and finds hot loops."""
         self.admit: Admission | None = None
@@ -181,7 +187,7 @@ class Controller(Generic[RequestT]):
             CacheSyncTimeout: The first list of a watched kind did not arrive in time.
         """
         watch_for_not_awaited()
-        tasks = [asyncio.create_task(source.run(self.queue), name=f"{self.name} source") for source in self._sources]
+        tasks = [asyncio.create_task(self._feed(source), name=f"{self.name} source") for source in self._sources]
         try:
             await all_synced(self._sources, tasks)
             logger.info(
@@ -199,6 +205,7 @@ class Controller(Generic[RequestT]):
             try:
                 await self.queue.drained()
             finally:
+                self._ending = True
                 for task in tasks:
                     task.cancel()
                 await asyncio.gather(*tasks, return_exceptions=True)
@@ -206,13 +213,37 @@ class Controller(Generic[RequestT]):
                     self._pool.shutdown(wait=False, cancel_futures=True)
                 logger.info("controller stopped", extra={"controller": self.name})
 
+    async def _feed(self, source: Source[RequestT]) -> None:
+        """Run a source. If its code ends it, that is an error, which ends the controller: it would miss events."""
+        try:
+            await source.run(self.queue)
+        except Exception:
+            raise
+        except BaseException as error:
+            if is_end(error) or is_closing(error, asyncio.current_task()):
+                raise
+            if isinstance(error, asyncio.CancelledError) and self._ending:
+                raise
+            raise RuntimeError(f"a source of controller `{self.name}` ended by {error_text(error)}") from error
+
     async def _work(self) -> None:
-        yielded = self._clock.now()
         while True:
             try:
-                work = await self.queue.get()
+                await self._work_on()
             except QueueShutDown:
                 return
+            except asyncio.CancelledError:
+                task = asyncio.current_task()
+                if self._ending or task is None:
+                    raise
+                # Code that it called has kept this task, and cancelled it later.
+                logger.warning("worker was cancelled by the program, continues", extra={"controller": self.name})
+                await take_back_cancellation(task)
+
+    async def _work_on(self) -> None:
+        yielded = self._clock.now()
+        while True:
+            work = await self.queue.get()
             unseen: list[asyncio.Future[None]] = []
             try:
                 check_fence()  # a leader that has lost its lease starts no more reconciles
@@ -249,21 +280,13 @@ class Controller(Generic[RequestT]):
             if self.queue.tracker is not None:
                 self.recorder.begin(context)
             result = await self._call(request)
+            if task is not None and task.cancelling() and not self._ending:
+                raise asyncio.CancelledError("it cancelled its own task")  # noqa: TRY301 - a failure like any other
             if context.not_awaited:
-                raise NotAwaited(context.not_awaited)  # noqa: TRY301 - a failure like any other
-        except asyncio.CancelledError as error:
-            if task is not None and task.cancelling():
-                raise  # the worker is to end
-            # The reconciler waited for something that was cancelled. That is its failure; the
-            # worker continues.
-            failure = error
-            self._failed(work, error)
-        except (GeneratorExit, SystemExit) as error:
-            if not _runs(task):
-                raise  # the worker itself is closed when the event loop ends
-            failure = error
-            self._failed(work, error)  # `sys.exit()` in a reconciler must not end the others
-        except Exception as error:  # noqa: BLE001 - any error is logged, counted and retried
+                raise NotAwaited(context.not_awaited)  # noqa: TRY301
+        except BaseException as error:
+            if is_end(error) or is_closing(error, task) or (self._ending and isinstance(error, asyncio.CancelledError)):
+                raise
             failure = error
             self._failed(work, error)
         else:
@@ -275,6 +298,8 @@ class Controller(Generic[RequestT]):
             self._metrics.seconds.observe(seconds)
             self.recorder.end(context, result, failure, seconds)
             current_reconcile.reset(token)
+        if task is not None and task.cancelling() and not self._ending:
+            await take_back_cancellation(task)
         return [future for future in context.unseen if not future.done()]
 
     async def _call(self, request: RequestT) -> Result:
@@ -338,10 +363,10 @@ class Controller(Generic[RequestT]):
         self._metrics.results["error"].inc()
         if isinstance(error, ReconcileTimeout):
             self._metrics.timeouts.inc()
-        if isinstance(error, BUGS):
+        if isinstance(error, BUGS) or not isinstance(error, (Exception, asyncio.CancelledError)):
             self._metrics.panics.inc()
-        trace = None if isinstance(error, SAYS_ENOUGH) else error
-        shown: dict[str, object] = {"error": f"{type(error).__name__}: {error}"}
+        trace = None if isinstance(error, SAYS_ENOUGH) else without_values(error)
+        shown: dict[str, object] = {"error": error_text(error)}
         log = logger.debug if self.recorder.logs_errors else logger.error
         if isinstance(error, TerminalError):
             self._metrics.terminal.inc()
@@ -371,13 +396,6 @@ def _request_type(reconciler: Reconciles[Any]) -> type[Any]:
             f"requests are keys of a queue, and a `{called}` has no hash: `@dataclass(frozen=True)` gives it"
         )
     return found
-
-
-def _runs(task: asyncio.Task[object] | None) -> bool:
-    try:
-        return asyncio.current_task() is task
-    except RuntimeError:  # no event loop any more
-        return False
 
 
 _DONE = Result()

@@ -21,7 +21,7 @@ from itertools import count
 from typing import Any, Generic, NamedTuple, Protocol
 
 from pykb.runtime.clock import Clock, SystemClock, Timer
-from pykb.runtime.controller.ratelimit import RateLimiter, default_rate_limiter
+from pykb.runtime.controller.ratelimit import GuardedLimiter, RateLimiter, default_rate_limiter
 from pykb.runtime.controller.reconcile import Request
 from pykb.runtime.controller.reconcile import RequestT as K
 
@@ -50,6 +50,10 @@ class QueueObserver(Protocol):
 
     def retried(self) -> None:
         """A key was added with a delay from the rate limiter."""
+        ...
+
+    def handler_failed(self) -> None:
+        """A function that maps or filters events for the queue failed."""
         ...
 
 
@@ -96,7 +100,7 @@ class WorkQueue(Generic[K]):
     ) -> None:
         self.request_type = request_type
         self._clock: Clock = clock or SystemClock()
-        self._limiter: RateLimiter[K] = rate_limiter or default_rate_limiter()
+        self._limiter: RateLimiter[K] = GuardedLimiter(rate_limiter) if rate_limiter else default_rate_limiter()
         self._observer = observer
         self.tracker: Tracker | None = None
         """Told of each addition, if set."""
@@ -156,6 +160,11 @@ class WorkQueue(Generic[K]):
         if self.tracker is not None:
             self.tracker(key, after, limited=True)
         self._insert(key, priority, after)
+
+    def handler_failed(self) -> None:
+        """Count a failure of a function that maps or filters events."""
+        if self._observer is not None:
+            self._observer.handler_failed()
 
     def forget(self, key: K) -> None:
         """Tell the rate limiter that the key succeeded."""

@@ -9,13 +9,21 @@ tries per second.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+import logging
+from collections.abc import Callable, Hashable
 from datetime import timedelta
-from typing import Protocol
+from typing import Generic, Protocol
 
 from typing_extensions import TypeVar  # Python's own has no defaults before 3.13
 
+from pykb.api.safe_text import error_text, without_values
+from pykb.runtime._guard import is_end, outside_task
 from pykb.runtime.clock import Clock, SystemClock
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+ItemT = TypeVar("ItemT", bound=Hashable, default=Hashable)
 
 ItemT_contra = TypeVar("ItemT_contra", bound=Hashable, default=Hashable, contravariant=True)
 
@@ -153,6 +161,41 @@ class MaxOfLimiter:
     def failures(self, item: Hashable) -> int:
         """The largest count of all limiters."""
         return max(limiter.failures(item) for limiter in self._limiters)
+
+
+class GuardedLimiter(Generic[ItemT]):
+    """Asks a limiter of the program. If it fails, the failure is logged, and the default limiter decides."""
+
+    def __init__(self, limiter: RateLimiter[ItemT]) -> None:
+        self._limiter = limiter
+        self._default = default_rate_limiter()
+
+    def when(self, item: ItemT) -> timedelta:
+        """Return the delay before the next try of this item."""
+        after = self._default.when(item)
+        return self._asked(self._limiter.when, item, timedelta, after)
+
+    def forget(self, item: ItemT) -> None:
+        """Reset the item's failures."""
+        self._default.forget(item)
+        self._asked(self._limiter.forget, item, type(None), None)
+
+    def failures(self, item: ItemT) -> int:
+        """How often the item has failed since it was last forgotten."""
+        return self._asked(self._limiter.failures, item, int, self._default.failures(item))
+
+    def _asked(self, function: Callable[[ItemT], T], item: ItemT, expected: type[T], otherwise: T) -> T:
+        try:
+            answer = outside_task(function, item)
+            if not isinstance(answer, expected):
+                raise TypeError(f"expected `{expected.__name__}`, got `{type(answer).__name__}`")  # noqa: TRY301
+        except BaseException as error:
+            if is_end(error):
+                raise
+            shown = {"function": getattr(function, "__qualname__", ""), "error": error_text(error)}
+            logger.error("rate limiter failed, the default decides", extra=shown, exc_info=without_values(error))  # noqa: TRY400 - no values
+            return otherwise
+        return answer
 
 
 def default_rate_limiter() -> RateLimiter:

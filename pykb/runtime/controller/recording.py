@@ -15,8 +15,10 @@ from contextvars import ContextVar
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pykb.api.safe_text import error_text, without_values
 from pykb.meta.gvk import GroupVersionKind
 from pykb.runtime._bridge import waiting_thread
+from pykb.runtime._guard import is_end, outside_task
 from pykb.runtime._logging import ReconcileContext
 from pykb.runtime._own_writes import Ledger, Recording
 from pykb.runtime._tracing import spans
@@ -207,9 +209,12 @@ class Recorder:
     def _tell(self, what: str, record: ReconcileRecord | None) -> None:
         for listener in self._listeners:
             try:
-                getattr(listener, what)(record)
-            except Exception:
-                logger.exception("listener failed", extra={"listener": type(listener).__qualname__})
+                outside_task(getattr(listener, what), record)
+            except BaseException as error:
+                if is_end(error):
+                    raise
+                shown = {"listener": type(listener).__qualname__, "error": error_text(error)}
+                logger.error("listener failed", extra=shown, exc_info=without_values(error))  # noqa: TRY400 - no values
 
 
 class Recorders:
@@ -261,7 +266,7 @@ async def recorded(
             name = answer["metadata"].get("name", "")
             changes = await _changes(recording, call, cache, gvk, answer)
     except BaseException as raised:
-        error = f"{type(raised).__name__}: {raised}"
+        error = error_text(raised)
         raise
     else:
         return answer

@@ -21,6 +21,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from datetime import timedelta
 from types import FrameType
 
+from pykb.api.safe_text import error_text, safe_text, without_values
 from pykb.diagnostics import EnvironmentProblem
 from pykb.runtime._memory import settle
 from pykb.runtime.manager.watchdog import MARGIN, Ending
@@ -51,10 +52,12 @@ def run_program(main: Callable[[], Coroutine[None, None, None]], ending: Ending,
         diagnostic = problem.diagnostic
         for text in (*diagnostic.notes, *diagnostic.help):
             logger.info(text)
-        logger.error("manager failed", extra={"error": diagnostic.message})  # noqa: TRY400 - the message says it all
+        logger.error("manager failed", extra={"error": safe_text(diagnostic.message)})  # noqa: TRY400 - the message says it all
         raise SystemExit(1) from None
-    except Exception:
-        logger.exception("manager failed")
+    except (SystemExit, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        logger.error("manager failed", extra={"error": error_text(error)}, exc_info=without_values(error))  # noqa: TRY400 - no values
         raise SystemExit(1) from None
     finally:
         ending.leave()

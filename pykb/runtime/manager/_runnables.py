@@ -12,6 +12,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 from pykb.runtime._bridge import Bridge
+from pykb.runtime._guard import is_closing, is_end
 from pykb.runtime._metrics import Metrics
 from pykb.runtime.client.client import Client
 from pykb.runtime.clock import Clock
@@ -40,7 +41,8 @@ class Runnable(Protocol):
 
         manager.add(Sweeper())
 
-    It may end by itself. If it ends with an error, so does the manager. Only the leader runs it,
+    It may end by itself. If it ends with an error, so does the manager, in order; after ``sys.exit(3)`` with
+    this code. Only the leader runs it,
     unless its attribute ``needs_leader_election`` is false. Then every replica runs it.
     """
 
@@ -119,7 +121,7 @@ class RunnableGroup:
 
     def _spawn(self, function: RunFunction, name: str) -> None:
         task: asyncio.Task[None] = asyncio.create_task(
-            _awaited(function, name),
+            self._run(function, name),
             name=name,
             # A runnable added later runs in the group's context, not in its caller's.
             context=self._context.copy(),
@@ -127,9 +129,28 @@ class RunnableGroup:
         self._tasks.add(task)
         task.add_done_callback(self._ended)
 
+    async def _run(self, function: RunFunction, name: str) -> None:
+        try:
+            await _awaited(function, name)
+        except Exception:
+            raise
+        except BaseException as error:
+            if is_end(error) or is_closing(error, asyncio.current_task()):
+                raise
+            if isinstance(error, asyncio.CancelledError):
+                if not self._running:
+                    raise
+                # Nobody else would notice that it does not run any more.
+                raise RuntimeError(f"runnable `{name}` was cancelled by the program, not by the manager") from error  # noqa: TRY004 - it is no wrong type
+            # The event loop would end at once by `SystemExit`. The manager stops in order, and raises it then.
+            self._failed(error)
+
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if task.cancelled():
+            if self._running:  # it has cancelled itself, and ended before it noticed
+                name = task.get_name()
+                self._failed(RuntimeError(f"runnable `{name}` was cancelled by the program, not by the manager"))
             return
         error = task.exception()
         # A task group wraps even a single error. People need to see the error itself.

@@ -14,8 +14,10 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from pykb.api.safe_text import safe_text
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.runtime import CLIENT_CA
+from pykb.runtime._guard import is_end
 from pykb.runtime._metrics import Metrics
 from pykb.runtime.client.client import Client
 from pykb.runtime.clock import Clock
@@ -246,18 +248,33 @@ class Checks:
         return HttpResponse.text(f"{name} failed: reason withheld\n", 500)
 
     async def _passes(self, name: str, check: Check) -> bool:
-        # The reason goes only to the log: anybody in the cluster may read the probe.
+        # A check has a task of its own, which it may cancel.
+        asking = asyncio.create_task(_failure_of(check), name=f"check {name}")
         try:
-            answer = check()
-            if inspect.isawaitable(answer):
-                async with asyncio.timeout(CHECK_TIMEOUT.total_seconds()) as limit:
-                    await answer
-        except TimeoutError as error:
+            await asyncio.wait({asking}, timeout=CHECK_TIMEOUT.total_seconds())
+        finally:
+            asking.cancel()
+        if not asking.done():
             # The kubelet has given up by then. Its repeated probes must not pile up here.
-            reason = f"no answer within {CHECK_TIMEOUT.total_seconds():g} s" if limit.expired() else str(error)
+            reason = f"no answer within {CHECK_TIMEOUT.total_seconds():g} s"
+        elif asking.cancelled():
+            reason = "it cancelled its own task"
+        else:
+            reason = asking.result()
+        if reason:
+            # The reason goes only to the log: anybody in the cluster may read the probe.
             logger.warning("check failed", extra={"path": self.path, "check": name, "error": reason})
-            return False
-        except Exception as error:  # noqa: BLE001 - a check says no by raising anything
-            logger.warning("check failed", extra={"path": self.path, "check": name, "error": str(error)})
-            return False
-        return True
+        return not reason
+
+
+async def _failure_of(check: Check) -> str:
+    """Why a check fails. Nothing if it passes."""
+    try:
+        answer = check()
+        if inspect.isawaitable(answer):
+            await answer
+    except BaseException as error:  # a check says no by raising anything
+        if is_end(error):
+            raise
+        return safe_text(error) or type(error).__name__
+    return ""

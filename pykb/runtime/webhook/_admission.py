@@ -16,9 +16,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pydantic import ValidationError
-
-from pykb.api.unreadable import UnreadableObject, problems_of
+from pykb.api.safe_text import without_values
+from pykb.api.unreadable import UnreadableObject
 from pykb.diagnostics import PykbError
 from pykb.meta.gvk import GroupVersionKind, GroupVersionResource
 from pykb.runtime._field_error import FieldError, FieldErrorType
@@ -173,6 +172,10 @@ class AdmissionResponse:
     audit_annotations: Mapping[str, str] = field(default_factory=dict)
 
 
+class TypedHandler:
+    """The base of pykb's own handlers. They call the methods of an author."""
+
+
 _current: ContextVar[AdmissionRequest | None] = ContextVar("current_admission_request", default=None)
 
 
@@ -298,10 +301,6 @@ def patched(request: AdmissionRequest, changed: Mapping[str, Any], *warnings: st
     return AdmissionResponse(allowed=True, patch=operations(request.object or {}, changed), warnings=warnings)
 
 
-class ValuesLeftOut(Exception):  # noqa: N818 - stands for another error
-    """Replaces Pydantic's error in the log. The text of that error contains values, which may be secrets."""
-
-
 def answer_to(error: BaseException, metrics: Metrics) -> AdmissionResponse:
     """Make the response after a webhook raised an error."""
     error = alone(error)
@@ -330,19 +329,3 @@ def unfit(error: UnreadableObject, name: str) -> Invalid:
         for problem in error.problems
     ]
     return Invalid.for_kind(error.gvk.group_kind, name, causes)
-
-
-def without_values(error: BaseException) -> BaseException:
-    """Return the error to log. Pydantic's errors in its chain are replaced by equal ones without values."""
-    made: BaseException = error
-    if isinstance(error, ValidationError):
-        told = "; ".join(map(str, problems_of(error)))
-        made = ValuesLeftOut(f"{error.title}: {told}").with_traceback(error.__traceback__)
-    if isinstance(error, BaseExceptionGroup):
-        made = error.derive([without_values(each) for each in error.exceptions]).with_traceback(error.__traceback__)
-    cause, context = error.__cause__, error.__context__
-    suppressed: Any = error.__suppress_context__
-    made.__cause__ = without_values(cause) if cause is not None else None
-    made.__context__ = without_values(context) if context is not None and context is not cause else None
-    made.__suppress_context__ = suppressed
-    return made

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import inspect
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import orjson
 
+from pykb.api.safe_text import safe_text
 from pykb.api.unreadable import UnreadableObject
 from pykb.meta.gvk import GroupVersionKind, GroupVersionResource
+from pykb.runtime._guard import is_closing, is_end
 from pykb.runtime._metrics import Metrics
 from pykb.runtime.client.json_text import CUT, read_around
 from pykb.runtime.errors import StatusDetails
@@ -24,6 +25,7 @@ from pykb.runtime.webhook._admission import (
     AdmissionRequest,
     AdmissionResponse,
     Operation,
+    TypedHandler,
     UserInfo,
     answer_to,
     answering,
@@ -31,12 +33,19 @@ from pykb.runtime.webhook._admission import (
     is_as_stored,
     unfit,
 )
-from pykb.runtime.webhook.steps import Steps, followed, following
+from pykb.runtime.webhook.steps import Steps, call, following
 
 logger = logging.getLogger(__name__)
 _API_VERSION = "admission.k8s.io/v1"
 _KIND = "AdmissionReview"
 _OPERATIONS = tuple(Operation)
+
+# Of texts in an answer: values of an object may be part of them. The API server passes them on to its client.
+_MOST = 50
+_LONGEST_CAUSE = 1024
+_LONGEST_WARNING = 1024
+_LONGEST_NAME = 256
+_LONGEST_UID = 256
 _PLACES = (("request", "object"), ("request", "oldObject"))
 
 
@@ -69,7 +78,7 @@ class AdmissionEndpoint:
             asked = _read_request(review if isinstance(review, dict) else {})
         except ValueError as error:
             review = None if isinstance(error, orjson.JSONDecodeError) else review
-            reason = "the body is not JSON" if review is None else str(error)
+            reason = "the body is not JSON" if review is None else safe_text(error)
             logger.warning("admission request not understood", extra={"webhook": self._path, "error": reason})
             return _written(_uid_of(review), errored(reason, 400), status=400)
         with answering(asked, self._path), following(self._steps):
@@ -78,7 +87,7 @@ class AdmissionEndpoint:
                 logger.info("admission refused", extra={"code": response.code, "reason": response.reason})
             try:
                 return _written(asked.uid, response)
-            except TypeError as error:  # a handler's patch or warning has no JSON form
+            except Exception as error:  # noqa: BLE001 - a handler's patch or warning has no JSON form
                 self._failed(error)
                 return _written(asked.uid, answer_to(error, self._metrics))
 
@@ -88,16 +97,16 @@ class AdmissionEndpoint:
             return errored(unfit(UnreadableObject.too_deep(asked.kind, obj, obj[CUT]), asked.object_name))
         try:
             handler: Any = self._handler
-            is_authors = inspect.iscoroutinefunction(handler)  # ours are objects, which follow their author's methods
-            response: object = await (followed(handler, asked) if is_authors else handler(asked))
+            is_ours = isinstance(handler, TypedHandler)  # they call their author's methods
+            response: object = await (handler(asked) if is_ours else call(handler, asked))
             if not isinstance(response, AdmissionResponse):
                 raise TypeError(f"a handler must return an AdmissionResponse, got {type(response).__name__}")  # noqa: TRY301
-        except asyncio.CancelledError as error:
+        except BaseException as error:
             task = asyncio.current_task()
-            if task is not None and task.cancelling():
+            if is_end(error) or is_closing(error, task):
+                raise
+            if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
                 raise  # the time limit has passed, or the server stops
-            return answer_to(error, self._metrics)
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - after any error, the API server gets a response
             self._failed(error)
             return answer_to(error, self._metrics)
         return response
@@ -114,14 +123,17 @@ def _read_request(review: Mapping[str, Any]) -> AdmissionRequest:
         ValueError: It is not a review, or has no request.
     """
     if review.get("apiVersion") != _API_VERSION or review.get("kind") != _KIND:
-        found = f"{review.get('apiVersion')} {review.get('kind')}"
+        found = safe_text(f"{review.get('apiVersion')} {review.get('kind')}", _LONGEST_NAME)
         raise ValueError(f"expected `{_API_VERSION} {_KIND}`, found `{found}`")
     request = review.get("request")
     if not isinstance(request, dict):
         raise ValueError("the review has no `request`")  # noqa: TRY004 - what came is wrong, not the call
     operation = request.get("operation")
     if operation not in _OPERATIONS:
-        raise ValueError(f"expected one of {', '.join(Operation)} as `operation`, found `{operation}`")
+        found = safe_text(operation, _LONGEST_NAME)
+        raise ValueError(f"expected one of {', '.join(Operation)} as `operation`, found `{found}`")
+    if len(_text(request, "uid")) > _LONGEST_UID:
+        raise ValueError(f"the `uid` has more than {_LONGEST_UID} characters")
     kind, resource = request.get("requestKind"), request.get("requestResource")
     return AdmissionRequest(
         uid=_text(request, "uid"),
@@ -144,29 +156,30 @@ def _read_request(review: Mapping[str, Any]) -> AdmissionRequest:
 
 def _uid_of(review: object) -> str:
     """Return the uid of a review that may be invalid otherwise."""
-    return _text(_mapping(_mapping(review).get("request")), "uid")
+    return _text(_mapping(_mapping(review).get("request")), "uid")[:_LONGEST_UID]
 
 
 def _write_response(uid: str, response: AdmissionResponse) -> bytes:
     """Make the review with the response to a request."""
-    answer: dict[str, Any] = {"uid": uid, "allowed": response.allowed}
+    answer: dict[str, Any] = {"uid": uid, "allowed": bool(response.allowed)}
     if not response.allowed or response.message:
         answer["status"] = _status(response)
     if response.allowed and response.patch:
         answer["patchType"] = "JSONPatch"
         answer["patch"] = base64.b64encode(orjson.dumps(response.patch)).decode("ascii")
     if response.warnings:
-        answer["warnings"] = list(response.warnings)
+        answer["warnings"] = [safe_text(warning, _LONGEST_WARNING) for warning in response.warnings[:_MOST]]
     if response.audit_annotations:
-        answer["auditAnnotations"] = dict(response.audit_annotations)
+        found = dict(response.audit_annotations)
+        answer["auditAnnotations"] = {safe_text(key, _LONGEST_NAME): safe_text(value) for key, value in found.items()}
     return orjson.dumps({"apiVersion": _API_VERSION, "kind": _KIND, "response": answer})
 
 
 def _status(response: AdmissionResponse) -> dict[str, Any]:
     status: dict[str, Any] = {
         "status": "Success" if response.allowed else "Failure",
-        "message": response.message,
-        "reason": response.reason,
+        "message": safe_text(response.message),
+        "reason": safe_text(response.reason, _LONGEST_NAME),
         "code": response.code,
     }
     details = _details(response.details)
@@ -175,9 +188,16 @@ def _status(response: AdmissionResponse) -> dict[str, Any]:
 
 def _details(details: StatusDetails) -> dict[str, Any]:
     named = {"name": details.name, "group": details.group, "kind": details.kind, "uid": details.uid}
-    made: dict[str, Any] = {key: value for key, value in named.items() if value}
+    made: dict[str, Any] = {key: safe_text(value, _LONGEST_NAME) for key, value in named.items() if value}
     if details.causes:
-        made["causes"] = [{"reason": c.reason, "message": c.message, "field": c.field} for c in details.causes]
+        made["causes"] = [
+            {
+                "reason": safe_text(cause.reason, _LONGEST_NAME),
+                "message": safe_text(cause.message, _LONGEST_CAUSE),
+                "field": safe_text(cause.field, _LONGEST_CAUSE),
+            }
+            for cause in details.causes[:_MOST]
+        ]
     if details.retry_after is not None:
         made["retryAfterSeconds"] = round(details.retry_after.total_seconds())
     return made

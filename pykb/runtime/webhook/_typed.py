@@ -11,6 +11,7 @@ import orjson
 
 from pykb.api.object import Object, Unstructured
 from pykb.api.partial import fitting
+from pykb.api.safe_text import error_text, without_values
 from pykb.api.type_arguments import type_arguments
 from pykb.api.unreadable import UnreadableObject
 from pykb.api.wire import clone
@@ -23,13 +24,13 @@ from pykb.runtime.webhook._admission import (
     AdmissionRequest,
     AdmissionResponse,
     Operation,
+    TypedHandler,
     Warnings,
     allowed,
     alone,
     current_admission_request,
     is_as_stored,
     unfit,
-    without_values,
 )
 from pykb.runtime.webhook._jsonpatch import carried, operations
 from pykb.runtime.webhook.steps import call
@@ -169,7 +170,7 @@ class Defaulter(TypedWebhook[T]):
         """
 
 
-class DefaulterHandler:
+class DefaulterHandler(TypedHandler):
     """Answers admission requests with a defaulter."""
 
     def __init__(self, gvk: GroupVersionKind, defaulter: Defaulter[T]) -> None:
@@ -255,7 +256,7 @@ class Validator(TypedWebhook[T]):
         return None
 
 
-class ValidatorHandler:
+class ValidatorHandler(TypedHandler):
     """Answers admission requests with a validator."""
 
     def __init__(self, gvk: GroupVersionKind, validator: Validator[T]) -> None:
@@ -277,7 +278,7 @@ class ValidatorHandler:
             if isinstance(alone(error), (PykbError, ExceptionGroup)) or not self._is_unfit_and_to_go(request):
                 raise
             told = "not validated: the stored object does not fit its type"
-            logger.warning(told, exc_info=without_values(error))
+            logger.warning(told, extra={"error": error_text(error)}, exc_info=without_values(error))
             return allowed(told)
         return allowed(*_checked(found))
 

@@ -15,6 +15,7 @@ import orjson
 from pykb.api.conversion import Converter, Unconvertible
 from pykb.api.object import Object
 from pykb.api.partial import fitting
+from pykb.api.safe_text import safe_text, without_values
 from pykb.api.unreadable import DEEPEST, UnreadableObject
 from pykb.diagnostics import EnvironmentProblem, PykbError
 from pykb.diagnostics.codes.runtime import CONVERTER
@@ -24,7 +25,6 @@ from pykb.runtime._metrics import Metrics
 from pykb.runtime.client.codec import from_wire
 from pykb.runtime.client.json_text import SetAside, has_json
 from pykb.runtime.serving import JSON, HttpRequest, HttpResponse
-from pykb.runtime.webhook._admission import without_values
 from pykb.runtime.webhook.steps import CONVERSION, in_thread
 
 logger = logging.getLogger(__name__)
@@ -37,6 +37,10 @@ _LEVELS = 200
 """How many levels of a review are read. A converter may add some, and the writer of JSON takes 254."""
 
 _TOO_DEEP = f"an object is nested deeper than {DEEPEST} levels"
+
+
+_LONGEST = 256
+"""Characters of an identity or of a version."""
 
 
 class ConversionFailed(PykbError):  # noqa: N818 - says what it is about
@@ -113,6 +117,8 @@ class Conversions:
                 raise ValueError("another review")  # noqa: TRY301 - all invalid reviews get the same answer
             asked = review["request"]
             uid, desired, objects = str(asked["uid"]), str(asked["desiredAPIVersion"]), list(asked["objects"])
+            if max(len(uid), len(desired)) > _LONGEST:
+                raise ValueError("nothing that the API server sends")  # noqa: TRY301
         except (ValueError, TypeError, KeyError):
             raise _NotAReview from None
         token = current_call.set({"webhook": path, "version": desired, "uid": uid})
@@ -129,8 +135,9 @@ class Conversions:
         except ConversionFailed as error:
             if isinstance(error, _NestedTooDeeply) and not is_last:
                 raise
-            logger.warning("conversion refused", extra={"error": str(error)})
-            return _written(uid, {"result": {"status": "Failure", "message": str(error)}})
+            message = safe_text(error)
+            logger.warning("conversion refused", extra={"error": message})
+            return _written(uid, {"result": {"status": "Failure", "message": message}})
 
     def convert(self, wire: Any, desired: str) -> dict[str, Any]:
         """Convert an object, or a list of objects, to another version.
@@ -180,33 +187,40 @@ class Conversions:
         source, target = (converter.spoke, converter.hub) if to_hub else (converter.hub, converter.spoke)
         function = converter.to_hub if to_hub else converter.from_hub
         called = f"{type(converter).__name__}.{function.__name__}"
-        what = f"{source.gvk.group_kind} `{_key(wire)}` from {source.gvk.version} to {target.gvk.version}"
+        name = safe_text(_key(wire), _LONGEST)
+        what = f"{source.gvk.group_kind} `{name}` from {source.gvk.version} to {target.gvk.version}"
         try:
-            obj = from_wire(source, wire)
-        except UnreadableObject as error:
-            if error.partial is None and not all(problem.is_missing for problem in error.problems):
-                fields = "; ".join(map(str, error.problems))
-                raise ConversionFailed(f"cannot convert {what}: the object does not fit its type: {fields}") from None
-            # It was stored before the field was required, or a server-side apply made a partial
-            # object while it looks for fields to remove. An object being deleted is always
-            # converted. Otherwise its finalizers could not be removed.
-            obj = fitting(source, wire)
-        try:
-            made: object = function(obj)
+            made: object = function(_read(source, wire, what))
             if not isinstance(made, target):
                 raise TypeError(f"`{called}` must return a {target.__name__}, got {type(made).__name__}")  # noqa: TRY301
             result = made.to_wire()
+        except ConversionFailed:
+            raise
         except Unconvertible as error:
-            raise ConversionFailed(f"cannot convert {what}: {error}") from None
-        except (Exception, SystemExit) as error:
+            raise ConversionFailed(f"cannot convert {what}: {safe_text(error)}") from None
+        except BaseException as error:
+            # A thread handles no signals, so everything is the converter's failure.
             if not has_json(wire):
                 raise _NestedTooDeeply(f"cannot convert {what}: {_TOO_DEEP}") from None
             self._failed(error)
             self._metrics.conversion_panics.inc()
-            shown = {"object": str(_key(wire)), "converter": called}
+            shown = {"object": name, "converter": called, "error": type(error).__name__}
             logger.error("conversion failed", extra=shown, exc_info=without_values(error))  # noqa: TRY400 - no values
             raise ConversionFailed(f"cannot convert {what}: {called} failed: internal error") from None
         return finished(wire, result, target.gvk)
+
+
+def _read(source: type[Object], wire: dict[str, Any], what: str) -> Any:
+    try:
+        return from_wire(source, wire)
+    except UnreadableObject as error:
+        if error.partial is None and not all(problem.is_missing for problem in error.problems):
+            fields = safe_text("; ".join(map(str, error.problems)))
+            raise ConversionFailed(f"cannot convert {what}: the object does not fit its type: {fields}") from None
+        # It was stored before the field was required, or a server-side apply made a partial
+        # object while it looks for fields to remove. An object being deleted is always
+        # converted. Otherwise its finalizers could not be removed.
+        return fitting(source, wire)
 
 
 def _written(uid: str, answer: dict[str, Any]) -> bytes:

@@ -15,7 +15,7 @@ import asyncio
 import inspect
 import logging
 import types
-from collections.abc import Callable, Coroutine, Generator, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -65,6 +65,48 @@ class Lane:
         """Lets waiters continue in the order of their arrival."""
 
 
+class _OwnCancellations:
+    """Counts how often a coroutine has cancelled the task that runs it, to take that back.
+
+    What cancels the task within a step is the coroutine. The server and its time limits do so between two steps.
+    """
+
+    def __init__(self) -> None:
+        self._task = asyncio.current_task()
+        self._before = 0
+        self.count = 0
+
+    def begin_step(self) -> None:
+        """The coroutine runs."""
+        if self._task is not None:
+            self._before = self._task.cancelling()
+
+    def end_step(self) -> None:
+        """The coroutine waits, or has ended."""
+        if self._task is not None:
+            self.count = max(0, self.count + self._task.cancelling() - self._before)
+
+    def arrived(self, error: BaseException) -> None:
+        """The task has got an error where the coroutine waits."""
+        if isinstance(error, asyncio.CancelledError):
+            self._forget()
+
+    @types.coroutine
+    def take_back(self) -> Generator[None, None, None]:
+        """Let the task continue."""
+        self._forget()
+        try:
+            yield  # before Python 3.13, the next step gets the cancellation nevertheless
+        except asyncio.CancelledError:
+            if self._task is not None and self._task.cancelling():
+                raise  # the server has cancelled it as well
+
+    def _forget(self) -> None:
+        while self.count and self._task is not None:
+            self.count -= 1
+            self._task.uncancel()
+
+
 class Steps:
     """Awaits the coroutines of one webhook and measures how long each step takes."""
 
@@ -79,6 +121,7 @@ class Steps:
     def follow(self, coroutine: Coroutine[Any, Any, T], called: str) -> Generator[Any, Any, T]:
         """Await a coroutine and return its result."""
         raised: BaseException | None = None
+        own = _OwnCancellations()
         while True:
             if raised is None and self._clock.now() - self._blocked_at < INTERVAL:
                 try:
@@ -86,18 +129,29 @@ class Steps:
                 except BaseException as error:  # noqa: BLE001 - it is the coroutine's, which ends by it
                     raised = error
             began = self._clock.now()
+            own.begin_step()
             try:
                 waits_for = coroutine.send(None) if raised is None else coroutine.throw(raised)
-            except StopIteration as end:
+            except BaseException as end:
+                own.end_step()
+                has_cancelled = own.count > 0
+                if has_cancelled:
+                    yield from own.take_back()
+                if not isinstance(end, StopIteration):
+                    raise
+                if has_cancelled:
+                    raise asyncio.CancelledError("it cancelled its own task") from None
                 answer: T = end.value
                 return answer
             finally:
                 raised = None
                 self._observe(self._clock.now() - began, called)
+            own.end_step()
             try:
                 yield waits_for
             except BaseException as error:  # noqa: BLE001 - a cancellation, for one
                 raised = error
+                own.arrived(error)
 
     async def _turn(self) -> None:
         async with self._lane.waiting:
@@ -134,8 +188,11 @@ def following(steps: Steps | None) -> Iterator[None]:
 
 async def followed(function: Callable[..., Coroutine[Any, Any, T]], *arguments: Any) -> T:
     """Await a coroutine function of a webhook. In a webhook server, each step is measured."""
+    return await _follow(function(*arguments), function)
+
+
+async def _follow(coroutine: Coroutine[Any, Any, T], function: object) -> T:
     steps = _current.get()
-    coroutine = function(*arguments)
     if steps is None:
         return await coroutine
     return await steps.follow(coroutine, getattr(function, "__qualname__", type(function).__qualname__))
@@ -147,7 +204,11 @@ async def call(function: Callable[..., Any], *arguments: Any) -> Any:
         return await followed(function, *arguments)
     answer = await in_thread(partial(function, *arguments))
     # A plain function that returns a coroutine (a wrapper) is awaited here like an async one.
-    return await answer if inspect.isawaitable(answer) else answer
+    return await _follow(_awaited(answer), function) if inspect.isawaitable(answer) else answer
+
+
+async def _awaited(answer: Awaitable[Any]) -> Any:
+    return await answer
 
 
 async def in_thread(function: Callable[[], Any], purpose: str = ADMISSION) -> Any:

@@ -60,6 +60,29 @@ async def test_the_deletion_of_a_predecessor_is_not_enough():
     assert future.done()
 
 
+async def test_a_removal_is_awaited_as_such():
+    """The API server answers to the removal of the last finalizer with the version before. An event of it is late."""
+    mirror = informer()
+    mirror.upsert(A, widget("a", "7"), listed=True)
+    future = mirror.when_seen(A, "9", is_gone=True)
+    mirror.upsert(A, widget("a", "9"), listed=False)
+    assert not future.done()
+    mirror.remove(A, widget("a", "9"))
+    assert future.done()
+    assert mirror.when_seen(A, "9", is_gone=True) is None
+
+
+async def test_a_successor_ends_the_wait_for_a_removal():
+    """A new object of the same name has come."""
+    mirror = informer()
+    mirror.upsert(A, widget("a", "7"), listed=True)
+    future = mirror.when_seen(A, "7", is_gone=True)
+    assert future is not None
+    mirror.upsert(A, widget("a", "10"), listed=False)
+    assert future.done()
+    assert mirror.when_seen(A, "7", is_gone=True) is None
+
+
 async def test_a_cancelled_wait_is_forgotten():
     """A watch that never has the version does not keep the wait for ever."""
     mirror = informer()
@@ -89,10 +112,10 @@ class Mirrors:
     def __init__(self):
         self.informer = informer()
 
-    def when_seen(self, gvk, key, version):
+    def when_seen(self, gvk, key, version, *, is_gone=False):
         """As the real one."""
         assert gvk == WIDGET
-        return self.informer.when_seen(key, version)
+        return self.informer.when_seen(key, version, is_gone=is_gone)
 
 
 class Writing(Reconciler):

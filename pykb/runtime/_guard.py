@@ -1,0 +1,87 @@
+"""The guard around calls of the program's own code: whatever a function raises is its failure, and nobody else's.
+
+A reconciler, a webhook or a map function may raise anything: an error, ``SystemExit``, a group, the panic of a
+library in Rust. It may also cancel the task that calls it. None of this may end a watch, a worker or the manager,
+which call the functions of all authors in turn. So each caller catches ``BaseException`` and asks :func:`is_end`. A
+function that is called in the event loop, in somebody else's task, is called through :func:`outside_task`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import signal
+import threading
+import traceback
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
+T = TypeVar("T")
+
+
+def is_end(error: BaseException) -> bool:
+    """Whether an error comes from a signal. Then the program is to end, and the error is not a failure of its code."""
+    if not isinstance(error, (KeyboardInterrupt, SystemExit)):
+        return False
+    if threading.current_thread() is not threading.main_thread():
+        return False  # only the main thread handles signals
+    handlers = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    if isinstance(error, KeyboardInterrupt) and handlers[0] is signal.default_int_handler:
+        return True  # nothing tells it from one that a function raised
+    codes = [_code_of(handler) for handler in handlers]
+    return any(frame.f_code in codes for frame, _ in traceback.walk_tb(error.__traceback__))
+
+
+def _code_of(handler: Any) -> object:
+    while isinstance(handler, functools.partial):
+        handler = handler.func
+    return getattr(handler, "__code__", None) or getattr(type(handler).__call__, "__code__", handler)
+
+
+def is_closing(error: BaseException, task: asyncio.Task[Any] | None) -> bool:
+    """Whether a coroutine gets an error because it is closed with its event loop. Its task does not run then."""
+    if not isinstance(error, GeneratorExit):
+        return False
+    try:
+        return asyncio.current_task() is not task
+    except RuntimeError:  # no event loop any more
+        return True
+
+
+def outside_task(function: Callable[P, R], /, *arguments: P.args, **keywords: P.kwargs) -> R:
+    """Call a plain function as if no task ran, so that it cannot cancel the task of its caller."""
+    loop = asyncio._get_running_loop()  # noqa: SLF001 - public, but for its name: it does not raise
+    task = None if loop is None else asyncio.current_task(loop)
+    if loop is None or task is None:
+        return function(*arguments, **keywords)
+    # For implementers of tasks: https://docs.python.org/3/library/asyncio-extending.html#task-lifetime-support
+    asyncio._leave_task(loop, task)  # noqa: SLF001
+    try:
+        return function(*arguments, **keywords)
+    finally:
+        asyncio._enter_task(loop, task)  # noqa: SLF001
+
+
+async def take_back_cancellation(task: asyncio.Task[Any]) -> None:
+    """Let the running task continue after code that it called has cancelled it."""
+    while task.cancelling():
+        task.uncancel()
+    try:
+        await asyncio.sleep(0)  # before Python 3.13, the next `await` gets the cancellation nevertheless
+    except asyncio.CancelledError:
+        return
+
+
+def without_stop_iteration(function: Callable[[], T]) -> T:
+    """Call a function for a future. None takes ``StopIteration``: before Python 3.13, its waiter would wait forever.
+
+    Raises:
+        RuntimeError: The function raised it, as if it were a coroutine.
+        Exception: What else it raised.
+    """
+    try:
+        return function()
+    except StopIteration as error:
+        raise RuntimeError("a function raised StopIteration, most often by `next()` without a default") from error
