@@ -15,7 +15,7 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import Executor, Future, wait
 from typing import Any, TypeVar
 
-from pykb.runtime._guard import without_stop_iteration
+from pykb.runtime._guard import call_for_future
 
 T = TypeVar("T")
 
@@ -40,7 +40,7 @@ class Bridge:
         """Call a plain function in a thread, with the caller's context and this bridge."""
         context = contextvars.copy_context()
         self.enter(context)
-        return self.loop.run_in_executor(pool, context.run, without_stop_iteration, function)
+        return self.loop.run_in_executor(pool, context.run, call_for_future, function)
 
     def close(self) -> None:
         """Cancel what threads wait for now or ask for later. They get ``CancelledError``."""

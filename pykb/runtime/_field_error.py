@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
+from pykb.api.safe_text import safe_text
+
 
 class FieldErrorType(StrEnum):
     """The type of a field's error: the ``reason`` of a cause."""
@@ -46,6 +48,8 @@ class _NotSaid:
         return "not said"
 
 
+_LONGEST_VALUE = 512
+
 NOT_SAID: Final = _NotSaid()
 
 
@@ -65,7 +69,7 @@ class FieldError:
     Attributes:
         path: The field, as on the wire: ``spec.parts[2].weight``, ``metadata.labels[app]``.
         message: The error, for people.
-        value: The value found. It is shown to the client, so leave out secrets.
+        value: The value found. It is shown to the client, cut at 512 characters, so leave out secrets.
         type: The type of the error.
     """
 
@@ -112,4 +116,4 @@ class FieldError:
 def _shown(value: Any) -> str:
     from pykb.api.wire import encode
 
-    return json.dumps(encode(value), ensure_ascii=False, default=str)
+    return safe_text(json.dumps(encode(value), ensure_ascii=False, default=safe_text), _LONGEST_VALUE)

@@ -74,14 +74,19 @@ async def take_back_cancellation(task: asyncio.Task[Any]) -> None:
         return
 
 
-def without_stop_iteration(function: Callable[[], T]) -> T:
-    """Call a function for a future. None takes ``StopIteration``: before Python 3.13, its waiter would wait forever.
+def call_for_future(function: Callable[[], T]) -> T:
+    """Call a function whose outcome goes into a future.
+
+    No future takes ``StopIteration``: before Python 3.13, its waiter would wait forever. ``GeneratorExit`` of a future
+    closes the coroutines that wait for it.
 
     Raises:
-        RuntimeError: The function raised it, as if it were a coroutine.
+        RuntimeError: The function raised one of these, as a coroutine does for ``StopIteration``.
         Exception: What else it raised.
     """
     try:
         return function()
     except StopIteration as error:
         raise RuntimeError("a function raised StopIteration, most often by `next()` without a default") from error
+    except GeneratorExit as error:
+        raise RuntimeError("a function raised GeneratorExit") from error

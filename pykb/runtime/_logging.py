@@ -18,7 +18,7 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import IO, TYPE_CHECKING, Any
 
-from pykb.api.safe_text import LIMIT, error_text, safe_text, safe_trace
+from pykb.api.safe_text import error_text, safe_text, safe_trace
 from pykb.meta.gvk import NamespacedName
 from pykb.runtime._guard import is_end, outside_task
 from pykb.runtime.clock import Clock
@@ -307,7 +307,8 @@ def _json_value(value: object) -> object:
         text = json.dumps(value, default=safe_text, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError):
         return safe_text(value)
-    return value if len(text) <= LIMIT and text.isprintable() else safe_text(text)
+    made = safe_text(text)
+    return value if made == text else made
 
 
 def _quoted(value: object) -> str:

@@ -23,7 +23,7 @@ import kopf
 from pykb.api.safe_text import error_text
 from pykb.api.unreadable import UnreadableObject
 from pykb.meta.gvk import GroupVersionKind, GroupVersionResource
-from pykb.runtime._guard import is_closing, is_end, without_stop_iteration
+from pykb.runtime._guard import call_for_future, is_closing, is_end
 from pykb.runtime._kopf.internals import APIForbiddenError, continuous_watch, invocation, invoke, references, watching
 from pykb.runtime._kopf.libraries import configure_libraries
 from pykb.runtime._logging import Lasting
@@ -66,7 +66,7 @@ def give_login(registry: kopf.OperatorRegistry) -> None:
 
 
 async def guarded_invoke(fn: Callable[..., Any], **options: Any) -> Any:
-    """Call a handler as kopf does, so that kopf gets an ``Exception``, which it logs and retries, for all that it raises.
+    """Call a handler as kopf does. kopf gets an ``Exception``, which it logs and retries, for all that it raises.
 
     Another one would end kopf. ``StopIteration`` of a plain function would let its object wait for ever.
     """
@@ -82,7 +82,7 @@ async def guarded_invoke(fn: Callable[..., Any], **options: Any) -> Any:
 
 
 def _called(fn: Callable[..., Any], **arguments: Any) -> Any:
-    return without_stop_iteration(partial(fn, **arguments))
+    return call_for_future(partial(fn, **arguments))
 
 
 class HandlerWatches:

@@ -363,7 +363,7 @@ class Controller(Generic[RequestT]):
         self._metrics.results["error"].inc()
         if isinstance(error, ReconcileTimeout):
             self._metrics.timeouts.inc()
-        if isinstance(error, BUGS) or not isinstance(error, (Exception, asyncio.CancelledError)):
+        if _is_bug(error):
             self._metrics.panics.inc()
         trace = None if isinstance(error, SAYS_ENOUGH) else without_values(error)
         shown: dict[str, object] = {"error": error_text(error)}
@@ -396,6 +396,14 @@ def _request_type(reconciler: Reconciles[Any]) -> type[Any]:
             f"requests are keys of a queue, and a `{called}` has no hash: `@dataclass(frozen=True)` gives it"
         )
     return found
+
+
+def _is_bug(error: BaseException) -> bool:
+    if isinstance(error, asyncio.CancelledError):
+        return False
+    # These become a `RuntimeError` where they leave a coroutine or a thread.
+    ends = isinstance(error.__cause__, (StopIteration, StopAsyncIteration, GeneratorExit))
+    return isinstance(error, BUGS) or not isinstance(error, Exception) or (ends and isinstance(error, RuntimeError))
 
 
 _DONE = Result()

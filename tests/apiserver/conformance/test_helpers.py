@@ -167,7 +167,7 @@ async def test_clean_ups_run_in_order_when_an_object_is_deleted(client, namespac
         ran.append(("disk", found.metadata.name))
 
     clean_ups = Finalizers(client, {"example.com/disk": disk, "example.com/name": lambda found: ran.append("name")})
-    assert [await clean_ups.finalize(obj) for _ in range(2)] == [False, False]
+    assert [await clean_ups.finalize(obj) for _ in range(2)] == [None, None]
     obj = await client.get(ConfigMap, obj)
     assert finalizers(obj) == ["example.com/others", "example.com/disk", "example.com/name"]
     await client.delete(obj)

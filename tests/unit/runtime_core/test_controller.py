@@ -6,6 +6,7 @@ import threading
 from datetime import timedelta
 
 import pytest
+from pydantic import BaseModel, ValidationError
 
 from pykb.api.meta.v1 import OwnerReference
 from pykb.runtime._logging import current_reconcile
@@ -462,3 +463,31 @@ async def test_a_source_that_fails_before_it_listens_ends_the_controller_at_once
     controller.watch(Broken())
     with pytest.raises(OSError, match="no such bus"):
         await asyncio.wait_for(controller.run(), 60)
+
+
+class Login(BaseModel):
+    """Wants a number."""
+
+    password: int
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+async def test_a_failure_is_logged_without_the_values_that_pydantic_quotes(rig, caplog, wrapped):
+    """Neither in its text nor in its traceback, whoever formats the record."""
+    secret = "hunter" + str(2)
+
+    async def fail(request):
+        try:
+            Login(password=secret)
+        except ValidationError as error:
+            if wrapped:
+                raise RuntimeError("cannot log in") from error
+            raise
+
+    r = rig(Scripted(fail))
+    r.queue.add(A)
+    await turn()
+    (record,) = [record for record in caplog.records if record.getMessage() == "reconcile failed, will retry"]
+    told = logging.Formatter().formatException(record.exc_info) + record.error
+    assert secret not in told
+    assert "should be a valid integer" in told

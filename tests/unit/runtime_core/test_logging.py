@@ -5,6 +5,7 @@ import json
 import logging
 
 import pytest
+from pydantic import BaseModel, ValidationError
 
 from pykb.runtime._logging import LogFormat, ReconcileContext, configure_logging, current_reconcile
 from pykb.runtime.controller.reconcile import Request
@@ -109,3 +110,81 @@ def test_kopfs_own_steps_are_quiet_unless_debugging(log):
     logging.getLogger("kopf.activities").warning("trouble")
     assert "Initial" not in stream.getvalue()
     assert "trouble" in stream.getvalue()
+
+
+HOSTILE = ("\x1b[2J", "\r", "\x9b", "\u202e")
+
+
+@pytest.mark.parametrize("style", list(LogFormat))
+@pytest.mark.parametrize("sign", HOSTILE, ids=ascii)
+@pytest.mark.parametrize("blank", ["", " "])
+def test_no_record_controls_a_terminal(log, style, sign, blank):
+    """Neither the message, nor a field, nor an error, nor the name of an object."""
+    stream = log(style)
+    token = current_reconcile.set(ReconcileContext("widget", "4f6c", Request("default", f"a{sign}{blank}b")))
+    text = f"a{sign}{blank}b"
+    shown = {"field": text, "nested": {"in": [text]}}
+    logging.getLogger("app").error(text, extra=shown, exc_info=ValueError(text), stack_info=True)
+    current_reconcile.reset(token)
+    assert sign not in stream.getvalue()
+
+
+def test_no_text_begins_a_line_of_its_own(log):
+    """What looks like a record is one."""
+    stream = log(LogFormat.TEXT)
+    forged = "a\n2026-11-21T12:00:00.123Z INFO    app  forged"
+    logging.getLogger("app").error(forged, extra={"field": forged}, exc_info=ValueError(forged))
+    assert len([line for line in stream.getvalue().splitlines() if not line.startswith("  ")]) == 1
+
+
+@pytest.mark.parametrize("style", list(LogFormat))
+def test_a_record_is_bounded(log, style):
+    """However long its parts are."""
+    stream = log(style)
+    text = "x" * 7_000_000
+    error = ValueError(text)
+    error.__cause__ = ValueError(text)
+    shown = {"field": text, "nested": {"in": [text]}, "many": list(range(10**6)), "number": 10**5000}
+    logging.getLogger("app").error(text, extra=shown, exc_info=error)
+    assert len(stream.getvalue()) < 100_000
+    assert style is LogFormat.TEXT or lines(stream)[0]["level"] == "error"
+
+
+class Password(BaseModel):
+    """Wants a number."""
+
+    password: int
+
+
+@pytest.mark.parametrize("style", list(LogFormat))
+def test_values_of_pydantic_are_in_no_record(log, style):
+    """Not in a traceback of somebody else's record either, nor below another error."""
+    stream = log(style)
+    secret = "hunter" + str(2)
+    try:
+        try:
+            Password(password=secret)
+        except ValidationError as error:
+            raise RuntimeError(f"cannot log in: {error}") from error
+    except RuntimeError as error:
+        logging.getLogger("kopf.objects").exception("Handler failed: %s", error, extra={"error": str(error)})  # noqa: TRY401 - kopf does so
+        logging.getLogger("app").exception("nested", extra={"nested": {"errors": [str(error)]}})
+    assert "hunter2" not in stream.getvalue()
+    assert "should be a valid integer" in stream.getvalue()
+
+
+@pytest.mark.parametrize("style", list(LogFormat))
+def test_what_has_no_text_loses_no_record(log, style):
+    """A value may raise anything when it is asked for its text."""
+
+    class Mute:
+        def __str__(self):
+            raise SystemExit(1)
+
+        __repr__ = __str__
+
+    stream = log(style)
+    logging.getLogger("app").info("first %s", Mute())
+    logging.getLogger("app").info("second", extra={"value": Mute(), "nested": {"a": Mute()}})
+    assert "first" in stream.getvalue()
+    assert "second" in stream.getvalue()

@@ -20,7 +20,7 @@ from pykb.runtime import (
     answering,
     current_admission_request,
 )
-from pykb.runtime._logging import fields_of
+from pykb.runtime._logging import TextFormatter, fields_of
 from pykb.runtime.errors import error_from_status
 from pykb.runtime.webhook import AdmissionRequest, Operation, allowed, denied, errored
 from pykb.runtime.webhook import patched as patching
@@ -597,3 +597,37 @@ async def test_kinds_without_a_class_are_refused_alike(manager_of, serving):
         body = crate_review("UPDATE", (1, {}, 2), (3000, {}, 1), kind="Loose")
         async with caller.post("/loose", body) as response:
             assert (await response.json())["response"]["warnings"] == ["1 to 2"]
+
+
+async def test_what_comes_from_outside_is_cut_in_answers_and_in_the_log(manager_of, told):
+    """A field of megabytes is neither sent back nor logged, and what controls a terminal is an escape."""
+    large = "\x1b[2J" + "x" * 6_000_000
+
+    class Own(Validator[Machine]):
+        async def validate_create(self, obj: Machine):
+            raise Invalid.of(obj, [FieldError("spec.image", "is not allowed", value=obj.spec.image)] * 100)
+
+        async def validate_update(self, old: Machine, new: Machine):
+            return [new.spec.image] * 1000
+
+    manager = manager_of()
+    WebhookBuilder(manager).for_(Machine).with_validator(Own()).complete()
+    obj = wire(image=large)
+    reviews = [
+        review(obj),
+        review(obj, obj, "UPDATE"),
+        review(obj, name=large, userInfo={"username": large}),
+        review(obj, uid=large),
+        review(obj, operation=large),
+        {"apiVersion": large, "kind": large, "request": {"uid": large}},
+    ]
+    formatter = TextFormatter()
+    for body in reviews:
+        told.clear()
+        answer = await manager.webhook_server.ask(VALIDATE, json.dumps(body).encode())
+        assert len(answer) < 120_000
+        assert b"\x1b" not in answer
+        assert json.loads(answer)["response"]["uid"] in ("705ab4f5", large[:256])
+        lines = "".join(formatter.format(record) for record in told.records)
+        assert len(lines) < 40_000
+        assert "\x1b" not in lines

@@ -1,0 +1,680 @@
+"""Every kind of function of a program, with everything that it may raise: it is its failure, and nobody else's."""
+
+import ast
+import asyncio
+import io
+import json
+import logging
+import signal
+from collections import Counter
+from datetime import timedelta
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+import pykb.runtime
+from pykb.api import Converter, CustomResource, GroupVersion, Struct, carry_over
+from pykb.api.core.v1 import ConfigMap
+from pykb.api.meta.v1 import ObjectMeta
+from pykb.runtime import (
+    CacheOptions,
+    Channel,
+    ChannelSource,
+    ControllerBuilder,
+    Defaulter,
+    Finalizers,
+    FuncHandler,
+    InformerOptions,
+    Manager,
+    ManagerOptions,
+    Reconciler,
+    Request,
+    Validator,
+    WebhookBuilder,
+    call_in_thread,
+)
+from pykb.runtime._logging import TextFormatter
+from pykb.runtime.fake import fake_client
+from pykb.runtime.webhook import allowed
+from pykb.testing import eventually, running
+
+
+class Silent(Exception):  # noqa: N818 - what it is
+    """An error without a text."""
+
+    def __str__(self):
+        """Fail."""
+        raise SystemExit(7)
+
+    __repr__ = __str__
+
+
+class PanicException(BaseException):
+    """As PyO3's."""
+
+
+def _raising(make):
+    def outcome():
+        raise make()
+
+    return outcome
+
+
+def _cancelling():
+    asyncio.current_task().cancel()
+
+
+OUTCOMES = {
+    "an error": _raising(lambda: RuntimeError("boom")),
+    "an error without a text": _raising(Silent),
+    "StopIteration": lambda: next(iter(())),
+    "StopAsyncIteration": _raising(StopAsyncIteration),
+    "a group": _raising(lambda: BaseExceptionGroup("several", [KeyboardInterrupt(), SystemExit(3)])),
+    "GeneratorExit": _raising(GeneratorExit),
+    "SystemExit": _raising(lambda: SystemExit(3)),
+    "KeyboardInterrupt": _raising(KeyboardInterrupt),
+    "a panic": _raising(PanicException),
+    "CancelledError": _raising(asyncio.CancelledError),
+    "cancels its task": _cancelling,
+}
+
+
+class Function:
+    """Fails as a user's function, when it is first asked about an object named `bad`."""
+
+    def __init__(self, outcome):
+        self.outcome = outcome
+        self.calls = Counter()
+
+    def __call__(self, name):
+        """Fail once."""
+        self.calls[name] += 1
+        if name == "bad" and self.calls[name] == 1:
+            self.outcome()
+
+    @property
+    def has_failed(self):
+        """Whether it was asked."""
+        return self.calls["bad"] > 0
+
+
+class Quiet(Reconciler):
+    """Notes what it is asked."""
+
+    def __init__(self, client):
+        super().__init__(client)
+        self.seen = Counter()
+
+    async def reconcile(self, request):
+        """Note it."""
+        self.seen[request.name] += 1
+
+
+def config(name):
+    """An object."""
+    return ConfigMap(metadata=ObjectMeta(name=name, namespace="default"))
+
+
+def manager_with(**options):
+    """A manager at an API server in memory."""
+    return Manager(ManagerOptions(**options), client=fake_client())
+
+
+async def provoke(manager, reconciler, function, *, again=True):
+    """Create the bad object, then a good one. Both are reconciled in the end, the bad one after a retry."""
+    async with running(manager):
+        await manager.client.create(config("bad"))
+        await eventually(lambda: function.has_failed)
+        await manager.client.create(config("good"))
+        await eventually(lambda: reconciler.seen["good"] > 0)
+        if again:
+            await eventually(lambda: reconciler.seen["bad"] > 0)
+
+
+def counted(manager, metric, **labels):
+    """The value of a metric."""
+    return manager.metrics.registry.get_sample_value(metric, labels) or 0
+
+
+# -- reconcilers
+
+
+async def async_reconciler(function):
+    """`async def reconcile`."""
+    manager = manager_with()
+
+    class Own(Quiet):
+        async def reconcile(self, request):
+            function(request.name)
+            self.seen[request.name] += 1
+
+    if function.outcome is not _cancelling:
+        await _reconciled(manager, Own(manager.client), function)
+        return
+
+    class Twice(Own):
+        async def reconcile(self, request):
+            await super().reconcile(request)
+            if function.calls["bad"] == 2:
+                _cancelling()
+                await asyncio.sleep(60)  # gets the cancellation
+
+    await _reconciled(manager, Twice(manager.client), function)
+
+
+async def plain_reconciler(function):
+    """`def reconcile`."""
+    manager = manager_with()
+
+    class Own(Quiet):
+        def reconcile(self, request):
+            function(request.name)
+            self.seen[request.name] += 1
+
+    await _reconciled(manager, Own(manager.client), function)
+
+
+async def clean_up(function):
+    """A plain clean-up of `Finalizers`."""
+    manager = manager_with()
+
+    class Own(Quiet):
+        async def reconcile(self, request):
+            found = await self.client.find(ConfigMap, request)
+            if found is not None and await finalizers.finalize(found):
+                self.seen[request.name] += 1
+
+    finalizers = Finalizers(manager.client, {"example.com/disk": lambda obj: function(obj.metadata.name)})
+    reconciler = Own(manager.client)
+    ControllerBuilder(manager).for_(ConfigMap).complete(reconciler)
+    async with running(manager):
+        for name in ("bad", "good"):
+            made = await manager.client.create(config(name))
+
+            async def has_finalizer(made=made):
+                return bool((await manager.client.get(ConfigMap, f"default/{made.metadata.name}")).metadata.finalizers)
+
+            await eventually(has_finalizer)
+            await manager.client.delete(made)
+            await eventually(lambda name=name: reconciler.seen[name] > 0)
+    assert counted(manager, "controller_runtime_reconcile_errors_total", controller="configmap") >= 1
+
+
+async def log_fields(function):
+    """What adds fields to the log."""
+    manager = manager_with()
+    logger, handler = logging.getLogger("own"), logging.StreamHandler(io.StringIO())
+    handler.setFormatter(TextFormatter())
+    logger.addHandler(handler)
+
+    class Own(Quiet):
+        async def reconcile(self, request):
+            logger.warning("reconciles")
+            await super().reconcile(request)
+
+    def fields(request):
+        function(request.name)
+        return {}
+
+    reconciler = Own(manager.client)
+    ControllerBuilder(manager).for_(ConfigMap).with_options(log_fields=fields).complete(reconciler)
+    try:
+        await provoke(manager, reconciler, function)
+    finally:
+        logger.removeHandler(handler)
+    assert "logFieldsError=" in handler.stream.getvalue()
+
+
+async def rate_limiter(function):
+    """What decides the delay of a retry."""
+    manager = manager_with()
+
+    class Own(Quiet):
+        async def reconcile(self, request):
+            await super().reconcile(request)
+            if self.seen[request.name] == 1:
+                raise RuntimeError("once")
+
+    class Limiter:
+        def when(self, item):
+            function(item.name)
+            return timedelta()
+
+        forget = failures = when
+
+    reconciler = Own(manager.client)
+    ControllerBuilder(manager).for_(ConfigMap).with_options(rate_limiter=Limiter).complete(reconciler)
+    await provoke(manager, reconciler, function)
+    assert reconciler.seen["bad"] == 2
+
+
+async def listener(function):
+    """What is told of reconciles."""
+    manager = manager_with()
+
+    class Listener:
+        needs_details = True
+
+        def started(self, record):
+            function(record.id.request.name)
+
+        def ended(self, record):
+            function(record.id.request.name)
+
+    manager.listen(Listener())
+    reconciler = Quiet(manager.client)
+    ControllerBuilder(manager).for_(ConfigMap).complete(reconciler)
+    await provoke(manager, reconciler, function)
+
+
+async def _reconciled(manager, reconciler, function):
+    ControllerBuilder(manager).for_(ConfigMap).complete(reconciler)
+    await provoke(manager, reconciler, function)
+    assert counted(manager, "controller_runtime_reconcile_errors_total", controller="configmap") >= 1
+    assert not counted(manager, "controller_runtime_active_workers", controller="configmap")
+
+
+# -- events
+
+
+async def map_function(function):
+    """A plain map function."""
+    await _woken(function, lambda obj: [_request(function, obj)])
+
+
+async def async_map_function(function):
+    """An async map function."""
+
+    async def wakes(obj):
+        return [_request(function, obj)]
+
+    await _woken(function, wakes)
+
+
+async def event_handler(function):
+    """A plain event handler."""
+    await _woken(function, FuncHandler(lambda event, queue: queue.add(_request(function, event.object))))
+
+
+async def async_event_handler(function):
+    """An async event handler."""
+
+    async def handle(event, queue):
+        queue.add(_request(function, event.object))
+
+    await _woken(function, FuncHandler(handle))
+
+
+async def channel(function):
+    """A handler of events that the program sends itself."""
+    manager = manager_with()
+    reconciler, events = Quiet(manager.client), Channel()
+    handler = FuncHandler(lambda event, queue: queue.add(_request_named(function, event.name)))
+    ControllerBuilder(manager).named("own").watches_raw(ChannelSource(events, handler)).complete(reconciler)
+    async with running(manager):
+        for name in ("bad", "good"):
+            events.send_key(Request("default", name))
+        await eventually(lambda: reconciler.seen["bad"] and reconciler.seen["good"])
+
+
+async def predicate(function):
+    """A filter of events."""
+    manager = manager_with()
+    reconciler = Quiet(manager.client)
+
+    def passes(event):
+        function(event.name)
+        return True
+
+    ControllerBuilder(manager).for_(ConfigMap, predicates=[passes]).complete(reconciler)
+    await provoke(manager, reconciler, function)
+    assert counted(manager, "pykb_event_handler_failures_total", controller="configmap") == 1
+
+
+async def _woken(function, wakes):
+    manager = manager_with()
+    reconciler = Quiet(manager.client)
+    ControllerBuilder(manager).named("own").watches(ConfigMap, wakes).complete(reconciler)
+    await provoke(manager, reconciler, function)
+    assert counted(manager, "pykb_event_handler_failures_total", controller="own") == 1
+
+
+def _request(function, obj):
+    return _request_named(function, obj.metadata.name)
+
+
+def _request_named(function, name):
+    function(name)
+    return Request("default", name)
+
+
+# -- the cache
+
+
+async def transform(function):
+    """What changes objects before they are stored."""
+
+    def change(obj):
+        function(obj["metadata"]["name"])
+        return obj
+
+    cache = CacheOptions(by_kind={ConfigMap.gvk: InformerOptions(transform=change)})
+    await _cached(manager_with(cache=cache), function)
+
+
+async def index_function(function):
+    """An index of typed objects."""
+    manager = manager_with()
+
+    def values(obj):
+        function(obj.metadata.name)
+        return obj.metadata.name
+
+    manager.cache.index_field(ConfigMap, "name", values)
+    await _cached(manager, function)
+
+
+async def informer_handler(function):
+    """A handler that a program adds to an informer."""
+    manager = manager_with()
+    manager.cache.informer(ConfigMap).add_handler(lambda event: function(event.name))
+    await _cached(manager, function)
+
+
+async def _cached(manager, function):
+    reconciler = Quiet(manager.client)
+    ControllerBuilder(manager).for_(ConfigMap).complete(reconciler)
+    await provoke(manager, reconciler, function)
+    labels = {"group": "", "version": "v1", "kind": "ConfigMap"}
+    assert counted(manager, "pykb_cache_function_failures_total", **labels) == 1
+
+
+# -- servers
+
+
+async def health_check(function):
+    """A plain check."""
+    await _probed(function, lambda: function("bad"))
+
+
+async def async_health_check(function):
+    """An async check."""
+
+    async def check():
+        function("bad")
+
+    await _probed(function, check)
+
+
+async def _probed(function, check):
+    manager = manager_with(health_probe_bind_address="127.0.0.1:0")
+    manager.add_healthz_check("own", check)
+    async with running(manager), aiohttp.ClientSession() as session:
+        url = f"http://127.0.0.1:{manager.servers.probes.port}/healthz"
+        for code in (500, 200):
+            async with session.get(url) as answer:
+                assert answer.status == code
+    assert function.calls["bad"] == 2
+
+
+async def defaulter(function):
+    """A plain defaulter."""
+
+    class Own(Defaulter[ConfigMap]):
+        def default(self, obj):
+            function(obj.metadata.name)
+
+    await _reviewed(WebhookBuilder.with_defaulter, Own())
+
+
+async def async_defaulter(function):
+    """An async defaulter."""
+
+    class Own(Defaulter[ConfigMap]):
+        async def default(self, obj):
+            function(obj.metadata.name)
+
+    await _reviewed(WebhookBuilder.with_defaulter, Own())
+
+
+async def validator(function):
+    """A plain validator."""
+
+    class Own(Validator[ConfigMap]):
+        def validate_create(self, obj):
+            function(obj.metadata.name)
+
+    await _reviewed(WebhookBuilder.with_validator, Own())
+
+
+async def async_validator(function):
+    """An async validator."""
+
+    class Own(Validator[ConfigMap]):
+        async def validate_create(self, obj):
+            await asyncio.sleep(0)
+            function(obj.metadata.name)
+
+    await _reviewed(WebhookBuilder.with_validator, Own())
+
+
+async def admission_handler(function):
+    """A function at a path."""
+
+    async def handle(request):
+        function(request.name)
+        return allowed()
+
+    manager = manager_with()
+    manager.webhook_server.register("/own", handle)
+    await _asked(manager, "/own")
+
+
+async def plain_admission_handler(function):
+    """A plain function at a path."""
+
+    def handle(request):
+        function(request.name)
+        return allowed()
+
+    manager = manager_with()
+    manager.webhook_server.register("/own", handle)
+    await _asked(manager, "/own")
+
+
+async def _reviewed(with_, webhook):
+    manager = manager_with()
+    builder = WebhookBuilder(manager).for_(ConfigMap)
+    with_(builder, webhook).complete()
+    (path,) = manager.webhook_server.paths
+    await _asked(manager, path)
+
+
+async def _asked(manager, path):
+    kind = {"group": "", "version": "v1", "kind": "ConfigMap"}
+    for passes in (False, True):
+        request = {
+            "uid": "1",
+            "kind": kind,
+            "operation": "CREATE",
+            "name": "bad",
+            "namespace": "default",
+            "object": {"metadata": {"name": "bad", "namespace": "default"}},
+        }
+        review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
+        answer = json.loads(await manager.webhook_server.ask(path, json.dumps(review).encode()))["response"]
+        assert answer["allowed"] is passes
+        assert passes or answer["status"]["message"] == "internal error"
+        assert not asyncio.current_task().cancelling()
+        await asyncio.sleep(0)
+    assert counted(manager, "controller_runtime_webhook_panics_total") == 1
+
+
+class Spec(Struct):
+    """Nothing."""
+
+
+class BoxV1(CustomResource, group_version=GroupVersion("example.com", "v1"), kind="Box"):
+    """The spoke."""
+
+    spec: Spec = Spec()
+
+
+class BoxV2(CustomResource, group_version=GroupVersion("example.com", "v2"), kind="Box"):
+    """The hub."""
+
+    spec: Spec = Spec()
+
+
+async def converter(function):
+    """A converter."""
+
+    class Own(Converter[BoxV1, BoxV2]):
+        def to_hub(self, spoke):
+            function(spoke.metadata.name)
+            return carry_over(spoke, BoxV2)
+
+        def from_hub(self, hub):
+            return carry_over(hub, BoxV1)
+
+    manager = manager_with()
+    WebhookBuilder(manager).for_(BoxV2).with_converter(Own()).complete()
+    box = {"apiVersion": "example.com/v1", "kind": "Box", "metadata": {"name": "bad"}}
+    request = {"uid": "1", "desiredAPIVersion": "example.com/v2", "objects": [box]}
+    review = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "request": request}
+    for expected in ("Failure", "Success"):
+        answer = json.loads(await manager.webhook_server.ask("/convert", json.dumps(review).encode()))["response"]
+        assert answer["result"]["status"] == expected
+    assert counted(manager, "controller_runtime_conversion_webhook_panics_total") == 1
+
+
+PLACES = [
+    *(async_reconciler, plain_reconciler, clean_up, log_fields, rate_limiter, listener),
+    *(map_function, async_map_function, event_handler, async_event_handler, channel, predicate),
+    *(transform, index_function, informer_handler, health_check, async_health_check),
+    *(defaulter, async_defaulter, validator, async_validator, admission_handler, plain_admission_handler, converter),
+]
+
+
+@pytest.fixture(autouse=True)
+def _signals_of_a_program(monkeypatch):
+    """As in `Manager.run`, a signal raises nothing."""
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize("outcome", OUTCOMES)
+@pytest.mark.parametrize("place", PLACES, ids=lambda place: place.__name__)
+async def test_what_a_function_raises_is_its_failure(place, outcome, caplog):
+    """It is logged, counted and tried again, or answered. Everything else goes on."""
+    caplog.set_level(logging.WARNING)
+    function = Function(OUTCOMES[outcome])
+    async with asyncio.timeout(60):
+        await place(function)
+    assert function.has_failed
+    assert [record for record in caplog.records if record.levelno >= logging.WARNING]
+    assert not [record for record in caplog.records if record.name == "asyncio"]
+
+
+# -- what is more than a function that is called
+
+
+async def _ended(runnable):
+    manager = manager_with()
+    manager.add(runnable)
+    async with asyncio.timeout(60):
+        await manager.start()
+
+
+async def test_a_runnable_that_exits_stops_the_manager_in_order():
+    """Its code is the manager's."""
+
+    async def leave():
+        raise SystemExit(3)
+
+    with pytest.raises(SystemExit) as error:
+        await _ended(leave)
+    assert error.value.code == 3
+
+
+@pytest.mark.parametrize("waits", [False, True])
+async def test_a_runnable_that_cancels_itself_is_not_forgotten(waits):
+    """Nobody else would notice that it does not run."""
+
+    async def cancels():
+        _cancelling()
+        if waits:
+            await asyncio.sleep(60)
+
+    with pytest.raises(RuntimeError, match="was cancelled by the program"):
+        await _ended(cancels)
+
+
+@pytest.mark.parametrize("outcome", ["SystemExit", "a panic", "GeneratorExit"])
+async def test_a_runnable_that_fails_ends_the_manager_with_its_error(outcome):
+    """Whatever it is."""
+
+    async def fails():
+        OUTCOMES[outcome]()
+
+    with pytest.raises((SystemExit, PanicException, GeneratorExit)):
+        await _ended(fails)
+
+
+async def test_a_thread_gives_stop_iteration_back():
+    """A future cannot: its waiter would hang."""
+    async with asyncio.timeout(60):
+        with pytest.raises(RuntimeError, match="StopIteration"):
+            await call_in_thread(lambda: next(iter(())))
+
+
+async def test_a_worker_that_is_cancelled_later_continues():
+    """A reconciler may keep its task, and anything may cancel it."""
+    manager = manager_with()
+    tasks = set()
+
+    class Own(Quiet):
+        async def reconcile(self, request):
+            tasks.add(asyncio.current_task())
+            await super().reconcile(request)
+
+    reconciler = Own(manager.client)
+    ControllerBuilder(manager).for_(ConfigMap).complete(reconciler)
+    async with running(manager):
+        await manager.client.create(config("a"))
+        await eventually(lambda: reconciler.seen["a"] > 0)
+        for task in tasks:
+            task.cancel()
+        await manager.client.create(config("b"))
+        await eventually(lambda: reconciler.seen["b"] > 0)
+
+
+OUR_OWN = Counter(
+    {
+        "_kopf/calling.py": 1,  # a handler in a test, whose error is the test's
+        "cache/reflector.py": 1,
+        "client/codec.py": 1,  # the read of an object, within a function that is guarded
+        "debug/report.py": 1,
+        "events.py": 1,
+        "fake/_webhooks.py": 1,
+        "serving/_protocol.py": 1,  # a handler of pykb's servers
+        "webhook/_endpoint.py": 1,  # an answer without a form in JSON
+        "webhook/_typed.py": 1,  # passed on
+    }
+)
+"""How often a module catches `Exception`, which lets `SystemExit` and a panic through."""
+
+
+def test_nobody_calls_a_function_of_a_program_without_the_guard():
+    """Whoever catches all errors of a function takes `BaseException`. These call no function of a program."""
+    root = Path(pykb.runtime.__file__).parent
+    found = Counter()
+    for path in sorted(root.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ExceptHandler) and isinstance(node.type, ast.Name) and node.type.id == "Exception":
+                reraises = len(node.body) == 1 and isinstance(node.body[0], ast.Raise) and node.body[0].exc is None
+                if not reraises:
+                    found[path.relative_to(root).as_posix()] += 1
+    assert found == OUR_OWN
