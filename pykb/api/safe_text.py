@@ -71,7 +71,8 @@ def _without_input(error: ValidationError) -> str:
 
 def error_text(error: BaseException, limit: int = LIMIT) -> str:
     """The type of an error and what it says."""
-    return f"{type(error).__name__}: {safe_text(error, limit)}"
+    text = safe_text(error, limit)
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 class ValuesLeftOut(Exception):  # noqa: N818 - stands for another error

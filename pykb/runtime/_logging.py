@@ -33,7 +33,7 @@ SECRET_WORDS = ("token", "password", "secret", "authorization", "private_key", "
 """Extra fields whose names contain one of these are never written."""
 
 
-_LONGEST_TRACE = 32 * 1024
+LONGEST_TRACE = 32 * 1024
 """Characters of a traceback. Fifty calls take a quarter of it."""
 
 _BITS = 1024
@@ -319,4 +319,4 @@ def _quoted(value: object) -> str:
 def _traces(formatter: logging.Formatter, record: logging.LogRecord) -> list[str]:
     traces = [formatter.formatException(record.exc_info)] if record.exc_info else []
     traces += [formatter.formatStack(record.stack_info)] if record.stack_info else []
-    return [safe_trace(text, _LONGEST_TRACE) for text in traces]
+    return [safe_trace(text, LONGEST_TRACE) for text in traces]

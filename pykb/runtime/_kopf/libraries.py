@@ -16,6 +16,7 @@ from importlib.util import find_spec
 from typing import Any
 from urllib.parse import urlsplit
 
+from pykb.api.safe_text import error_text
 from pykb.runtime.login import (
     Credentials,
     CredentialSource,
@@ -42,7 +43,7 @@ async def configure_libraries(source: CredentialSource, credentials: Credentials
             try:
                 await _configure(library, source, credentials)
             except Exception as error:  # noqa: BLE001 - whatever a library raises
-                shown = {"library": library, "error": f"{type(error).__name__}: {error}"}
+                shown = {"library": library, "error": error_text(error)}
                 logger.warning("a client library is not configured: handlers cannot use it", extra=shown)
 
 

@@ -21,6 +21,7 @@ from datetime import timedelta
 from enum import Enum, auto
 from typing import Any, Final, Protocol, TypedDict
 
+from pykb.api.safe_text import error_text
 from pykb.meta.gvk import GroupVersionKind, GroupVersionResource, NamespacedName
 from pykb.runtime.cache.store import key_of
 from pykb.runtime.clock import Clock, SystemClock
@@ -163,7 +164,7 @@ class Reflector:
                 self._failed(error)
             except Exception as error:  # the mirror must survive whatever one stream did
                 logger.exception("watch ended unexpectedly", extra={"resource": str(self._target)})
-                self._sink.failed(self._target, f"{type(error).__name__}: {error}")
+                self._sink.failed(self._target, error_text(error))
             await self._clock.sleep(self._next_pause())
 
     def notice_silence(self) -> timedelta:

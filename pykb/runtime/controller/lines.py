@@ -15,8 +15,9 @@ from datetime import timedelta
 from pathlib import Path
 from types import FrameType, TracebackType
 
+from pykb.api.safe_text import error_text, safe_trace, without_values
 from pykb.diagnostics.render import visible
-from pykb.runtime._logging import reconciles
+from pykb.runtime._logging import LONGEST_TRACE, reconciles
 from pykb.runtime.clock import Clock
 from pykb.runtime.controller.causes import CauseKind, ReconcileCause, ReconcileListener, ReconcileRecord, SentRequest
 from pykb.runtime.controller.controller import SAYS_ENOUGH
@@ -97,7 +98,7 @@ def end_of(record: ReconcileRecord) -> str:
     """How a reconcile ended, and when it runs again."""
     error = record.error
     if error is not None:
-        return f"fails with {shortened(_message(error))}{_in_brackets(place_of(error))}, {_next_try(record)}"
+        return f"fails with {shortened(error_text(error))}{_in_brackets(place_of(error))}, {_next_try(record)}"
     if record.result is None:
         return "cancelled"
     done = f"done in {_span(timedelta(seconds=record.seconds))}"
@@ -121,7 +122,7 @@ def place_here(frame: FrameType | None, thread: int | None = None) -> str:
 
 def own_traceback(error: BaseException) -> str:
     """A traceback of the program's own lines. It has all lines if none is its own."""
-    told = traceback.TracebackException.from_exception(error, compact=True)
+    told = traceback.TracebackException.from_exception(without_values(error), compact=True)
     seen: set[int] = set()
     waiting: list[traceback.TracebackException | None] = [told]
     while waiting:
@@ -133,7 +134,7 @@ def own_traceback(error: BaseException) -> str:
         if own:
             each.stack[:] = own
         waiting += [each.__cause__, each.__context__, *(each.exceptions or ())]
-    return "\n".join(visible(line) for line in "".join(told.format()).rstrip().split("\n"))
+    return safe_trace("".join(told.format()).rstrip(), LONGEST_TRACE)
 
 
 def _written(record: ReconcileRecord) -> str:
@@ -164,11 +165,6 @@ def _span(time: timedelta) -> str:
     if seconds < 0.001:
         return "under 1 ms"
     return f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:.3g} s" if seconds < 100 else str(time)
-
-
-def _message(error: BaseException) -> str:
-    text = str(error)
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def _in_brackets(place: str) -> str:
@@ -215,7 +211,7 @@ class ReconcileLines(ReconcileListener):
     def ended(self, record: ReconcileRecord) -> None:
         """Log a line."""
         error, key, now = record.error, (record.id.controller, record.id.request), self._clock.now()
-        said = _written(record) + (_message(error) if error is not None else "")
+        said = _written(record) + (error_text(error) if error is not None else "")
         if error is None:
             said += because(record)
         last, at, left_out = self._last.pop(key, ("", -QUIET.total_seconds(), 0))
