@@ -39,7 +39,7 @@ def test_ordinary_text_stays():
 
 
 @pytest.mark.parametrize("size", [LIMIT + 1, 7_000_000])
-@pytest.mark.parametrize("sign", ["x", "\x1b"])
+@pytest.mark.parametrize("sign", ["x", "\x1b"], ids=ascii)
 def test_long_text_is_cut(size, sign):
     """The result says how long it was, and is never longer than its limit."""
     safe = safe_text(sign * size)
