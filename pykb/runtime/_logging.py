@@ -18,7 +18,7 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import IO, TYPE_CHECKING, Any
 
-from pykb.api.safe_text import error_text, safe_text, safe_trace
+from pykb.api.safe_text import LIMIT, error_text, safe_text, safe_trace
 from pykb.meta.gvk import NamespacedName
 from pykb.runtime._guard import is_end, outside_task
 from pykb.runtime.clock import Clock
@@ -182,13 +182,14 @@ class ShortFormatter(TextFormatter):
         """One line, and the traceback below it."""
         time = datetime.fromtimestamp(record.created).astimezone().strftime("%H:%M:%S")
         if record.name == reconciles.name:
-            return f"{time} {record.getMessage()}"
+            return f"{time} {_message(record, LONGEST_TRACE)}"
         level = "" if record.levelno == logging.INFO else f"{record.levelname} "
-        head = f"{time} {level}{record.getMessage()}"
+        head = f"{time} {level}{_message(record)}"
         fields = "".join(
             f"  {key}={_quoted(value)}" for key, value in fields_of(record).items() if key != "reconcileID"
         )
-        return head + fields + "".join(f"\n{text}" for text in _traces(self, record))
+        lines = head + fields + "".join(f"\n{text}" for text in _traces(self, record))
+        return lines.replace("\n", "\n  ")
 
 
 class JsonFormatter(logging.Formatter):
@@ -285,7 +286,7 @@ def _time(record: logging.LogRecord) -> str:
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def _message(record: logging.LogRecord) -> str:
+def _message(record: logging.LogRecord, limit: int = LIMIT) -> str:
     try:
         text = record.getMessage()
     except Exception:
@@ -294,7 +295,7 @@ def _message(record: logging.LogRecord) -> str:
         if is_end(error):
             raise
         text = f"{record.msg} (an argument has no text: `{type(error).__name__}`)"
-    return safe_text(text)
+    return safe_text(text, limit)
 
 
 def _json_value(value: object) -> object:
