@@ -1,7 +1,7 @@
 """Inserts fragments at anchors, which are comments: text in, text out, without duplicates.
 
-A fragment is found by structure: Python by the names that it imports or the call that it makes, YAML by the members of
-the file's lists. A fragment that the user changed is found, too, and stays as it is.
+A fragment is found by structure: Python by the names that it imports or the call that it makes, YAML and TOML by the
+members of the file's lists. A fragment that the user changed is found, too, and stays as it is.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pykb.diagnostics.codes.scaffold import ANCHOR_MISSING, FILE_BROKEN
 from pykb.python_source import imports
 from pykb.python_source.layout import WIDTH, fitted
 from pykb.python_source.source import CodeStyle, Source, unknown_names
-from pykb.reading import yaml_text
+from pykb.reading import TomlError, read_toml, yaml_text
 
 _PREFIX = "+pykb:scaffold:"
 
@@ -42,6 +42,7 @@ class FragmentKind(StrEnum):
     IMPORT = "import"
     STATEMENT = "statement"
     LIST_ITEM = "list item"
+    TEXT_ITEM = "text in a list of TOML"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ class Fragment:
 
     Attributes:
         anchor: Name of the anchor.
-        text: The lines. A list item comes without its dash.
+        text: The lines. A list item comes without its dash, a text without its quotes.
         kind: What it is.
         key: For a statement, the dotted name whose use shows that it is present.
     """
@@ -65,6 +66,8 @@ class Fragment:
         """The lines as inserted."""
         if self.kind is FragmentKind.LIST_ITEM:
             return [f"- {self.text}"]
+        if self.kind is FragmentKind.TEXT_ITEM:
+            return [f'"{self.text}",']
         return self.text.splitlines()
 
 
@@ -127,6 +130,11 @@ def _is_present(text: str, fragment: Fragment, *, path: str) -> tuple[bool, Diag
         if fragment.kind is FragmentKind.IMPORT:
             return set(Source.parse(fragment.text).aliases()) <= set(source.aliases()), None
         return source.mentions(fragment.key), None
+    if fragment.kind is FragmentKind.TEXT_ITEM:
+        try:
+            return any(fragment.text in members for members in _lists(read_toml(text.encode()))), None
+        except TomlError as error:
+            return False, _broken(Span(path, error.line, error.column), path, str(error))
     try:
         documents = yaml_text.load_all(text)
     except yaml.MarkedYAMLError as error:
@@ -141,6 +149,7 @@ def missing(fragments: Sequence[Fragment], path: str) -> Diagnostic:
         FragmentKind.IMPORT: "among the imports",
         FragmentKind.STATEMENT: "where controllers are registered",
         FragmentKind.LIST_ITEM: "at the end of the list",
+        FragmentKind.TEXT_ITEM: "at the end of the list",
     }[fragments[0].kind]
     comment = _anchor_comment(fragments[0].anchor)
     return ANCHOR_MISSING.at(

@@ -37,6 +37,9 @@ class Removal:
 
 def _without_fragment(text: str, fragment: Fragment, *, path: str, style: CodeStyle) -> Removal:
     """Take a fragment out. A text that does not have it, or cannot be parsed, stays as it is."""
+    if fragment.kind is FragmentKind.TEXT_ITEM:
+        lines = text.splitlines(keepends=True)
+        return Removal("".join(line for line in lines if line.strip().removesuffix(",") != f'"{fragment.text}"'))
     if PurePosixPath(path).suffix != ".py":
         return Removal(_without_item(text, yaml_text.load(fragment.text), ()))
     try:

@@ -133,6 +133,7 @@ def _controller(request: ApiRequest, controller: Controller, plan: PlanBuilder) 
         remark = "" if name == controller.file else "  # noqa: F401"
         line = f"from {controller.package} import {controller.file} as {name}{remark}"
         files.insert(main, Fragment("imports", line, FragmentKind.IMPORT))
+        _relax_types(controller, files)
         return
     name = _unique(plan, main, controller.module, controller.reconciler, controller)
     alias = f"{controller.reconciler} as {name}" if name != controller.reconciler else name
@@ -140,6 +141,17 @@ def _controller(request: ApiRequest, controller: Controller, plan: PlanBuilder) 
     files.insert(main, Fragment("imports", line, FragmentKind.IMPORT))
     call = f"{name}(manager.client).setup(manager)"
     files.insert(main, Fragment("builder", call, FragmentKind.STATEMENT, key=name))
+
+
+_SETTINGS = "pyproject.toml"
+
+
+def _relax_types(controller: Controller, files: Files) -> None:
+    """Let mypy accept handlers without types. Settings without the anchor are the user's own."""
+    fragment = Fragment("handlers", f"*.{controller.file}", FragmentKind.TEXT_ITEM)
+    settings = files.plan.current(_SETTINGS)
+    if settings is not None and b"+pykb:scaffold:handlers" in settings:
+        files.insert(_SETTINGS, fragment)
 
 
 def _faults(request: ApiRequest, controllers: str, files: Files) -> None:

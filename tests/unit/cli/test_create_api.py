@@ -247,6 +247,90 @@ def test_the_name_of_a_second_controller_says_that_one_is_wanted(pykb, project: 
     assert entries(project)[0]["controllers"] == [{"name": "machine"}, {"name": "machine-cleaner"}]
 
 
+HANDLERS = """\
+import os
+import kopf
+import kubernetes
+import pykube
+from kubernetes.client.rest import ApiException
+
+PHASES = {'new': 'Pending'}
+
+
+@kopf.on.create('machines')
+def create_fn(spec, name, namespace, logger, **kwargs):
+    size = spec.get('size')
+    if not size:
+        raise kopf.PermanentError("a size is needed, got %r" % size)
+    text = open(os.path.join(os.path.dirname(__file__), 'claim.yaml'), 'rt').read()
+    data = {'text': text.format(name=name)}
+    kopf.adopt(data)
+    try:
+        made = kubernetes.client.CoreV1Api().create_namespaced_config_map(namespace=namespace, body=data)
+    except ApiException as e:
+        raise kopf.TemporaryError("no claim", delay=5)
+    return {'claim': made.metadata.name}
+
+
+@kopf.on.field('machines', field='metadata.labels')
+def fn(diff, status: dict, **kwargs):
+    return dict(labels={field[0]: new for op, field, old, new in diff})
+
+
+@kopf.on.event('pods')
+def fn(event, type, id=None, **kwargs):
+    if type == 'DELETED' or id == None:
+        return None
+    else:
+        return helper(event, [])
+
+
+@kopf.timer('machines', interval=10.0)
+async def tickTock(memo: kopf.Memo, retry, **kwargs):
+    memo.count = memo.get('count', 0) + 1
+
+
+@kopf.daemon('machines')
+def watch(stopped, spec: dict, **_) -> None:
+    stopped.wait(spec.get('pause', 10))
+
+
+def helper(event, seen=[]):
+    return lambda: seen.append(event)
+"""
+
+
+def test_handlers_in_kopfs_manner_pass_the_checks_of_the_project(pykb, project: Path, mypy_cache: Path) -> None:
+    """Without types, with arguments that hide builtins, and libraries without types: a moved operator starts like that."""
+    assert pykb(*MACHINE, *BOTH, "--style", "handlers", "--no-make").code == 0
+    handlers = project / "sealvm/controllers/machine_handlers.py"
+    handlers.write_text(HANDLERS, encoding="utf-8")
+    ruff = [sys.executable, "-m", "ruff"]
+    for words in (("check", "-q", "--select", "I", "--fix", "."), ("format", "-q", "."), ("check", ".")):
+        done = subprocess.run([*ruff, *words], cwd=project, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout
+    mypy = [sys.executable, "-m", "mypy", "--cache-dir", mypy_cache]
+    done = subprocess.run(mypy, cwd=project, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    assert "unused section" not in done.stderr
+    module = '  "*.machine_handlers",\n'
+    settings = project / "pyproject.toml"
+    assert settings.read_text(encoding="utf-8").count(module) == 1
+    settings.write_text(settings.read_text(encoding="utf-8").replace(module, ""), encoding="utf-8")
+    done = subprocess.run(mypy, cwd=project, capture_output=True, text=True, check=False)
+    assert "no-untyped-def" in done.stdout
+
+
+def test_settings_of_ones_own_do_not_stop_handlers(pykb, project: Path) -> None:
+    """Without the anchor, the list of modules is the user's affair."""
+    settings = project / "pyproject.toml"
+    lines = settings.read_text(encoding="utf-8").splitlines(keepends=True)
+    text = "".join(line for line in lines if "scaffold:handlers" not in line)
+    settings.write_text(text, encoding="utf-8")
+    assert pykb(*MACHINE, *BOTH, "--style", "handlers", "--no-make").code == 0
+    assert settings.read_text(encoding="utf-8") == text
+
+
 def test_handlers_are_scaffolded_for_kopf(pykb, project: Path) -> None:
     """`--style handlers`: no reconciler, an import that registers them."""
     assert pykb(*MACHINE, *BOTH, "--style", "handlers").code == 0

@@ -191,3 +191,20 @@ def test_a_statement_goes_nowhere_where_its_names_mean_nothing(text: str) -> Non
 def test_a_statement_goes_wherever_its_names_are_known(text: str) -> None:
     """The manager may be made and handed on as the user likes."""
     assert "FooReconciler(manager.client).setup(manager)\n" in inserted(text, CALL)
+
+
+SETTINGS = "[[tool.mypy.overrides]]\nmodule = [\n  # +pykb:scaffold:handlers\n]\nignore_errors = true\n"
+MODULE = Fragment("handlers", "*.foo_handlers", FragmentKind.TEXT_ITEM)
+
+
+def test_texts_go_into_lists_of_toml_once() -> None:
+    """Also where somebody wrote the same in another way; a file that is no TOML is said."""
+    once = SETTINGS.replace("  # +", '  "*.foo_handlers",\n  # +')
+    assert inserted(SETTINGS, MODULE, MODULE, path="pyproject.toml") == once
+    own = "[tool.mypy]\noverrides = [{module = ['*.foo_handlers']}]\n"
+    assert inserted(own, MODULE, path="pyproject.toml") == own
+    text, problem = insert("a = [\n", [MODULE], path="pyproject.toml")
+    assert (text, problem is not None and problem.code.slug) == ("a = [\n", "file-broken")
+    misplaced = "# +pykb:scaffold:handlers\na = 1\n"
+    text, problem = insert(misplaced, [MODULE], path="pyproject.toml")
+    assert (text, problem is not None) == (misplaced, True)
