@@ -19,6 +19,7 @@ import click
 import typer
 
 from pykb import __version__
+from pykb._regular_file import UnsuitableFileError
 from pykb.cli import console
 from pykb.diagnostics import Diagnostic, Diagnostics, EnvironmentProblem, Severity
 from pykb.diagnostics.codes.cli import (
@@ -171,7 +172,7 @@ def _from_exception(error: BaseException) -> tuple[Diagnostic, int]:
             return USAGE.at(None, _sentence(error.format_message())), EXIT_USAGE
         case UnicodeDecodeError():
             return NOT_ENCODED.at(None, "a file is not encoded in UTF-8", notes=(str(error),)), EXIT_FINDINGS
-        case OSError() if error.errno in _SYSTEM:
+        case OSError() if error.errno in _SYSTEM or isinstance(error, UnsuitableFileError):
             where = f"`{error.filename}`: " if error.filename is not None else ""
             return SYSTEM_ERROR.at(None, f"{where}{error.strerror}"), EXIT_FINDINGS
     return _bug(error), EXIT_BUG

@@ -187,19 +187,17 @@ def _save(result: Report, root: Path, seed: int) -> list[Path]:
 
 
 def _replay(subject: Subject, path: Path) -> None:
+    from pykb._regular_file import read_bytes
     from pykb.diagnostics.codes.cli import USAGE
     from pykb.explore import Explorer, History
     from pykb.reading import read_json
 
     try:
-        if not path.is_file():
-            raise ValueError("it is not a file")  # noqa: TRY301 - told as the others
-        if path.stat().st_size > _LARGEST:
-            raise ValueError(f"it is larger than {_LARGEST:,} bytes")  # noqa: TRY301
-        saved = read_json(path.read_bytes())
+        saved = read_json(read_bytes(path, most=_LARGEST))
         history, seed = History.from_json(saved["history"]), int(saved["seed"])
     except (OSError, ValueError, KeyError, TypeError) as error:
-        finish([USAGE.at(None, f"`{path}` holds no history: {error}")], code=EXIT_USAGE)
+        reason = error.strerror if isinstance(error, OSError) else error
+        finish([USAGE.at(None, f"`{path}` holds no history: {reason}")], code=EXIT_USAGE)
         return
     for line in Explorer(subject, seed=seed).replay(history):
         console.out(line)

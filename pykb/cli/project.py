@@ -34,7 +34,7 @@ def find_root() -> Path | None:
             code.
     """
     here = Path.cwd()
-    root = next((folder for folder in (here, *here.parents) if (folder / FILE_NAME).is_file()), None)
+    root = next((folder for folder in (here, *here.parents) if _is_there(folder / FILE_NAME)), None)
     if root is not None and root != here and not _is_trusted(root):
         raise EnvironmentProblem(
             PROJECT_OWNER.at(
@@ -45,6 +45,11 @@ def find_root() -> Path | None:
             )
         )
     return root
+
+
+def _is_there(path: Path) -> bool:
+    """Whether a file has this path. A pipe or a device counts, too: its reader says that it cannot be read."""
+    return path.exists() and not path.is_dir()
 
 
 def _is_trusted(root: Path) -> bool:

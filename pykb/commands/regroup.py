@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from pathlib import Path, PurePosixPath
 
+from pykb._regular_file import read_text
 from pykb.commands.remaining_uses import module_of, project_files, python_files
 from pykb.commands.requests import Variant, run, variants, with_controller
 from pykb.diagnostics import Diagnostics, Span
@@ -267,6 +268,6 @@ def _mentions(plan: PlanBuilder, handled: set[str], renames: Renames, found: Dia
 def _text(path: Path) -> str:
     """The text of a file; empty when it is large or cannot be read."""
     try:
-        return path.read_text(encoding="utf-8") if path.stat().st_size < _LARGE else ""
+        return read_text(path, most=_LARGE)
     except (OSError, UnicodeDecodeError):
         return ""

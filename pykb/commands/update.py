@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pykb
+from pykb._regular_file import read_bytes
 from pykb.commands.init import pin
 from pykb.commands.remaining_uses import project_files
 from pykb.commands.requests import controllers
@@ -296,7 +297,7 @@ def _files(plan: PlanBuilder, scaffolded: set[str]) -> Iterator[tuple[str, File]
         place = plan.root / path
         is_own = path not in scaffolded and place.name != ".git" and path != FILE_NAME and not place.is_symlink()
         if is_own and place.is_file() and place.stat().st_size < _LARGE:
-            yield path, File(place.read_bytes(), bool(place.stat().st_mode & 0o100))
+            yield path, File(read_bytes(place), bool(place.stat().st_mode & 0o100))
 
 
 def _change(plan: PlanBuilder, mine: Tree, update: Update) -> None:

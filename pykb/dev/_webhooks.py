@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pykb._regular_file import read_bytes
 from pykb.dev.project import DevProject
 from pykb.diagnostics import Diagnostic
 from pykb.envtest.components import LOOPBACK, write_serving_certificate
@@ -81,7 +82,7 @@ class LocalWebhooks:
         """
         manifest = WebhookManifest.read(self.project.webhook_manifest)
         kinds = self.project.converted_kinds() if self.wanted else frozenset()
-        text = manifest.file.read_bytes() if manifest.entries and self.wanted else b""
+        text = read_bytes(manifest.file) if manifest.entries and self.wanted else b""
         rest = Rest.from_kubeconfig(self.kubeconfig)
         if self._manifest != text:
             configurations = manifest.configurations(self._prepare(), prefix=PREFIX) if text else []

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
+from pykb._regular_file import read_bytes
 from pykb.envtest.webhooks import MANIFEST
 from pykb.meta.gvk import GroupKind
 from pykb.project import FILE_NAME
@@ -171,5 +172,5 @@ class DevProject:
         """A digest of the CRDs. It changes when a definition does."""
         digest = hashlib.sha256()
         for path in sorted(self.crds.glob("*.yaml")) if self.crds.is_dir() else []:
-            digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+            digest.update(path.name.encode() + b"\0" + read_bytes(path) + b"\0")
         return digest.hexdigest()

@@ -11,9 +11,10 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from enum import StrEnum
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
+from pykb._regular_file import read_text
 from pykb.diagnostics.model import Code, Diagnostic, Label, Severity, Span
 
 
@@ -54,7 +55,7 @@ def visible(text: str) -> str:
 def _read_lines(path: str, *, root: Path | None = None) -> list[str]:
     """Read the lines of a source file for an excerpt. Empty if the file cannot be read as text."""
     try:
-        text = (root / path if root else Path(path)).read_text(encoding="utf-8")
+        text = read_text(root / path if root else Path(path))
     except (OSError, UnicodeDecodeError):
         return []
     # `str.splitlines` also splits at characters that do not end a line of source
@@ -89,7 +90,7 @@ def _text(found: list[Diagnostic], style: Format, *, colour: bool, root: Path | 
         return "".join(_concise(d) + "\n" for d in found)
     if style is Format.GITHUB:
         return "".join(_github(d) + "\n" for d in found)
-    read = partial(_read_lines, root=root)
+    read = cache(partial(_read_lines, root=root))
     return "\n".join(_full(d, colour=colour, read=read) for d in found)
 
 

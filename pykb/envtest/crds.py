@@ -18,6 +18,7 @@ from typing import Any
 
 import yaml
 
+from pykb._regular_file import read_bytes
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.environment import (
     CONVERSION_WITHOUT_CRD,
@@ -60,7 +61,7 @@ def read_crds(paths: Iterable[Path]) -> list[tuple[Path, dict[str, Any]]]:
         files = sorted(f for f in path.iterdir() if f.suffix in {".yaml", ".yml"}) if path.is_dir() else [path]
         for file in files:
             try:
-                documents = yaml_text.load_all(file.read_bytes())
+                documents = yaml_text.load_all(read_bytes(file, most=yaml_text.LONGEST))
             except yaml.MarkedYAMLError as error:
                 span = yaml_text.place(error, str(file))
                 raise EnvironmentProblem(CRD_REFUSED.at(span, f"`{file}` is not YAML: {error.problem}")) from error

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 import yaml
 
+from pykb._regular_file import read_bytes
 from pykb.diagnostics import Diagnostic, EnvironmentProblem, Span
 from pykb.diagnostics.codes.environment import (
     WEBHOOK_MANIFEST,
@@ -99,7 +100,7 @@ class WebhookManifest:
         if not file.exists():
             return cls(file)
         try:
-            documents = list(yaml_text.documents(file.read_bytes()))
+            documents = list(yaml_text.documents(read_bytes(file)))
         except yaml.MarkedYAMLError as error:
             span = yaml_text.place(error, str(file))
             raise EnvironmentProblem(_unusable(span, f"`{file}` is not YAML: {error.problem}")) from error

@@ -14,6 +14,7 @@ from typing import Any
 
 import yaml
 
+from pykb._regular_file import read_bytes
 from pykb.diagnostics import Diagnostic, EnvironmentProblem, Span
 from pykb.diagnostics.codes.explore import NOT_EXPLORED
 from pykb.diagnostics.suggest import closest
@@ -121,7 +122,7 @@ def _documents(root: Path, files: list[Path]) -> Iterator[_Document]:
             continue
         name = os.path.relpath(path, root)
         try:
-            for document in yaml_text.documents(path.read_bytes()):
+            for document in yaml_text.documents(read_bytes(path)):
                 if isinstance(document.content, dict):
                     start = document.node.start_mark
                     yield _Document(document.content, Span(name, start.line + 1, start.column + 1))

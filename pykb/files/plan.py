@@ -13,6 +13,7 @@ from enum import StrEnum
 from itertools import takewhile
 from pathlib import Path, PurePosixPath
 
+from pykb._regular_file import read_bytes
 from pykb.diagnostics import Diagnostic, Diagnostics, Edit
 from pykb.diagnostics.codes.scaffold import FILE_CHANGED, NOT_A_FILE, PATH_OUTSIDE
 from pykb.files.state import STATE
@@ -55,7 +56,7 @@ def snapshot(root: Path, path: str) -> Snapshot:
     if not stat.S_ISREG(status.st_mode):
         what = "a folder" if stat.S_ISDIR(status.st_mode) else "a device or a pipe"
         raise OutsideError(_in_the_way(f"`{path}` is {what}, but must be a file"))
-    return Snapshot(path, target, target.read_bytes(), stat.S_IMODE(status.st_mode))
+    return Snapshot(path, target, read_bytes(target), stat.S_IMODE(status.st_mode))
 
 
 def locate(root: Path, path: str) -> Path:

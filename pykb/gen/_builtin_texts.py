@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from pykb._regular_file import read_text
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.generate import OPENAPI_FILE
 from pykb.gen.ir import SchemaNode
@@ -51,7 +52,7 @@ def read_builtin_texts(root: Path, name: str, diagnostics: Diagnostics) -> Built
     """
     reason = ""
     try:
-        document = read_json((root / name).read_text(encoding="utf-8"))
+        document = read_json(read_text(root / name))
     except OSError as error:
         reason = f"it cannot be read: {error.strerror}"
     except ValueError:

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pykb._regular_file import real_path
 from pykb.diagnostics import Diagnostic, Diagnostics, Span
 from pykb.diagnostics.codes.generate import IMPORT_FAILED, PATH_NOT_FOUND, PATH_OUTSIDE
 from pykb.diagnostics.suggest import closest
@@ -50,7 +51,7 @@ def find_files(root: Path, paths: Sequence[str], diagnostics: Diagnostics) -> li
     """
     found: dict[Path, None] = {}
     for text in paths:
-        place = (root / text.removesuffix("...")).resolve()
+        place = real_path(root / text.removesuffix("..."))
         if not place.is_relative_to(root):
             diagnostics.add(
                 PATH_OUTSIDE.at(
@@ -147,7 +148,7 @@ def load(path: Path, root: Path, diagnostics: Diagnostics) -> LoadedModule | Non
         importlib.invalidate_caches()
     _make_room(name, root)
     other = getattr(sys.modules.get(name), "__file__", None)
-    if other is not None and Path(other).resolve() != path.resolve():
+    if other is not None and real_path(Path(other)) != real_path(path):
         diagnostics.add(_same_name(name, path, Path(other), root))
         return None
     try:

@@ -9,6 +9,7 @@ from typing import Any
 
 import yaml
 
+from pykb._regular_file import read_text
 from pykb.api.builtin import kinds
 from pykb.diagnostics import Diagnostic, Diagnostics, Span
 from pykb.diagnostics.codes.crd import SAMPLE_BROKEN, SAMPLE_REFUSED
@@ -38,7 +39,7 @@ def check_samples(root: Path, crds: Sequence[Crd], diagnostics: Diagnostics, *, 
     for path in _sample_files(root):
         shown = f"{SAMPLES}/{path.name}"
         try:
-            found = list(_objects(yaml_text.documents(path.read_text(encoding="utf-8"), ManifestLoader)))
+            found = list(_objects(yaml_text.documents(read_text(path), ManifestLoader)))
         except (OSError, UnicodeDecodeError, yaml.MarkedYAMLError) as error:
             diagnostics.add(_unreadable(shown, error))
             continue
@@ -183,7 +184,7 @@ def read_samples(root: Path) -> dict[tuple[str, str], str]:
     found: dict[tuple[str, str], str] = {}
     for path in sorted((root / SAMPLES).glob("*.yaml")):
         try:
-            text = path.read_text(encoding="utf-8")
+            text = read_text(path)
         except (OSError, UnicodeDecodeError):
             continue
         for document in re.split(r"^---.*\n", text.replace("\r\n", "\n"), flags=re.MULTILINE):

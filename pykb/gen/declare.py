@@ -15,6 +15,7 @@ from pathlib import Path
 
 from typing_extensions import Format, TypeAliasType, get_annotations
 
+from pykb._regular_file import read_text
 from pykb.diagnostics import Diagnostics, Span
 from pykb.markers.collect import collect, scan
 from pykb.markers.model import FieldDeclaration, Marker, SourceFile, TypeDeclaration, TypeKind
@@ -99,7 +100,7 @@ class Declarations:
         origin = getattr(module, "__file__", None)
         if module is not None and origin and origin.endswith(".py") and not name.startswith(_BUILT_IN):
             try:
-                found = self.read(Path(origin), Path(origin).read_text(encoding="utf-8"))
+                found = self.read(Path(origin), read_text(Path(origin)))
             except (OSError, UnicodeDecodeError):
                 found = None
         self._modules[name] = found
@@ -131,7 +132,7 @@ class Declarations:
         if known is not None:
             return known
         try:
-            text = path.read_text(encoding="utf-8")
+            text = read_text(path)
         except (OSError, UnicodeDecodeError):
             return None
         return scan(text, self.shown(path), registry=self.registry, diagnostics=Diagnostics())

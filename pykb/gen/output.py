@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
+from pykb._regular_file import real_path
 from pykb.diagnostics import Diagnostic, Diagnostics, Span
 from pykb.diagnostics.codes.generate import OUT_OF_DATE, PATH_OUTSIDE
 from pykb.files.plan import Plan
@@ -59,7 +60,7 @@ class OutputRules:
 
 def common_folder(root: Path, rules: OutputRules, generators: Iterable[str]) -> Path:
     """The common parent of all output: the project, or the nearest folder that contains all outputs."""
-    places = [root.resolve(), *((root / folder).resolve() for folder in rules.written(generators))]
+    places = [root.resolve(), *(real_path(root / folder) for folder in rules.written(generators))]
     return Path(os.path.commonpath(places))
 
 
@@ -69,7 +70,7 @@ def check_places(root: Path, rules: OutputRules, generators: Iterable[str]) -> I
     The settings of a cloned repository could name any directory.
     """
     for folder in rules.written(generators):
-        if not (root / folder).resolve().is_relative_to(root.resolve()):
+        if not real_path(root / folder).is_relative_to(root.resolve()):
             yield PATH_OUTSIDE.at(
                 None,
                 f"the output directory `{folder}` is outside the project `{root.resolve().name}`",
@@ -96,7 +97,7 @@ def moved(path: str, root: Path, below: Path | None) -> str:
     """A path of the project, relative to another folder."""
     if below is None or below == root.resolve():
         return path
-    return Path(os.path.relpath((root / path).resolve(), below)).as_posix()
+    return Path(os.path.relpath(real_path(root / path), below)).as_posix()
 
 
 def printed(artifacts: Mapping[str, Iterable[Artifact]], rules: OutputRules) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pykb._regular_file import read_bytes
 from pykb.diagnostics import Diagnostic, Diagnostics, Span
 from pykb.diagnostics.codes.generate import KIND_GONE, MARKERS_GONE
 from pykb.gen.emit.yaml import dump_document
@@ -83,7 +84,7 @@ def emptied(root: Path, path: str) -> str | None:
 def _text(path: Path) -> str:
     """The text of a file; empty when it does not exist or is a link, since no generator makes links."""
     try:
-        return "" if path.is_symlink() else path.read_bytes().decode("utf-8")
+        return "" if path.is_symlink() else read_bytes(path).decode("utf-8")
     except (OSError, UnicodeDecodeError):
         return ""
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pykb._regular_file import read_bytes, real_path
 from pykb.diagnostics import Diagnostic, Diagnostics, Span
 from pykb.diagnostics.codes.generate import OPTION
 from pykb.diagnostics.suggest import closest
@@ -49,7 +50,7 @@ _NOUNS = {str: "a string", int: "a whole number", bool: "`true` or `false`", lis
 def read_settings(root: Path, diagnostics: Diagnostics) -> Mapping[str, Any]:
     """Read ``[tool.pykb.generate]`` and check its keys."""
     try:
-        content = (root / "pyproject.toml").read_bytes()
+        content = read_bytes(root / "pyproject.toml")
     except OSError:
         return {}
     if b"tool.pykb" not in content:
@@ -276,7 +277,7 @@ class _Typed:
 
     def _seen_from_project(self, path: Path) -> Path:
         moved = Path(os.path.relpath(path, self.root))
-        real, root = path.resolve(), self.root.resolve()
+        real, root = real_path(path), self.root.resolve()
         # The project can have a second name: `/tmp` is a link to `/private/tmp` on macOS.
         return real.relative_to(root) if moved.parts[:1] == ("..",) and real.is_relative_to(root) else moved
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pykb._regular_file import read_text, real_path
 from pykb.diagnostics import Diagnostic, Diagnostics, Severity, Span
 from pykb.diagnostics.codes.crd import CRD_TOO_LARGE
 from pykb.diagnostics.codes.generate import HEADER_FILE, NOTHING_FOUND
@@ -145,7 +146,7 @@ def _header(options: GenerateOptions, generator: str, diagnostics: Diagnostics) 
         return ""
     path = Path(options.root, name)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path)
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not encoded in UTF-8"
         diagnostics.add(
@@ -202,7 +203,7 @@ def read_sources(options: GenerateOptions, registry: MarkerRegistry, diagnostics
     modules: list[Path] = []
     for path in sorted({*whole, *named}):
         try:
-            text = path.read_text(encoding="utf-8")
+            text = read_text(path)
         except (OSError, UnicodeDecodeError) as error:
             diagnostics.add(_unreadable(path, root, error))
             continue
@@ -219,7 +220,7 @@ def read_sources(options: GenerateOptions, registry: MarkerRegistry, diagnostics
 
 
 def _is_whole(root: Path, path: str) -> bool:
-    return (root / path.removesuffix("...")).resolve() == root.resolve()
+    return real_path(root / path.removesuffix("...")) == root.resolve()
 
 
 def _unreadable(path: Path, root: Path, error: OSError | UnicodeDecodeError) -> Diagnostic:

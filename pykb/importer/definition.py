@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 
+from pykb._regular_file import read_bytes
 from pykb.diagnostics import Diagnostic, Diagnostics, Span
 from pykb.diagnostics.codes.commands import CRD_FORM, CRD_INCOMPLETE, CRD_OLD, NO_CRD, SOURCE_BROKEN, SOURCE_MISSING
 from pykb.gen.manifest import ManifestLoader
@@ -94,7 +95,7 @@ def _from_path(path: Path, diagnostics: Diagnostics) -> list[Document]:
         # A folder of manifests also has other objects, which are ignored.
         crds = list(_with_crds(documents))
         return crds or documents
-    return _read(path, diagnostics)
+    return _read(path, diagnostics, is_named=True)
 
 
 def _with_crds(documents: Iterable[Document]) -> Iterator[Document]:
@@ -104,9 +105,9 @@ def _with_crds(documents: Iterable[Document]) -> Iterator[Document]:
             yield document
 
 
-def _read(path: Path, diagnostics: Diagnostics) -> list[Document]:
+def _read(path: Path, diagnostics: Diagnostics, *, is_named: bool = False) -> list[Document]:
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        text = read_bytes(path, most=yaml_text.LONGEST, anything=is_named).decode("utf-8-sig")
     except OSError as error:
         diagnostics.add(
             SOURCE_MISSING.at(

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pykb._regular_file import read_bytes
 from pykb.deployment.cluster import program_folders
 from pykb.deployment.manifests import Object, objects_of
 from pykb.diagnostics import EnvironmentProblem, Span
@@ -81,7 +82,7 @@ def render(plan: PlanBuilder) -> Rendered:
         _copy(plan, root)
         objects = objects_of(_build(root / _DEFAULT))
         file = root / _DEFAULT / "kustomization.yaml"
-        settings: dict[str, Any] = yaml_text.load(file.read_bytes())
+        settings: dict[str, Any] = yaml_text.load(read_bytes(file))
         for key, names in _OPTIONAL.items():
             known = list(settings.get(key) or [])
             more = [name for name in names if name not in known and any((root / _DEFAULT).glob(f"{name}/*"))]

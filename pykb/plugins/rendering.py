@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from pykb._regular_file import read_bytes
 from pykb.diagnostics.codes.project import VERSION_SOURCE
 from pykb.plugins.request import ApiRequest, KindRequest
 from pykb.project.file import Project
@@ -67,7 +68,7 @@ def style_of(root: Path, project: Project) -> CodeStyle:
     settings = root / "pyproject.toml"  # only read, so it may be a link to shared settings
     width = None
     with contextlib.suppress(OSError):
-        width = line_length(settings.read_bytes()) if settings.is_file() else None
+        width = line_length(read_bytes(settings))
     return CodeStyle(project.package, width or WIDTH)
 
 

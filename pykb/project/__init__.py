@@ -1,6 +1,6 @@
 """The file PROJECT, in version 3 of kubebuilder's format. It records what was scaffolded.
 
-This module loads nothing else, so that every command can import it.
+This module loads next to nothing, so that every command can import it.
 """
 
 from __future__ import annotations
@@ -10,13 +10,17 @@ from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
 
+from pykb._regular_file import read_bytes
+
 FILE_NAME = "PROJECT"
+MOST_BYTES = 256 * 1024
+"""The largest file that is read. A kind takes about 300 bytes."""
 
 
 def content(root: Path) -> bytes:
     """The content of a project's file; empty when it does not exist."""
     with suppress(FileNotFoundError, NotADirectoryError, IsADirectoryError):
-        return (root / FILE_NAME).read_bytes()
+        return read_bytes(root / FILE_NAME, most=MOST_BYTES)
     return b""
 
 

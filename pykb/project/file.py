@@ -117,6 +117,7 @@ def read(root: Path) -> tuple[Project, Diagnostics]:
 def load(text: str) -> tuple[Project, Diagnostics]:
     """Read the text of the file. Returns its content and findings."""
     try:
+        yaml_text.check_size(text, most=_MOST_VALUES, longest=_LONGEST_VALUE)
         document = yaml_text.document(text, _Loader)
     except yaml.MarkedYAMLError as error:
         return Project(text), Diagnostics([syntax_problem(error, text)])
@@ -145,6 +146,10 @@ _RESOURCE_KEYS |= {"controller", "controllers", "webhooks"}
 
 _START = Span(FILE_NAME, 1, 1)
 _DIGITS = 10
+# A kind has at most 40 values. ruamel.yaml, which keeps the comments when a command changes the file, takes more than
+# linear time: seconds for 100,000 values, and for one of 100,000 characters.
+_MOST_VALUES = 10_000
+_LONGEST_VALUE = 4096
 
 
 class _Loader(yaml_text.Loader):

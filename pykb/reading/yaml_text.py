@@ -82,6 +82,13 @@ class Loader(_Base):
         """Leave a node. PyYAML calls this after each node."""
         self._depth -= 1
 
+    def events(self) -> Iterator[Any]:
+        """The events of the text that begin a value."""
+        while self._guarded(self.check_event):
+            event = self._guarded(self.get_event)
+            if isinstance(event, yaml.NodeEvent):
+                yield event
+
     def check_node(self) -> bool:
         """Whether there is another document."""
         return self._guarded(super().check_node)
@@ -169,6 +176,30 @@ def document(text: str | bytes, loader: type[Loader] = Loader) -> Document | Non
     try:
         node = reader.get_single_node()
         return None if node is None else Document(node, reader.construct_document(node))
+    finally:
+        reader.dispose()
+
+
+def check_size(text: str, *, most: int, longest: int) -> None:
+    """Check that a text is small, before a reader that takes long for a large one.
+
+    Args:
+        text: YAML.
+        most: The largest number of values.
+        longest: The largest number of characters in one value, tag or anchor.
+
+    Raises:
+        yaml.MarkedYAMLError: The text exceeds a limit, or is not YAML.
+    """
+    reader = Loader(text)
+    try:
+        for count, event in enumerate(reader.events()):
+            parts = (getattr(event, name, None) for name in ("value", "tag", "anchor"))
+            if any(part is not None and len(part) > longest for part in parts):
+                problem = f"a value is longer than {longest:,} characters"
+                raise LimitError(problem=problem, problem_mark=event.start_mark)
+            if count > most:
+                raise LimitError(problem=f"it has more than {most:,} values", problem_mark=event.start_mark)
     finally:
         reader.dispose()
 

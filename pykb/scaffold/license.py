@@ -6,6 +6,7 @@ import re
 from enum import StrEnum
 from pathlib import Path
 
+from pykb._regular_file import read_text
 from pykb.diagnostics import Diagnostics, Span
 from pykb.diagnostics.codes.cli import LICENSE_FILE, LICENSE_NAME
 from pykb.diagnostics.codes.scaffold import BOILERPLATE_BROKEN
@@ -63,7 +64,7 @@ def owner(header: str) -> str:
 
 def _from_file(file: Path, year: str, found: Diagnostics) -> str:
     try:
-        text = file.read_text(encoding="utf-8")
+        text = read_text(file)
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         message = f"`--license-file {file}` cannot be read: {reason}"

@@ -6,6 +6,7 @@ Project templates can be users' own. They are rendered in a sandbox, and none of
 from __future__ import annotations
 
 import json
+import os
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -14,9 +15,11 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
+from pykb._regular_file import read_bytes, read_text
 from pykb.diagnostics import Diagnostics, Span
 from pykb.diagnostics.codes.scaffold import TEMPLATE_BROKEN, TEMPLATE_MISSING
 from pykb.files.temporary import temporary
+from pykb.reading import read_json
 from pykb.scaffold.locate import is_bytecode, templates
 
 if TYPE_CHECKING:
@@ -156,7 +159,7 @@ def _file(
     if not all(parts):
         return {}
     target = "/".join((*parts, *name.parts[len(parts) :]))
-    content = path.read_bytes()
+    content = read_bytes(path)
     text = None if copied else _text(content)
     if text is not None:
         newline = "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
@@ -206,12 +209,19 @@ def _looks_like_git(source: str) -> bool:
 
 
 def _check_links(source: Path, found: Diagnostics) -> None:
-    """Refuse links out of the template. They would copy files of this machine into the project."""
-    root = source.resolve()
+    """Refuse links that lead out of the template, or nowhere, and all that is neither a file nor a folder.
+
+    The former would copy files of this machine into the project. pykb would wait for the latter for ever.
+    """
+    root = os.path.realpath(source)
     for path in sorted(source.rglob("*")):
-        if path.is_symlink() and not path.resolve().is_relative_to(root):
-            message = f"the project template has a symbolic link that leads out of it: `{path.relative_to(source)}`"
+        shown = path.relative_to(source).as_posix()
+        if path.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(root):
+            message = f"the project template has a symbolic link that leads out of it: `{shown}`"
             found.add(TEMPLATE_BROKEN.at(None, message, help=("put the file itself into the template",)))
+        elif not path.is_file() and not path.is_dir():
+            message = f"the project template has something that is neither a file nor a folder: `{shown}`"
+            found.add(TEMPLATE_BROKEN.at(None, message, help=("delete it from the template",)))
 
 
 def _clone(source: str, target: Path, found: Diagnostics) -> bool:
@@ -244,7 +254,7 @@ def _declared(source: Path, found: Diagnostics) -> dict[str, Any]:
     path = source / "cookiecutter.json"
     message, line, column = "`cookiecutter.json` is not JSON", 1, 1
     try:
-        declared = json.loads(path.read_text(encoding="utf-8"))
+        declared = read_json(read_text(path))
         if isinstance(declared, dict):
             return declared
         message = "`cookiecutter.json` must be an object of names and defaults"
@@ -252,9 +262,11 @@ def _declared(source: Path, found: Diagnostics) -> dict[str, Any]:
         message = "the project template has no `cookiecutter.json`"
         found.add(TEMPLATE_BROKEN.at(None, message, notes=(f"looked in `{source}`",)))
         return {}
+    except OSError as error:
+        message = f"`cookiecutter.json` cannot be read: {error.strerror}"
     except json.JSONDecodeError as error:
         line, column = error.lineno, error.colno
-    except (UnicodeDecodeError, RecursionError):
-        pass
+    except ValueError as error:  # not UTF-8, a number with too many digits, too deep nesting
+        message = f"`cookiecutter.json` is not JSON: {error}"
     found.add(TEMPLATE_BROKEN.at(Span(str(path), line, column), message))
     return {}

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import yaml
 
+from pykb._regular_file import read_bytes, real_path
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.environment import KUSTOMIZATION, TOOL_MISSING
 from pykb.reading import yaml_text
@@ -129,7 +130,7 @@ def build_kustomization(folder: Path, *, folders: Sequence[Path] = ()) -> str:
     """
     done = run((*_kustomize_command(folders=folders), folder))
     if not done.ok and (missing := next(_missing_files(folder, set()), None)) is not None:
-        root = folder.resolve().parent.parent
+        root = real_path(folder).parent.parent
         path = os.path.relpath(missing, root)
         helps = ("pykb generate     # writes CRDs, roles and webhooks",) if _GENERATED.match(path) else ()
         raise EnvironmentProblem(
@@ -140,12 +141,12 @@ def build_kustomization(folder: Path, *, folders: Sequence[Path] = ()) -> str:
 
 def _missing_files(folder: Path, seen: set[Path]) -> Iterator[Path]:
     """The files that a kustomization and those in it name, and that do not exist."""
-    folder = folder.resolve()
+    folder = real_path(folder)
     if folder in seen:
         return
     seen.add(folder)
     try:
-        content = yaml_text.load((folder / "kustomization.yaml").read_bytes())
+        content = yaml_text.load(read_bytes(folder / "kustomization.yaml"))
     except (OSError, yaml.YAMLError):
         return
     named = content.get("resources") if isinstance(content, dict) else None

@@ -12,6 +12,7 @@ from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
 
+from pykb._regular_file import read_bytes, read_text
 from pykb.diagnostics import Diagnostic, Diagnostics, Span
 from pykb.diagnostics.codes.project import REQUIREMENTS
 from pykb.diagnostics.suggest import closest
@@ -82,7 +83,7 @@ class Environment:
 
     def _recorded(self) -> tuple[set[str], set[str]]:
         """The requirements that were fulfilled, and the packages that they brought."""
-        text = self._record.read_text(encoding="utf-8") if self._record.exists() else ""
+        text = read_text(self._record) if self._record.exists() else ""
         brought = {line.removeprefix(_BROUGHT) for line in text.splitlines() if line.startswith(_BROUGHT)}
         return {line for line in text.splitlines() if not line.startswith(_BROUGHT)}, brought
 
@@ -117,7 +118,7 @@ class Environment:
 
 def locked(file: Path) -> tuple[str, ...]:
     """The requirements of a lock file, without their hashes and comments."""
-    lines = file.read_text(encoding="utf-8").splitlines()
+    lines = read_text(file).splitlines()
     return tuple(line.rstrip("\\ ") for line in lines if _REQUIREMENT.match(line))
 
 
@@ -161,7 +162,7 @@ def read_requirements(root: Path, group: str | None, found: Diagnostics) -> tupl
         found: Gets the mistakes in the file.
     """
     try:
-        table = read_toml((root / FILE).read_bytes())
+        table = read_toml(read_bytes(root / FILE))
     except OSError as error:
         found.add(REQUIREMENTS.at(None, f"cannot read `{FILE}`: {error.strerror}"))
         return ()

@@ -465,10 +465,10 @@ def test_a_file_may_not_be_read(
 ) -> None:
     """As the superuser can read everything, the system's answer is given by hand."""
 
-    def refuse(self: Path) -> bytes:
-        raise PermissionError(13, "Permission denied", self.name)
+    def refuse(path: Path, **_: object) -> bytes:
+        raise PermissionError(13, "Permission denied", path.name)
 
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr("pykb.project.read_bytes", refuse)
     golden("system-error/no_permission", stderr_of(capfd, *DISK, code=1))
 
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
+from pykb._regular_file import real_path
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.generate import NOTHING_FOUND, OPTION, PATH_OUTSIDE
 from pykb.gen.docs._collect import collect
@@ -230,7 +231,7 @@ def target_file(root: Path, output: Path | None, diagnostics: Diagnostics) -> st
         diagnostics: Gets a path outside of the project, and a file of another format.
     """
     root = root.resolve()
-    place = (output or root / _FOLDER).resolve()
+    place = real_path(output or root / _FOLDER)
     if not place.is_relative_to(root):
         diagnostics.add(
             PATH_OUTSIDE.at(

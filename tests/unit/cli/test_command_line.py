@@ -202,7 +202,7 @@ def test_what_the_system_refuses_is_no_bug(pykb, tmp_path: Path, monkeypatch: py
     """A folder that is no folder: the system's own words, exit code 1."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "PROJECT").write_text("x")
-    monkeypatch.setattr(Path, "read_bytes", _refused)
+    monkeypatch.setattr("pykb.project.read_bytes", _refused)
     ended = pykb("create", "api", "--resource", "--controller")
     assert ended.code == 1
     assert ended.err.startswith("error[system-error]: `")

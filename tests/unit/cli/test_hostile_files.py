@@ -1,0 +1,111 @@
+"""A repository with devices, pipes, sockets, loops of links and endless files in the place of files."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.unit.cli.conftest import Pykb
+
+
+def _zeros(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
+def _loop(path: Path) -> None:
+    path.symlink_to(path.name)
+
+
+def _large(path: Path) -> None:
+    with path.open("wb") as file:
+        file.truncate(200 * 1024 * 1024)
+
+
+@pytest.mark.parametrize("make", [_zeros, os.mkfifo, _loop, _large, Path.mkdir], ids=lambda make: make.__name__)
+@pytest.mark.parametrize(
+    "name",
+    [
+        "PROJECT",
+        "pyproject.toml",
+        "sealvm/api.py",
+        "config/samples/a.yaml",
+        "config/webhook/manifests.yaml",
+        "config/crd/kustomization.yaml",
+        "hack/boilerplate.py.txt",
+    ],
+)
+def test_what_is_no_file_is_told_and_not_waited_for(
+    name: str, make: Callable[[Path], None], project: Path, pykb: Pykb
+) -> None:
+    """Whatever stands there: the command ends, with a finding or without the file, and never as a bug."""
+    path = project / name
+    if path.exists():
+        path.unlink()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    make(path)
+    create = ("create", "api", "--group", "infra", "--version", "v1", "--kind", "Disk", "--resource", "--controller")
+    for words in (("generate",), (*create, "--no-make", "--dry-run")):
+        ended = pykb(*words)
+        assert ended.code in {0, 1, 2}, ended.err
+        if name == "PROJECT" and make in {_zeros, os.mkfifo, _large} and words[0] == "create":
+            assert "PROJECT`: it is " in ended.err
+
+
+@pytest.mark.parametrize("make", [_zeros, os.mkfifo, _loop, _large], ids=lambda make: make.__name__)
+@pytest.mark.parametrize("name", ["cookiecutter.json", "{{cookiecutter.project_name}}/a", "templates", "b"])
+def test_a_template_of_what_is_no_file_is_told(
+    name: str, make: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pykb: Pykb
+) -> None:
+    """Nothing is written."""
+    template = tmp_path / "template"
+    (template / "{{cookiecutter.project_name}}").mkdir(parents=True)
+    (template / "cookiecutter.json").write_text("{}")
+    path = template / name
+    if path.exists():
+        path.unlink()
+    make(path)
+    (tmp_path / "app").mkdir()
+    monkeypatch.chdir(tmp_path / "app")
+    ended = pykb("init", "--domain", "example.com", "--template", str(template))
+    if make is _large and name in {"templates", "b"}:
+        return  # no part of what is rendered
+    assert ended.code == 2, ended.err
+    assert ended.err.startswith("error[template-broken]: ")
+    assert not any(Path.cwd().iterdir())
+
+
+@pytest.mark.parametrize(
+    ("declared", "text"),
+    [
+        ('{"team": ' + "1" * 10_000 + "}", ""),
+        ('{"team": ' + "[" * 100_000 + "}", ""),
+        ('{"team": "{{ ' + "1" * 10_000 + ' }}"}', ""),
+        ("{}", "{{ " + "1" * 10_000 + " }}"),
+        ("{}", "{{ 10 ** 10000 }}"),
+        ("{}", "{{ " + "(" * 10_000 + " }}"),
+        ("[]", ""),
+        ('{"_jinja2_env_vars": []}', ""),
+        ('{"_copy_without_render": 1}', ""),
+        ('{"_jinja2_env_vars": {"block_start_string": 1}}', ""),
+    ],
+)
+def test_numbers_and_forms_that_nobody_expects_are_told(
+    declared: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pykb: Pykb
+) -> None:
+    """Python converts 4,300 digits at most, and recurses a thousand levels."""
+    folder = tmp_path / "template" / "{{cookiecutter.project_name}}"
+    folder.mkdir(parents=True)
+    (folder / "a").write_text(text)
+    (folder.parent / "cookiecutter.json").write_text(declared)
+    (tmp_path / "app").mkdir()
+    monkeypatch.chdir(tmp_path / "app")
+    ended = pykb("init", "--domain", "example.com", "--template", str(folder.parent))
+    assert ended.code in {0, 2}, ended.err
+    if ended.code:
+        assert "error[template-broken]" in ended.err
+        shutil.rmtree(folder)
+        assert not any(Path.cwd().iterdir())
