@@ -87,8 +87,8 @@ def plan_edit(options: Edits, project: Project, root: Path, *, year: str = "") -
     if options.shards is not None:
         _check_shards(plan, after.project, found)
     changed = after.project
-    if options.multigroup and not project.multigroup:
-        changed = _grouped(after.project)
+    if options.multigroup not in (None, project.multigroup):
+        changed = _regrouped(after.project, multigroup=options.multigroup)
         regroup(plan, after.project, changed, chain, after.header, found)
     if options.certificates not in (None, project.issuer):
         present, changed = changed, reissued(changed, options.certificates)
@@ -111,8 +111,9 @@ def _check(options: Edits, project: Project, found: Diagnostics) -> None:
         more = "`--license`, `--license-file` or `--owner`"
         helps = (flags, more, "`--plugins helm` or `--remove-plugins helm`")
         found.add(NOTHING_TO_DO.at(None, "no change was given", help=helps))
-    if options.multigroup is False and project.multigroup:
-        message = "the project has a folder for each API group; `pykb edit` cannot put them together again"
+    groups = sorted({resource.group for resource in project.resources})
+    if options.multigroup is False and project.multigroup and len(groups) > 1:
+        message = f"the project has {len(groups)} API groups, which need folders of their own: {', '.join(groups)}"
         found.add(GROUPS_FIXED.at(project.place("multigroup"), message, notes=("nothing was written",)))
     naming.check_owner(options.owner, found)
 
@@ -135,10 +136,10 @@ def _wanted(options: Edits, before: Options, year: str, found: Diagnostics) -> O
     return Options(project, header.strip(), "" if options.license_file else name)
 
 
-def _grouped(project: Project) -> Project:
-    after = with_flag(project, "multigroup", value=True)
+def _regrouped(project: Project, *, multigroup: bool) -> Project:
+    after = with_flag(project, "multigroup", value=multigroup)
     for resource in project.resources:
-        after = with_resource(after, moved(resource, project))
+        after = with_resource(after, moved(resource, after))
     return after
 
 

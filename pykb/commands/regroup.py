@@ -1,12 +1,14 @@
 """Plans `edit --multigroup`: gives each API group its own folders, and moves what the project has into them.
 
+`--no-multigroup` is the same in the other direction, for a project with one group.
+
 The paths before and after come from the plugins: they scaffold each entry of PROJECT in both layouts. A file without
 edits becomes the file of the new layout. In an edited file, only what differs between the two is changed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from pathlib import Path, PurePosixPath
@@ -40,13 +42,13 @@ class Layout:
     Attributes:
         moves: The paths before and after. One that is shared by several groups has several.
         contents: The contents before and after, by both paths, as far as PROJECT tells.
-        added: Files that only the new layout has.
+        packages: The packages of groups, which only one of the layouts has: paths with contents.
         items: Members of lists before and after, by file.
     """
 
     moves: dict[str, list[str]] = field(default_factory=dict)
     contents: dict[tuple[str, str], list[tuple[bytes, bytes]]] = field(default_factory=dict)
-    added: dict[str, bytes] = field(default_factory=dict)
+    packages: dict[str, bytes] = field(default_factory=dict)
     items: dict[str, dict[str, str]] = field(default_factory=dict)
 
 
@@ -55,9 +57,14 @@ def regroup(
 ) -> None:
     """Plan the moves. Reports code that cannot be followed."""
     layout = _layout(plan.root, project, after, chain, header)
-    renames = Renames(dict(_modules(layout, plan.root)))
+    going = (
+        {}
+        if after.multigroup
+        else {path: each for path, each in layout.packages.items() if plan.before(path) is not None}
+    )
+    renames = Renames({**{module_of(path): _above(path) for path in going}, **dict(_modules(layout, plan.root))})
     style = style_of(plan.root, project)
-    targets = _targets(plan, layout, renames, found)
+    targets = _targets(plan, layout, renames, going, found)
     for path, new in targets.items():
         content = _rewritten(plan, path, new[0], layout, renames, style, found)
         if content is None:
@@ -68,19 +75,36 @@ def regroup(
             plan.update(path, content)
         for other in new[1:]:
             plan.update(other, layout.contents[path, other][0][1])
-    for path, content in layout.added.items():
+    for path, content in layout.packages.items() if after.multigroup else ():
         plan.once(path, lambda content=content: content)  # type: ignore[misc]
+    for path, content in going.items():
+        _remove_package(plan, path, content, found)
     for path, items in layout.items.items():
         plan.edit(path, lambda text, items=items: with_renamed_items(text, items))  # type: ignore[misc]
     _mentions(plan, set(targets), renames, found)
 
 
+def _above(path: str) -> str:
+    """The package around that of an ``__init__.py``."""
+    return module_of(path).rpartition(".")[0]
+
+
+def _remove_package(plan: PlanBuilder, path: str, scaffolded: bytes, found: Diagnostics) -> None:
+    if plan.before(path) == scaffolded:
+        plan.update(path, None)
+        return
+    message = f"`{path}` has edits, and a project without folders of groups has no such file"
+    helps = ("move them to another module first",)
+    found.add(NOT_FOLLOWED.at(Span(path, 1, 1), message, notes=("nothing was written",), help=helps))
+
+
 def moved(resource: Resource, project: Project) -> Resource:
-    """An entry of PROJECT whose module is in the folder of its group."""
-    own = f"{project.package}.api."
+    """An entry of PROJECT whose module is where the layout of the project has it."""
+    own, group = f"{project.package}.api.", f"{resource.group_package}."
     if not resource.api or not resource.path.startswith(own):
         return resource
-    return replace(resource, path=f"{own}{resource.group_package}.{resource.path.removeprefix(own)}")
+    module = resource.path.removeprefix(own).removeprefix(group)
+    return replace(resource, path=f"{own}{group if project.multigroup else ''}{module}")
 
 
 def _layout(root: Path, project: Project, after: Project, chain: Sequence[Plugin], header: str) -> Layout:
@@ -110,10 +134,12 @@ def _record(
         run(request, chain, old)
         run(_regrouped(request, there, after), chain, new)
     group = there.group_package
-    is_added = {path: PurePosixPath(path).match(f"*/{group}/__init__.py") for path in new.scaffold.files}
-    layout.added |= {path: new.scaffold.files[path][0] for path, added in is_added.items() if added}
-    kept = [path for path, added in is_added.items() if not added]
-    for path, target in zip(old.scaffold.files, kept, strict=True):
+    grouped, moving = new if after.multigroup else old, []
+    for side in (old, new):
+        packages = [path for path in side.scaffold.files if PurePosixPath(path).match(f"*/{group}/__init__.py")]
+        layout.packages |= {path: side.scaffold.files[path][0] for path in packages if side is grouped}
+        moving.append([path for path in side.scaffold.files if side is not grouped or path not in packages])
+    for path, target in zip(*moving, strict=True):
         known = layout.moves.setdefault(path, [])
         known += [target] if target not in known else []
         pair = old.scaffold.files[path][0], new.scaffold.files[target][0]
@@ -127,10 +153,14 @@ def _regrouped(request: KindRequest, there: Resource, after: Project) -> KindReq
     """The request in the new layout."""
     resource = replace(request.resource, path=there.path)
     others = tuple(moved(each, after) for each in request.project.resources)
-    project = replace(request.project, multigroup=True, resources=others)
+    project = replace(request.project, multigroup=after.multigroup, resources=others)
     new = replace(request, project=project, resource=resource)
     if isinstance(request, ApiRequest) and isinstance(new, ApiRequest) and request.controller:
-        return with_controller(new, request.controller.name, request.controller.style)
+        name = request.controller.name
+        if request.project.multigroup:  # it begins with the group, and has the kind's name if it was not given
+            name = name.removeprefix(request.group_prefix)
+            name = "" if name == there.singular else name
+        return with_controller(new, name, request.controller.style)
     return new
 
 
@@ -151,7 +181,9 @@ def _modules(layout: Layout, root: Path) -> Iterator[tuple[str, str]]:
             yield module, target
 
 
-def _targets(plan: PlanBuilder, layout: Layout, renames: Renames, found: Diagnostics) -> dict[str, list[str]]:
+def _targets(
+    plan: PlanBuilder, layout: Layout, renames: Renames, going: Container[str], found: Diagnostics
+) -> dict[str, list[str]]:
     """Every file to move or to rewrite, with its new paths."""
     targets = {path: new for path, new in layout.moves.items() if plan.current(path) is not None}
     for path in python_files(plan.root):
@@ -164,6 +196,7 @@ def _targets(plan: PlanBuilder, layout: Layout, renames: Renames, found: Diagnos
         old_folder, new_folder = package.replace(".", "/"), new.replace(".", "/")
         for path in _files(plan.root, old_folder):
             targets.setdefault(path, [path.replace(old_folder, new_folder, 1)])
+    targets = {path: new for path, new in targets.items() if path not in going}
     for path, (target, *_) in targets.items():
         if path != target and plan.current(target) is not None:
             message = f"`{path}` would move to `{target}`, which exists"

@@ -132,8 +132,9 @@ LEFT_AS_EDITED = Code(
 GROUPS_FIXED = Code(
     "groups-fixed",
     "the groups of a project cannot be put together again",
-    "`pykb edit --multigroup` gives each API group its own folders. There is no way back by command, since names that "
-    "are unique in each group may clash. Use git to return to an earlier state.",
+    "`pykb edit --multigroup` gives each API group its own folders. `--no-multigroup` takes them away again in a "
+    "project with one group. With several groups, names that are unique in each group may clash. Use git to return to "
+    "an earlier state.",
 )
 
 CLUSTER_WIDE = Code(

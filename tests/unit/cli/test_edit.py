@@ -31,6 +31,57 @@ def test_each_group_gets_its_folders(project: Path, pykb: Pykb) -> None:
     assert pykb("edit", "--multigroup").err.startswith("note[unchanged]")
 
 
+def files(project: Path) -> dict[str, bytes]:
+    """The files of the project that git tracks or would track."""
+    words = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
+    shown = subprocess.run(words, cwd=project, check=True, capture_output=True, text=True).stdout
+    paths = [path for path in shown.split("\0") if path and (project / path).is_file()]
+    return {path: (project / path).read_bytes() for path in sorted(set(paths))}
+
+
+def test_the_folders_of_one_group_go_again(project: Path, pykb: Pykb) -> None:
+    """The project is as before to the byte, with the user's own files and edits where they belong."""
+    assert pykb("create", "api", *MACHINE, "--resource", "--controller", "--no-make").code == 0
+    assert pykb("create", "webhook", *MACHINE, "--defaulting", "--no-make").code == 0
+    controller = project / "sealvm/controllers/machine_controller.py"
+    controller.write_text(f"{controller.read_text()}\n\nMINE = 1\n")
+    (project / "sealvm/api/v1/own.py").write_text("from sealvm.api.v1 import Machine\n")
+    commit(project)
+    before = files(project)
+    assert pykb("edit", "--multigroup", "--no-make").code == 0
+    (project / "sealvm/controllers/infra/helper.py").write_text("from sealvm.api.infra import v1\n")
+    commit(project)
+    assert pykb("edit", "--no-multigroup", "--no-make").code == 0
+    after = files(project)
+    assert after.pop("sealvm/controllers/helper.py") == b"from sealvm.api import v1\n"
+    assert after == before
+
+
+def test_an_edited_package_of_a_group_and_a_second_group_stay(project: Path, pykb: Pykb) -> None:
+    """Nothing is lost: the command writes nothing."""
+    assert pykb("edit", "--multigroup").code == 0
+    assert pykb("create", "api", *MACHINE, "--resource", "--controller", "--no-make").code == 0
+    package = project / "sealvm/api/infra/__init__.py"
+    empty = package.read_text()
+    package.write_text(f"{empty}MINE = 1\n")
+    commit(project)
+    before = files(project)
+    ended = pykb("edit", "--no-multigroup")
+    assert (ended.code, "error[not-followed]: `sealvm/api/infra/__init__.py` has edits" in ended.err) == (1, True)
+    package.write_text(empty)
+    (project / "sealvm/controllers/machine_controller.py").write_text("")
+    assert "which exists" in pykb("edit", "--no-multigroup").err
+    (project / "sealvm/controllers/machine_controller.py").unlink()
+    other = ("create", "api", "--group", "ship", "--version", "v1", "--kind", "Machine", "--resource", "--no-make")
+    assert pykb(*other).code == 0
+    assert "error[groups-fixed]: the project has 2 API groups" in pykb("edit", "--no-multigroup").err
+    assert {path: text for path, text in files(project).items() if path in before and "infra" in path} == {
+        path: text if path != "sealvm/api/infra/__init__.py" else empty.encode()
+        for path, text in before.items()
+        if "infra" in path
+    }
+
+
 def test_without_an_option_there_is_nothing_to_do(project: Path, pykb: Pykb) -> None:
     """And the exit code is that of a wrong command line."""
     del project
