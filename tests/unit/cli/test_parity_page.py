@@ -16,6 +16,16 @@ ROOT = Path(__file__).parents[3]
 TEXT = (ROOT / "docs/reference/kubebuilder.md").read_text(encoding="utf-8")
 SAMPLE = ROOT / "testdata/multigroup"
 HOW = {"same", "more", "other", "not needed", "missing", "new"}
+KUBEBUILDER = {
+    "edit": "--multigroup --namespaced --license --license-file --owner --force --plugins --manifests --output-dir",
+    "delete": "--group --version --kind --plugins --defaulting --programmatic-validation --conversion"
+    " --skip-confirmation",
+    "alpha generate": "--input-dir --output-dir --skip-go-version-check",
+    "alpha update": "--from-version --to-version --from-branch --output-branch --force --show-commits --restore-path"
+    " --push --open-gh-issue --merge-message --conflict-message --git-config",
+}
+"""The options of kubebuilder's commands, with those of its plugins."""
+
 OF_EVERY_COMMAND = {"--help", "--format", "--verbose"}
 
 
@@ -57,6 +67,24 @@ def test_the_page_names_each_command() -> None:
         words, _, option = name.removeprefix("pykb ").partition(" --")
         assert words in {command.words for command in commands()}
         assert not option or f"--{option}" in options_of(words)
+
+
+def test_the_page_has_each_option_of_kubebuilder() -> None:
+    """Of the commands that do not take Go's options: no option is left out, and none is made up."""
+    for title, options in KUBEBUILDER.items():
+        first = [name for row in rows(f"Options of {title}") for name in re.findall(r"`(--[^`]+)`", row[0])]
+        assert sorted(first) == sorted(options.split()), title
+
+
+@pytest.mark.parametrize(
+    ("title", "commands_of_pykb"),
+    [("edit", ["edit"]), ("delete", ["delete api", "delete webhook"]), ("alpha update", ["update"])],
+)
+def test_the_page_names_each_option_of_these_commands(title: str, commands_of_pykb: list[str]) -> None:
+    """Also those that kubebuilder does not have."""
+    own = set[str]().union(*map(options_of, commands_of_pykb)) - OF_EVERY_COMMAND
+    mentioned = {name for name in named(f"Options of {title}") if name.startswith("--")}
+    assert mentioned == own
 
 
 @pytest.mark.parametrize("words", ["init", "create api", "create webhook"])
