@@ -25,6 +25,7 @@ from pykb.project.file import Project
 from pykb.project.resource import Resource
 from pykb.project.writer import with_certificates
 from pykb.python_source.source import CodeStyle
+from pykb.scaffold.license import HEADER, header_path
 from pykb.scaffold.merge import merge
 from pykb.scaffold.plan import OnExists, PlanBuilder, Recorder, Scaffold
 from pykb.scaffold.template import built_in, render_tree
@@ -51,7 +52,9 @@ def rescaffold(
     start, end = (_of_init(options, chain, plan.root, found) for options in (before, after))
     for path, old, new in (*_pairs(start, end), *_of_kinds(before, after, chain, plan.root)):
         fresh.setdefault(path, []).append((old, new))
-    for path, pairs in fresh.items():
+    header = header_path(plan, found)
+    for known, pairs in fresh.items():
+        path = header if known == HEADER else known
         content = plan.current(path)
         if content is None or path == FILE_NAME:
             continue

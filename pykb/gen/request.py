@@ -43,7 +43,7 @@ KEYS: Mapping[str, tuple[type, ...]] = {
     "builtin-descriptions": (str,),
     "allow-breaking": (bool,),
 }
-_TABLES = ("generate",)
+_TABLES = ("boilerplate", "generate")
 _NOUNS = {str: "a string", int: "a whole number", bool: "`true` or `false`", list: "a list of strings"}
 
 

@@ -11,6 +11,7 @@ from pykb.diagnostics import Diagnostics, Span
 from pykb.diagnostics.codes.cli import LICENSE_FILE, LICENSE_NAME
 from pykb.diagnostics.codes.scaffold import BOILERPLATE_BROKEN
 from pykb.diagnostics.suggest import closest
+from pykb.reading import TomlError, read_toml
 from pykb.scaffold.plan import PlanBuilder
 
 
@@ -93,19 +94,36 @@ def _commented(text: str) -> str:
     return "\n".join(f"# {line}".rstrip() for line in lines)
 
 
-_BOILERPLATE = "hack/boilerplate.py.txt"
+HEADER = "hack/boilerplate.py.txt"
+"""Where `init` puts the licence header."""
+_SETTINGS = "pyproject.toml"
+
+
+def header_path(plan: PlanBuilder, found: Diagnostics) -> str:
+    """Where the licence header is: as ``boilerplate`` in ``[tool.pykb]`` says, for a project that moved it."""
+    settings = plan.root / _SETTINGS  # only read, so it may be a link to shared settings
+    try:
+        own = read_toml(settings.read_bytes() if settings.is_file() else b"").get("tool", {}).get("pykb", {})
+    except (OSError, TomlError):
+        return HEADER  # the generator reports it
+    path = own.get("boilerplate", HEADER) if isinstance(own, dict) else HEADER
+    if path == HEADER:
+        return HEADER
+    if isinstance(path, str) and plan.current(path) is not None:
+        return path
+    message = f"`boilerplate` in `[tool.pykb]` names no file of the project: `{path}`"
+    helps = ('name the file with the licence header: `boilerplate = "tools/boilerplate.py.txt"`',)
+    found.add(BOILERPLATE_BROKEN.at(Span(_SETTINGS, 1, 1), message, notes=("nothing was written",), help=helps))
+    return HEADER
 
 
 def boilerplate(plan: PlanBuilder, found: Diagnostics) -> str:
     """The licence header of the project. Checks that it is a comment, since users can edit the file."""
-    text = (plan.current(_BOILERPLATE) or b"").decode("utf-8", "replace")
+    path = header_path(plan, found)
+    text = (plan.current(path) or b"").decode("utf-8", "replace")
     wrong = next((n for n, line in enumerate(text.splitlines(), 1) if line.strip() and not line.startswith("#")), None)
     if wrong is not None:
-        message = (
-            f"`{_BOILERPLATE}` is written at the top of every new Python file, but this line of it is not a comment"
-        )
+        message = f"`{path}` is written at the top of every new Python file, but this line of it is not a comment"
         helps = ("begin it with `# `; for no header, leave the file empty",)
-        found.add(
-            BOILERPLATE_BROKEN.at(Span(_BOILERPLATE, wrong, 1), message, notes=("nothing was written",), help=helps)
-        )
+        found.add(BOILERPLATE_BROKEN.at(Span(path, wrong, 1), message, notes=("nothing was written",), help=helps))
     return text.strip()

@@ -62,9 +62,10 @@ RENDERED_BROKEN = Code(
 
 BOILERPLATE_BROKEN = Code(
     "boilerplate-broken",
-    "the licence header is not a comment",
+    "the licence header is not a comment, or not there",
     "pykb writes `hack/boilerplate.py.txt` unchanged above the code of every new Python file. Each of its lines must "
-    "be a comment or empty. An empty file means no header.",
+    "be a comment or empty. An empty file means no header. If the file is elsewhere, `boilerplate` in `[tool.pykb]` of "
+    "pyproject.toml names it.",
 )
 
 TEMPLATE_BROKEN = Code(

@@ -9,7 +9,9 @@ import pytest
 
 from pykb.commands.edit import Edits
 from pykb.commands.init import NewProject
-from tests.unit.plugins.scaffolding import start, write
+from pykb.diagnostics import Diagnostics
+from pykb.gen.request import read_settings
+from tests.unit.plugins.scaffolding import create, start, write
 from tests.unit.plugins.test_delete import edit, tree
 from tests.unit.plugins.test_regroup import ADDITIONS, MIXED, OPTIONS, changed, differences
 
@@ -111,3 +113,23 @@ def test_an_owner_needs_a_licence(root: Path) -> None:
     plan, found = changed(root, Edits(owner="fanux"))
     assert plan is None
     assert [each.code.slug for each in found] == ["flag-required"]
+
+
+def test_a_header_that_was_moved_is_used_and_changed_where_it_is(root: Path) -> None:
+    """`[tool.pykb]` says where. The old place stays empty, and the generator knows the key."""
+    (root / "tools").mkdir()
+    (root / "hack/boilerplate.py.txt").rename(root / "tools/header.txt")
+    (root / "hack").rmdir()
+    settings = root / "pyproject.toml"
+    settings.write_text(f'{settings.read_text()}\n[tool.pykb]\nboilerplate = "tools/header.txt"\n')
+    create(root, ADDITIONS[1])
+    first = (root / "tools/header.txt").read_text().splitlines()[0]
+    files = {path for path in root.rglob("*.py") if path.read_text().startswith(f"{first}\n")}
+    assert [path.name for path in files].count("machine_types.py") == 2  # one before the move, one after it
+    write(*changed(root, Edits(license="none")))
+    assert (root / "tools/header.txt").read_text() == ""
+    assert not [path for path in files if path.read_text().startswith("# Copyright")]
+    assert not (root / "hack").exists()
+    found = Diagnostics()
+    assert read_settings(root, found) == {}
+    assert not list(found)
