@@ -1,100 +1,69 @@
-"""What markers say about versions and subresources, a real API server does."""
+"""What an API server does with two versions that nothing converts, as the finding `versions-differ` says."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
 
 from pykb.envtest import ControlPlane
 from pykb.envtest.rest import Rest
+from pykb.gen.run import GenerateOptions, generate
 
 pytestmark = pytest.mark.apiserver
 
-EXPECTED = Path(__file__).parents[3] / "testdata" / "crd" / "versions" / "expected.yaml"
-SHIPS = "/apis/fleet.example.com/v1/ships"
-CRD = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/ships.fleet.example.com"
+TYPES = """\
+from pykb.api import CustomResource, GroupVersion, Struct
 
 
-@pytest.fixture(scope="module")
-def ship(control_plane: ControlPlane) -> Iterator[tuple[Rest, Any]]:
-    """The kind of `testdata/crd/versions`, and an object of it."""
-    rest = control_plane.rest()
-    control_plane.install_crds(EXPECTED)
-    body = {
-        "apiVersion": "fleet.example.com/v1",
-        "kind": "Ship",
-        "metadata": {"name": "victory"},
-        "spec": {
-            "name": "Victory",
-            "boat": {"metadata": {"name": "gig", "labels": {"a": "b"}, "generateName": "dropped"}},
-        },
-    }
-    created = rest.call("POST", SHIPS, body)
-    assert created.ok, created.message
-    yield rest, created.body
-    rest.call("DELETE", f"{SHIPS}/victory")
-    rest.call("DELETE", CRD)
+class OldSpec(Struct):
+    size: int = 1
+    old: str | None = None
 
 
-def test_defaults_and_embedded_metadata_are_stored(ship: tuple[Rest, Any]) -> None:
-    """An embedded ObjectMeta keeps its known fields, and only those."""
-    _, created = ship
-    assert created["spec"] == {
-        "name": "Victory",
-        "masts": 3,
-        "boat": {"metadata": {"name": "gig", "labels": {"a": "b"}}},
-    }
+class Spec(Struct):
+    size: str = ""
+    new: str | None = None
 
 
-def test_the_scale_subresource_changes_the_field_that_it_names(ship: tuple[Rest, Any]) -> None:
-    """`specpath`, `statuspath`, `selectorpath`."""
-    rest, created = ship
-    status = {**rest.call("GET", f"{SHIPS}/victory").body, "status": {"masts": 2, "selector": "a=b"}}
-    assert rest.call("PUT", f"{SHIPS}/victory/status", status).ok
-    scale = rest.call("GET", f"{SHIPS}/victory/scale").body
-    assert (scale["spec"], scale["status"]) == ({"replicas": 3}, {"replicas": 2, "selector": "a=b"})
-    assert rest.call("PUT", f"{SHIPS}/victory/scale", {**scale, "spec": {"replicas": 4}}).ok
-    assert rest.call("GET", f"{SHIPS}/victory").body["spec"]["masts"] == 4
-    del created
+class OldThing(CustomResource, group_version=GroupVersion("versions.example.com", "v1beta1"), kind="Thing"):
+    spec: OldSpec
 
 
-def test_the_selectable_field_selects(ship: tuple[Rest, Any]) -> None:
-    """`fieldSelector` takes it; no other."""
-    rest, _ = ship
-    found = rest.call("GET", f"{SHIPS}?fieldSelector=spec.name%3DVictory").body["items"]
-    assert [item["metadata"]["name"] for item in found] == ["victory"]
-    assert rest.call("GET", f"{SHIPS}?fieldSelector=spec.name%3DOther").body["items"] == []
-    assert not rest.call("GET", f"{SHIPS}?fieldSelector=spec.masts%3D3").ok
+# +kubebuilder:storageversion
+class Thing(CustomResource, group_version=GroupVersion("versions.example.com", "v1")):
+    spec: Spec
+"""
 
 
-def test_versions_are_served_as_said(ship: tuple[Rest, Any]) -> None:
-    """The deprecated one still is, the unserved one is not; the stored one is the one that was marked."""
-    rest, _ = ship
-    served = {version["version"] for version in rest.call("GET", "/apis/fleet.example.com").body["versions"]}
-    assert served == {"v1", "v1beta1"}
-    crd = rest.call("GET", CRD).body
-    assert crd["status"]["storedVersions"] == ["v1"]
-    (old,) = [version for version in crd["spec"]["versions"] if version["name"] == "v1beta1"]
-    assert old["deprecationWarning"] == "fleet.example.com/v1beta1 Ship is deprecated; use v1"
-    assert crd["metadata"]["annotations"]["fleet.example.com/owner"] == "admiral=first"
-    assert crd["metadata"]["labels"] == {"fleet": "example"}
-    conversion = crd["spec"]["conversion"]
-    assert conversion["webhook"]["clientConfig"]["service"] == {
-        "name": "webhook-service",
-        "namespace": "system",
-        "path": "/convert",
-        "port": 443,
-    }
-    assert yaml.safe_load(EXPECTED.read_text(encoding="utf-8"))["spec"]["conversion"]["strategy"] == "Webhook"
+def test_fields_of_one_version_are_dropped(control_plane: ControlPlane, rest: Rest, tmp_path: Path) -> None:
+    """What only the old version has is not stored; what only the new one has is erased by a client of the old one."""
+    package = tmp_path / "shop/api/v1"
+    package.mkdir(parents=True)
+    for folder in (package, package.parent, package.parent.parent):
+        (folder / "__init__.py").touch()
+    (package / "things.py").write_text(TYPES, encoding="utf-8")
+    found = generate(GenerateOptions(root=tmp_path, generators=("crd",)))
+    assert [each.code.slug for each in found.diagnostics] == ["versions-differ"]
+    crds = tmp_path / "crds.yaml"
+    crds.write_text(found.artifacts["crd"][0].render(), encoding="utf-8")
+    control_plane.install_crds(crds)
 
+    def call(method: str, version: str, name: str, spec: object = None) -> dict[str, object]:
+        api = f"versions.example.com/{version}"
+        path = f"/apis/{api}/namespaces/default/things" + ("" if method == "POST" else f"/{name}")
+        body = {"apiVersion": api, "kind": "Thing", "metadata": {"name": name}, "spec": spec}
+        if method == "PUT":
+            body["metadata"] = rest.call("GET", path).body["metadata"]
+        answer = rest.call(method, path, body if spec else None)
+        assert answer.ok, answer.message
+        return dict(answer.body["spec"])
 
-def test_the_column_shows_the_field(ship: tuple[Rest, Any]) -> None:
-    """`kubectl get` reads a table from the server."""
-    rest, _ = ship
-    crd = rest.call("GET", CRD).body
-    (stored,) = [version for version in crd["spec"]["versions"] if version["storage"]]
-    assert stored["additionalPrinterColumns"] == [{"jsonPath": ".spec.masts", "name": "Masts", "type": "integer"}]
+    call("POST", "v1beta1", "a", {"size": 1, "old": "x"})
+    assert call("GET", "v1", "a") == {"size": 1}
+    assert "old" not in call("GET", "v1beta1", "a")
+    call("POST", "v1", "b", {"size": "1", "new": "x"})
+    read = call("GET", "v1beta1", "b")
+    assert read == {"size": "1"}
+    call("PUT", "v1beta1", "b", {"size": 2})
+    assert call("GET", "v1", "b") == {"size": 2}
