@@ -21,9 +21,7 @@ def test_a_file_and_a_link_to_one_are_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("linked", [False, True], ids=["itself", "a link"])
 @pytest.mark.parametrize("kind", ["a pipe", "a socket", "a device"])
-def test_what_is_no_file_is_refused(
-    kind: str, linked: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_no_file_is_refused(kind: str, linked: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a wait, and without opening a device."""
     place = tmp_path / "x"
     monkeypatch.chdir(tmp_path)
