@@ -31,6 +31,7 @@ _RULES: dict[str, _Rule] = {
     "version": (names.is_version, "an API version: `v1`, `v1beta1` or `v2alpha3`"),
     "kind": (names.is_kind, "in PascalCase: letters and digits, an upper case letter first"),
     "plural": _DNS_LABEL,
+    "name": _DNS_LABEL,
     "path": (_is_import_path, "the Python module of the kind"),
     "defaultingPath": _PATH,
     "validationPath": _PATH,
@@ -82,6 +83,8 @@ def _names(project: Project) -> Iterator[tuple[str, str, *tuple[object, ...]]]:
         yield resource.kind, "kind", *at
         yield resource.plural if resource.irregular_plural else "", "plural", *at
         yield resource.path, "path", *at
+        for number, controller in enumerate(resource.controllers):
+            yield controller, "name", *at, "controllers", number
         if resource.operand:
             yield resource.operand.image, "image"
         if resource.webhooks:

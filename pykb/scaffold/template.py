@@ -19,6 +19,7 @@ from pykb._regular_file import read_bytes, read_text
 from pykb.diagnostics import Diagnostics, Span
 from pykb.diagnostics.codes.scaffold import TEMPLATE_BROKEN, TEMPLATE_MISSING
 from pykb.files.temporary import temporary
+from pykb.python_source import quoting
 from pykb.reading import read_json
 from pykb.scaffold.locate import is_bytecode, templates
 
@@ -48,14 +49,8 @@ def environment() -> Environment:
         keep_trailing_newline=True,
         autoescape=False,  # noqa: S701 - source code, not HTML
     )
-    made.filters["literal"] = _literal
+    made.filters["literal"] = quoting.string
     return made
-
-
-def _literal(text: str) -> str:
-    """A text in Python, with the quotes that formatters choose."""
-    shown = repr(text)
-    return shown if '"' in text else f'"{shown[1:-1]}"'
 
 
 def render_file(name: str, context: Mapping[str, Any]) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from pykb._regular_file import UnsuitableFileError
 from pykb.project.file import load, read
+from pykb.project.names import check
 
 BASE = 'domain: example.com\nlayout: [python.pykb.dev/v1]\nprojectName: p\nrepo: p\nversion: "3"\n'
 
@@ -57,3 +59,13 @@ def test_a_large_file_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "PROJECT").write_text(BASE + "#\n" * 200_000)
     with pytest.raises(UnsuitableFileError, match="larger than 256 KiB"):
         read(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["a\nimport os", "../../x", 'a"', "{{ x }}", "a b"])
+def test_a_name_of_a_controller_follows_the_rule_of_the_command_line(name: str) -> None:
+    """It becomes a path, a class and a string, when `edit`, `delete` or `update` makes the files again."""
+    entry = f"resources:\n- kind: A\n  version: v1\n  controllers:\n  - name: {json.dumps(name)}\n"
+    (problem,) = check(load(BASE + entry)[0])
+    assert problem.message.startswith("`name` must be a DNS label")
+    assert problem.span is not None
+    assert problem.span.line == 10
