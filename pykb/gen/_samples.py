@@ -146,7 +146,9 @@ def _in_own_group(root: Path, wanted: GroupKind, version: str, own: Sequence[Crd
     if wanted in _foreign_kinds(root, own):
         return ()
     near = closest(wanted.kind, [crd.names.kind for crd in own])
-    return (f"did you mean `{near}`?",) if near else ("change its kind, delete the sample, or list a kind of another project in PROJECT",)
+    if near:
+        return (f"did you mean `{near}`?",)
+    return ("change its kind, delete the sample, or list a kind of another project in PROJECT",)
 
 
 def _foreign_kinds(root: Path, own: Iterable[Crd]) -> frozenset[GroupKind]:
