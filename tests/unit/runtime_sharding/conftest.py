@@ -31,11 +31,11 @@ async def pass_time(clock, seconds, step=0.5, turns=60):
 class MemberProcess:
     """A replica: its own Lease, its claims, and the ranges on which it works."""
 
-    def __init__(self, server, name, clock, ranges, controllers=()):
+    def __init__(self, server, name, clock, ranges, controllers=(), **durations):
         client = Client(server)
         options = GroupOptions("group", "default", name, ranges, controllers=controllers)
         election = LeaderElectionOptions(
-            f"group-member-{name}", "default", identity=name, labels=options.labels, own=True
+            f"group-member-{name}", "default", identity=name, labels=options.labels, own=True, **durations
         )
         self.name = name
         self.works_on = set()

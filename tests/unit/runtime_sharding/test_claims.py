@@ -93,6 +93,24 @@ async def test_ranges_of_a_dead_member_are_taken_after_its_lease_and_not_before(
     assert isinstance(dead.task.exception(), LeadershipLost)
 
 
+async def test_a_lease_lasts_as_long_as_its_holder_says(group_of):
+    """In a rollout that changes the duration. The holder may write for longer than the others' Leases last."""
+    group = group_of(8)
+    own = VirtualClock()
+    dead = group.join("dead", clock=own, lease_duration=timedelta(seconds=60), renew_deadline=timedelta(seconds=40))
+    own.advance(timedelta(seconds=2))
+    await settle(200)
+    own.advance(timedelta(seconds=2))
+    await settle(200)
+    assert len(dead.may_write) == 8
+    two = group.join("two")
+    await group.pass_time(50)
+    assert two.works_on == set()
+    dead.frozen = True
+    await group.pass_time(25)
+    assert len(two.works_on) == 8
+
+
 async def test_a_range_is_given_up_when_its_reconciles_have_ended(group_of):
     """Until then nobody else works on it."""
     group = group_of(4)
