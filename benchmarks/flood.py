@@ -1,9 +1,10 @@
-"""Thousands of connections that never finish what they send, against a manager: its memory, and honest requests.
+"""Attacks on the ports of a manager: its memory, its CPU time, and whether honest requests are answered.
 
-    python -m benchmarks.flood [ATTACK...] [--connections 4050] [--seconds 30]
+    python -m benchmarks.flood [ATTACK...] [--connections N] [--seconds 30]
 
-The manager is a process of its own on loopback, with webhooks, metrics by TLS and probes. Whatever it closes is opened
-again at once. Meanwhile a webhook is asked on a new connection and on one that is kept, and so is the probe.
+The manager is a process of its own on loopback, with a webhook for a typed object, metrics by TLS and probes. Whatever
+it closes is opened again at once. Meanwhile a webhook is asked on a new connection and on one that is kept, and so is
+the probe. The bounds are the memory limit of the scaffolded manager, and a second for every probe.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import argparse
 import contextlib
 import http.client
 import json
+import multiprocessing
+import os
 import socket
 import ssl
 import statistics
@@ -19,42 +22,98 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
 from typing import Self
 
 LOOPBACK = "127.0.0.1"
 THREADS = 4
-_KIND = {"group": "a", "version": "v1", "kind": "Kind"}
-_RESOURCE = {"group": "a", "version": "v1", "resource": "kinds"}
-_REQUEST = {
-    "uid": "1",
-    "kind": _KIND,
-    "resource": _RESOURCE,
-    "name": "a",
-    "namespace": "b",
-    "operation": "CREATE",
-    "userInfo": {"username": "jane"},
-    "object": {"apiVersion": "a/v1", "kind": "Kind", "metadata": {}},
-}
-REVIEW = json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": _REQUEST}).encode()
+MEMORY = 256
+"""The memory limit of the scaffolded manager in MiB."""
+
+PROBE = 1.0
+"""The seconds in which every probe must be answered: its `timeoutSeconds` in the scaffold."""
+
+_REVIEW = """
+{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "1", "operation": "CREATE",
+"kind": {"group": "a.example.com", "version": "v1", "kind": "Machine"}, "name": "m", "namespace": "d",
+"resource": {"group": "a.example.com", "version": "v1", "resource": "machines"}, "userInfo": {"username": "jane"},
+"object": {"apiVersion": "a.example.com/v1", "kind": "Machine", "metadata": {"name": "m"}, "spec": %s}}}
+"""
+
+
+def review(spec: str) -> bytes:
+    """Make a review of an object."""
+    return (_REVIEW % spec).encode()
+
+
+def _disks(size: int, disk: str = '{"name": "disk-number-1", "size": "10Gi"}') -> bytes:
+    return review('{"disks": [' + ", ".join([disk] * (size // (len(disk) + 2))) + "]}")
+
+
+def _posted(body: bytes) -> bytes:
+    return _POST + b"Content-Length: %d\r\n\r\n" % len(body) + body
+
+
+REVIEW = review('{"disks": [{"name": "a", "size": "1Gi"}]}')
 
 _POST = b"POST /judge HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Attack:
+    """An attack.
+
+    Attributes:
+        server: The attacked server.
+        content: Makes what each connection sends. Without it, nothing is sent, not even a TLS handshake.
+        connections: How many connections are kept open.
+    """
+
+    server: str
+    content: Callable[[], bytes] | None
+    connections: int = 4050
+
+
 ATTACKS = {
-    "silent": ("webhook", None),
-    "header": ("webhook", _POST),
-    "body": ("webhook", _POST + b"Content-Length: 7000000\r\n\r\n" + b" " * 60_000),
-    "idle": ("webhook", b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"),
-    "metrics": ("metrics", b"GET /metrics HTTP/1.1\r\nHost: x\r\n"),
-    "probes": ("probes", b"GET /healthz HTTP/1.1\r\nHost: x\r\n"),
+    "silent": Attack("webhook", None),
+    "header": Attack("webhook", lambda: _POST),
+    "body": Attack("webhook", lambda: _POST + b"Content-Length: 7000000\r\n\r\n" + b" " * 60_000),
+    "idle": Attack("webhook", lambda: b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"),
+    "metrics": Attack("metrics", lambda: b"GET /metrics HTTP/1.1\r\nHost: x\r\n"),
+    "probes": Attack("probes", lambda: b"GET /healthz HTTP/1.1\r\nHost: x\r\n"),
+    "headers": Attack("webhook", lambda: _POST + b"a:\r\n" * 225_000, 50),
+    "trailers": Attack("webhook", lambda: _POST + b"Transfer-Encoding: chunked\r\n\r\n0\r\n" + b"a:\r\n" * 225_000, 50),
+    "pipelining": Attack("webhook", lambda: _posted(_disks(60_000)) * 100, 50),
+    "reviews": Attack("webhook", lambda: _posted(_disks(6_900_000)), 50),
+    "admitted": Attack("webhook", lambda: _posted(_disks(2_250_000)), 50),
+    "concurrent": Attack("webhook", lambda: _posted(_disks(340_000)), 50),
+    "strings": Attack("webhook", lambda: _posted(review('{"text": "%s"}' % ("x" * 6_900_000))), 50),
+    "deep": Attack("webhook", lambda: _posted(review('{"x": %s}' % ("[" * 3_000_000 + "]" * 3_000_000))), 50),
+    "deep admitted": Attack("webhook", lambda: _posted(review('{"x": %s}' % ("[" * 130_000 + "]" * 130_000))), 50),
 }
-"""The attacked server, and the data sent to it. ``None`` sends nothing, not even a TLS handshake."""
+"""The attacks by name."""
 
 SERVER = """
 import asyncio, json
-from pykb.runtime import Manager, ManagerOptions
+from pykb.api import CustomResource, Field, GroupVersion, Quantity, Struct
+from pykb.runtime import Defaulter, Manager, ManagerOptions, WebhookBuilder
 from pykb.runtime.fake import fake_client
-from pykb.runtime.webhook import allowed
+
+class Disk(Struct):
+    name: str = ""
+    size: Quantity | None = None
+
+class MachineSpec(Struct):
+    disks: list[Disk] = []
+
+class Machine(CustomResource, group_version=GroupVersion("a.example.com", "v1")):
+    spec: MachineSpec = Field(default_factory=MachineSpec)
+
+class MachineDefaulter(Defaulter[Machine]):
+    async def default(self, obj):
+        pass
 
 manager = Manager(
     ManagerOptions(
@@ -66,10 +125,7 @@ manager = Manager(
     client=fake_client(),
 )
 
-async def judge(request):
-    return allowed()
-
-manager.webhook_server.register("/judge", judge)
+WebhookBuilder(manager).for_(Machine).with_defaulter(MachineDefaulter(), path="/judge").complete()
 
 class Announce:
     async def run(self):
@@ -144,7 +200,7 @@ class Honest:
             contextlib.closing(http.client.HTTPConnection(LOOPBACK, self._ports["probes"], timeout=10)) as connection,
         ):
             connection.request("GET", "/healthz")
-            _check(connection)
+            _check(_status(connection))
 
     def close(self) -> None:
         """Close the kept connection."""
@@ -155,15 +211,24 @@ class Honest:
 
     @staticmethod
     def _review(connection: http.client.HTTPSConnection) -> None:
-        connection.request("POST", "/judge?timeout=10s", REVIEW, {"Content-Type": "application/json"})
-        _check(connection)
+        for _ in range(10):  # as the API server does, if it is asked to come back
+            connection.request("POST", "/judge?timeout=10s", REVIEW, {"Content-Type": "application/json"})
+            status = _status(connection)
+            if status != 503:
+                break
+            time.sleep(1)
+        _check(status)
 
 
-def _check(connection: http.client.HTTPConnection) -> None:
+def _check(status: int) -> None:
+    if status != 200:
+        raise ValueError(f"status {status}")
+
+
+def _status(connection: http.client.HTTPConnection) -> int:
     answer = connection.getresponse()
     answer.read()
-    if answer.status != 200:
-        raise ValueError(f"status {answer.status}")
+    return answer.status
 
 
 class Flood:
@@ -188,23 +253,16 @@ class Flood:
         for thread in self._threads:
             thread.join()
 
-    def close(self) -> None:
-        """Close everything."""
-        for slots in self._slots:
-            for each in slots:
-                if each is not None:
-                    each.close()
-
     def held(self) -> int:
         """The number of open connections."""
-        return sum(each is not None and _is_open(each) for slots in self._slots for each in slots)
+        return sum(each is not None and _is_open(each, self._content) for slots in self._slots for each in slots)
 
     def _work(self, slots: list[socket.socket | None]) -> None:
         while not self._stop.is_set():
             for index, each in enumerate(slots):
                 if self._stop.is_set():
                     return
-                if each is not None and _is_open(each):
+                if each is not None and _is_open(each, self._content):
                     continue
                 if each is not None:
                     each.close()
@@ -227,11 +285,43 @@ class Flood:
         return made
 
 
-def _is_open(each: socket.socket) -> bool:
+@contextlib.contextmanager
+def flooded(attack: Attack, port: int, connections: int) -> Iterator[Callable[[], tuple[int, int]]]:
+    """Attack from a process of its own, so that it does not slow down the honest requests.
+
+    Yields:
+        Stops the attack. Returns how many connections were opened, and how many of them are open.
+    """
+    ours, theirs = multiprocessing.Pipe()
+    process = multiprocessing.get_context("fork").Process(target=_attack, args=(attack, port, connections, theirs))
+    process.start()
+
+    def stop() -> tuple[int, int]:
+        ours.send("stop")
+        opened, held = ours.recv()
+        return opened, held
+
+    try:
+        yield stop
+    finally:
+        process.terminate()
+        process.join()
+
+
+def _attack(attack: Attack, port: int, connections: int, pipe: Connection) -> None:
+    content = attack.content() if attack.content is not None else None
+    with Flood(port, content, tls=attack.server != "probes", connections=connections) as flood:
+        pipe.recv()
+    pipe.send((flood.opened, flood.held()))
+
+
+def _is_open(each: socket.socket, content: bytes | None) -> bool:
+    """Whether a connection is open and of further use: one that has an answer to a review is not."""
     try:
         each.setblocking(False)
         while each.recv(4096):
-            pass
+            if content is not None and content.startswith(_POST):
+                return False
     except (BlockingIOError, ssl.SSLWantReadError):
         return True
     except OSError:
@@ -248,12 +338,20 @@ def memory(pid: int, what: str) -> float:
     raise ValueError(what)
 
 
+def cpu_seconds(pid: int) -> float:
+    """The CPU time of a process."""
+    with open(f"/proc/{pid}/stat", encoding="ascii") as file:  # noqa: PTH123
+        user, system = file.read().rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """The result of an attack.
 
     Attributes:
         before, after, peak: Memory in MiB.
+        cpu: CPU time of the manager as a part of the time of the attack.
         opened, held: Connections that were opened, and those still open at the end.
         honest: The honest requests during the attack.
     """
@@ -261,6 +359,7 @@ class Outcome:
     before: float
     after: float
     peak: float
+    cpu: float
     opened: int
     held: int
     honest: Honest
@@ -270,23 +369,31 @@ class Outcome:
         """The reasons of failed honest requests."""
         return {text for times in (self.honest.fresh, self.honest.kept, self.honest.probe) for text in times.failures}
 
+    @property
+    def is_bounded(self) -> bool:
+        """Whether the memory limit was kept and every probe was answered in time."""
+        probe = self.honest.probe
+        return self.peak <= MEMORY and not probe.failures and max(probe.seconds) <= PROBE
+
     def __str__(self) -> str:
         """The result as lines of text."""
         return "\n".join(
             (
                 f"  MiB before, after, peak    {self.before:.0f} {self.after:.0f} {self.peak:.0f}",
+                f"  CPU                        {self.cpu:.0%}",
                 f"  connections opened, held   {self.opened} {self.held}",
                 f"  review, new connection     {self.honest.fresh}",
                 f"  review, kept connection    {self.honest.kept}",
                 f"  probe                      {self.honest.probe}",
                 *(f"  failure                    {text}" for text in sorted(self.failures)),
+                f"  within the bounds          {'yes' if self.is_bounded else 'NO'}",
             )
         )
 
 
-def run(attack: str, connections: int, seconds: float) -> Outcome:
+def run(name: str, connections: int | None, seconds: float) -> Outcome:
     """Run one attack, and return its result."""
-    target, content = ATTACKS[attack]
+    attack = ATTACKS[name]
     process = subprocess.Popen([sys.executable, "-c", SERVER], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     try:
         assert process.stdout is not None
@@ -295,31 +402,32 @@ def run(attack: str, connections: int, seconds: float) -> Outcome:
         honest.ask()
         before = memory(process.pid, "VmRSS")
         honest.fresh, honest.kept, honest.probe = Times(), Times(), Times()
-        with Flood(ports[target], content, tls=target != "probes", connections=connections) as flood:
+        cpu = cpu_seconds(process.pid)
+        with flooded(attack, ports[attack.server], connections or attack.connections) as stop:
             end = time.monotonic() + seconds
             while time.monotonic() < end:
                 honest.ask()
                 time.sleep(0.2)
             after = memory(process.pid, "VmRSS")
-        held = flood.held()
-        flood.close()
+            cpu = cpu_seconds(process.pid) - cpu
+            opened, held = stop()
         honest.close()
         peak = memory(process.pid, "VmHWM")
     finally:
         process.terminate()
         process.communicate()
-    return Outcome(before, after, peak, flood.opened, held, honest)
+    return Outcome(before, after, peak, cpu / seconds, opened, held, honest)
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Attack and report."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("attacks", nargs="*", metavar="ATTACK", help=", ".join(ATTACKS))
-    parser.add_argument("--connections", type=int, default=4050)
+    parser.add_argument("--connections", type=int, help="in place of the attack's own number")
     parser.add_argument("--seconds", type=float, default=30)
     flags = parser.parse_args([] if arguments is None else arguments)
     for attack in flags.attacks or ATTACKS:
-        print(f"\n{attack}: {flags.connections} connections for {flags.seconds:g} s", flush=True)
+        print(f"\n{attack}: {flags.connections or ATTACKS[attack].connections} connections", flush=True)
         print(run(attack, flags.connections, flags.seconds), flush=True)
 
 

@@ -42,11 +42,14 @@ class Limits:
     Attributes:
         connections: The number of connections.
         incomplete: How many of them may have sent nothing, or a part of a request.
+        idle: How many of them may wait for the next request, or close. An API server keeps 25 idle
+            connections to a webhook.
         received: Bytes of incomplete requests over all connections.
     """
 
     connections: int = 1024
     incomplete: int = 256
+    idle: int = 256
     received: int = 1024 * 1024
 
 
@@ -114,6 +117,8 @@ class Connections:
         """Record that the request was answered or refused."""
         if connection.place is not None:
             self._put(connection, self._idle)
+            if len(self._idle) > self._limits.idle:
+                self._cut(next(iter(self._idle)), "too many idle connections")
 
     def remove(self, connection: Connection) -> None:
         """Remove a closed connection."""

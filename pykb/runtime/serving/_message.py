@@ -16,6 +16,9 @@ from typing import Any, TypeAlias
 
 import orjson
 
+Refusal: TypeAlias = tuple[int, str]
+"""The code and the text for people. Not the error itself: with its traceback, it would keep the connection alive."""
+
 TEXT = "text/plain; charset=utf-8"
 JSON = "application/json"
 
@@ -40,7 +43,7 @@ class HttpRequest:
     headers: Mapping[str, str] = field(default_factory=dict)
     content: bytes = b""
     transport: asyncio.BaseTransport | None = None
-    refused: HttpError | None = None
+    refused: Refusal | None = None
 
     @property
     def body(self) -> bytes:
@@ -50,7 +53,7 @@ class HttpRequest:
             HttpError: It was not read: it is larger than the server accepts, or of unknown length.
         """
         if self.refused is not None:
-            raise self.refused
+            raise HttpError(*self.refused)
         return self.content
 
     @property

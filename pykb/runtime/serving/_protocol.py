@@ -21,13 +21,13 @@ import asyncio
 import logging
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import cast
+from typing import NoReturn, cast
 from urllib.parse import parse_qs, unquote
 
 from httptools import HttpParserError, HttpParserInvalidURLError, HttpParserUpgrade, HttpRequestParser, parse_url
 
 from pykb.runtime.serving._connections import Connection, Connections
-from pykb.runtime.serving._message import Handler, HttpError, HttpRequest, HttpResponse
+from pykb.runtime.serving._message import Handler, HttpError, HttpRequest, HttpResponse, Refusal
 
 logger = logging.getLogger(__name__)
 
@@ -40,8 +40,21 @@ HEAD = 64 * 1024
 BODY = 4096
 """The default maximum size of a request's body in bytes. A scrape has no body, and a log level is a line."""
 
+LARGE = 64 * 1024
+"""A connection is closed after a body of more bytes. TLS would keep buffers of up to 512 KiB for it."""
+
+TOO_EARLY: Refusal = (400, "send the next request after the answer\n")
+TOO_LARGE_HEAD: Refusal = (431, f"a request may have {HEADERS} headers, and these {HEAD} bytes\n")
+
+LINGER = 1.0
+"""How many seconds a client whose request is refused may take to read the answer and to close."""
+
 SHORT = 256
 """The maximum length of a cached URL in bytes, and of a path in the log in characters."""
+
+
+class _Stop(Exception):  # noqa: N818 - not an error of ours
+    """Stops the parser."""
 
 
 class ServerProtocol(asyncio.Protocol):
@@ -87,7 +100,7 @@ class ServerProtocol(asyncio.Protocol):
         self._head_size = 0
         self._in_head = True
         self._body: list[bytes] = []
-        self._refused: HttpError | None = None
+        self._refused: Refusal | None = None
         self._is_whole = False
 
     def close_when_answered(self) -> None:
@@ -108,24 +121,22 @@ class ServerProtocol(asyncio.Protocol):
         if self._deaf or self._parser is None:
             return
         if self.task is not None or self._is_unread:
-            self._refuse(_too_early())
+            self._refuse(TOO_EARLY)
             return
         self._connections.received(self._connection, len(data))
         try:
             self._parser.feed_data(data)
         except HttpParserUpgrade:
             self._deaf = self._closes = True  # to another protocol: the request is answered without an upgrade
-        except HttpParserError as error:
-            ours = error.__context__
-            if ours is None or ours is not self._refused:
-                broken = HttpError(400, "this is not an HTTP/1.1 request\n")
-                self._refuse(ours if isinstance(ours, HttpError) else broken)
+        except HttpParserError:
+            if self._in_head or self._is_whole:
+                self._refuse(self._refused or (400, "this is not an HTTP/1.1 request\n"))
                 return
-            self._deaf = self._closes = True
+            self._deaf = self._closes = True  # it is answered without its body
         if self._in_head:
             self._head_size += len(data)
             if self._head_size > HEAD:
-                self._refuse(_too_large_head())
+                self._refuse(TOO_LARGE_HEAD)
         elif self._is_whole or self._refused is not None:
             self._serve()
 
@@ -152,7 +163,7 @@ class ServerProtocol(asyncio.Protocol):
     def on_message_begin(self) -> None:
         """Called at the first byte of a request."""
         if self._is_whole:
-            raise _too_early()
+            self._stop(TOO_EARLY)
 
     def on_url(self, url: bytes) -> None:
         """Called with a part of the URL."""
@@ -163,7 +174,7 @@ class ServerProtocol(asyncio.Protocol):
         self._fields += 1
         self._field_size += len(name) + len(value)
         if self._fields > HEADERS or self._field_size > HEAD:
-            raise _too_large_head()
+            self._stop(TOO_LARGE_HEAD)
         key, text = name.decode("latin-1").lower(), value.decode("latin-1")
         self._headers[key] = f"{self._headers[key]}, {text}" if key in self._headers else text
 
@@ -171,11 +182,9 @@ class ServerProtocol(asyncio.Protocol):
         """Called at the end of the head."""
         self._in_head = False
         if "transfer-encoding" in self._headers:
-            self._refused = HttpError(411, "a request with a body must have a Content-Length\n")
+            self._stop((411, "a request with a body must have a Content-Length\n"))
         elif int(self._headers.get("content-length", "0")) > self._body_limit:
-            self._refused = HttpError(413, f"the body may have {self._body_limit} bytes\n")
-        if self._refused is not None:
-            raise self._refused
+            self._stop((413, f"the body may have {self._body_limit} bytes\n"))
         if self._headers.get("expect", "").lower() == "100-continue" and self.transport is not None:
             self.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
@@ -188,6 +197,10 @@ class ServerProtocol(asyncio.Protocol):
         self._is_whole = True
         self._closes = self._closes or not cast("HttpRequestParser", self._parser).should_keep_alive()
 
+    def _stop(self, refusal: Refusal) -> NoReturn:
+        self._refused = refusal
+        raise _Stop
+
     # -- inside
 
     def _serve(self) -> None:
@@ -196,24 +209,31 @@ class ServerProtocol(asyncio.Protocol):
         try:
             path, query = _known_target(self._url) if len(self._url) <= SHORT else _target(self._url)
         except (ValueError, HttpParserInvalidURLError):
-            self._refuse(HttpError(400, "this is not a URL\n"))
+            self._refuse((400, "this is not a URL\n"))
             return
         body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
         self._body = []
+        self._closes = self._closes or len(body) > LARGE
         method = parser.get_method().decode("ascii")
         request = HttpRequest(method, path, query, self._headers, body, self.transport, self._refused)
         self._connections.complete(self._connection)
         self.task = asyncio.get_running_loop().create_task(self._answer(request))
 
-    def _refuse(self, error: HttpError) -> None:
+    def _refuse(self, refusal: Refusal) -> None:
         """Answer invalid data and close the connection."""
         self._deaf = True
         self._connections.answered(self._connection)
         if self.task is not None:
             self.task.cancel()
         if self.transport is not None and not self.transport.is_closing():
-            self.transport.write(error.response.encoded(closes=True))
+            self.transport.write(HttpError(*refusal).response.encoded(closes=True))
             self.transport.close()
+            self._end_soon()
+
+    def _end_soon(self) -> None:
+        """Do not wait for the TLS shutdown, or for the rest of a body, for which TLS has buffers."""
+        if self.transport is not None:
+            asyncio.get_running_loop().call_later(LINGER, self.transport.abort)
 
     async def _answer(self, request: HttpRequest) -> None:
         answer = b""
@@ -228,7 +248,8 @@ class ServerProtocol(asyncio.Protocol):
                     self._begin()
                 elif self._refused is None:
                     self.transport.close()
-                # Else the client may send the rest of the body before it reads the answer.
+                else:  # the client may send the rest of the body before it reads the answer
+                    self._end_soon()
 
     async def _answer_to(self, request: HttpRequest) -> bytes:
         """Return the answer as bytes: 500 after any error, also in the answer itself."""
@@ -247,14 +268,6 @@ class ServerProtocol(asyncio.Protocol):
             return HttpResponse.text("internal error\n", 500).encoded(closes=self._closes, has_body=has_body)
         self._closes = self._closes or response.closes
         return answer
-
-
-def _too_early() -> HttpError:
-    return HttpError(400, "send the next request after the answer\n")
-
-
-def _too_large_head() -> HttpError:
-    return HttpError(431, f"a request may have {HEADERS} headers, and these {HEAD} bytes\n")
 
 
 def _target(url: bytes) -> tuple[str, Mapping[str, list[str]]]:

@@ -28,6 +28,7 @@ from pykb.runtime.serving.tls import ServingCertificate, client_checks, make_cer
 from pykb.runtime.webhook._admission import AdmissionRequest, AdmissionResponse
 from pykb.runtime.webhook._endpoint import AdmissionEndpoint
 from pykb.runtime.webhook._leaving import Leaving
+from pykb.runtime.webhook._turns import Turns
 from pykb.runtime.webhook.steps import Lane, Steps
 
 if TYPE_CHECKING:
@@ -96,6 +97,7 @@ class WebhookServer:
         self._leaving = Leaving(clock)
         self._counts: dict[str, _Counts] = {}
         self._lane = Lane()
+        self._turns = Turns(clock)
         self._spans: Spans | None = None
         self.observer: Callable[[BaseException], None] | None = None
         """Called with each error that leaves a webhook or a converter."""
@@ -352,7 +354,7 @@ class WebhookServer:
             raise HttpError(400, f"the body must not be encoded, found {encoding}\n")
         limit = _limit(request.first("timeout"))
         try:
-            async with asyncio.timeout(limit) as timeout:
+            async with asyncio.timeout(limit) as timeout, self._turns.taken(request.body):
                 return await self._in_time(endpoint, request, limit)
         except TimeoutError:
             if not timeout.expired():

@@ -36,6 +36,7 @@ from pykb.runtime.client.connection import Call
 from pykb.runtime.errors import InternalServerError
 from pykb.runtime.login import KubeconfigSource
 from pykb.runtime.serving.tls import POLL
+from pykb.runtime.webhook._turns import TOGETHER, WAITING
 from pykb.testing import eventually, running
 from pykb.testing._managers import RunManager
 
@@ -474,6 +475,21 @@ async def test_an_object_that_is_nested_too_deeply_hides_no_other_in_any_version
         await client.patch(stub, MergePatch({"spec": {"more": None}}))
         assert "more" not in stub["spec"]
         await client.delete(stub)
+
+
+async def test_the_api_server_comes_back_when_the_server_has_no_room(boxes, namespace, project):
+    """By itself: the client's request is answered a moment later."""
+    async with served(boxes, project) as (manager, client):
+        turns, registry = manager.webhook_server._turns, manager.metrics.registry
+        turns._taken, turns._waiting = TOGETHER, WAITING
+        making = asyncio.create_task(client.create(made := box(namespace, "a")))
+        asked_back = {"webhook": MUTATE, "code": "503"}
+        count = "controller_runtime_webhook_requests_total"
+        await eventually(lambda: bool(registry.get_sample_value(count, asked_back)))
+        assert not making.done()
+        turns._taken = turns._waiting = 0
+        await making
+    assert made.spec.cpu == 2
 
 
 async def test_the_request_ends_when_the_api_server_waits_no_longer(boxes, namespace, project):

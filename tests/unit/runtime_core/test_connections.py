@@ -83,6 +83,15 @@ async def test_the_longest_waiting_goes_when_all_places_are_taken():
     assert book.cut == ["idle", "later idle", "new"]
 
 
+async def test_idle_connections_are_bounded():
+    """TLS keeps memory for each."""
+    book = Book(idle=2)
+    for name in ("first", "second", "third"):
+        book.idle(name)
+    book.add("new")
+    assert (book.cut, len(book.connections)) == (["first"], 3)
+
+
 async def test_others_wait_while_all_are_served():
     """The system keeps them."""
     book = Book(connections=1)

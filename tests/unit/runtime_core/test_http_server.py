@@ -2,6 +2,8 @@
 
 import asyncio
 import contextlib
+import gc
+import weakref
 from datetime import timedelta
 
 import pytest
@@ -287,6 +289,15 @@ async def test_headers_are_counted_while_they_are_read(echo, sent, answer):
     assert protocol._fields <= HEADERS + 1
     await eventually(lambda: bool(client.answers))
     assert client.answers[0].startswith(answer)
+    gc.collect()
+    gc.disable()
+    try:
+        protocol.connection_lost(None)
+        client.protocol, rest = None, weakref.ref(protocol)
+        del protocol
+        assert rest() is None  # nothing waits for the garbage collector, as an error with its traceback would
+    finally:
+        gc.enable()
 
 
 async def test_running_requests_are_finished_at_the_end_and_new_ones_not_begun(echo):
