@@ -81,7 +81,7 @@ class ApiError(PykbError):
 
     @property
     def retry_after(self) -> timedelta | None:
-        """How long the server asks to wait, if it does."""
+        """How long the server asks to wait, if it does. At most an hour."""
         return self.details.retry_after
 
 
@@ -295,6 +295,7 @@ def with_rule(message: str) -> str:
 _LONGEST_PAGE = 1024
 _LONGEST_NAME = 512
 _MOST_CAUSES = 1000
+_LONGEST_WAIT = 3600
 
 _BY_REASON: Mapping[str, type[ApiError]] = {
     "BadRequest": BadRequest,
@@ -379,11 +380,11 @@ def _details(raw: object, retry_after: timedelta | None) -> StatusDetails:
 
 
 def seconds_to_wait(found: object) -> timedelta | None:
-    """The time that a server asks to wait: a number of seconds, or its text. At most a day."""
+    """The time that a server asks to wait: a number of seconds, or its text. At most an hour."""
     if isinstance(found, str):
         if not (found.isascii() and found.isdigit() and len(found) < 10):
             return None
-        return timedelta(seconds=min(int(found), 86400))
+        return timedelta(seconds=min(int(found), _LONGEST_WAIT))
     if not isinstance(found, (int, float)) or not 0 < found < float("inf"):
         return None
-    return timedelta(seconds=min(float(found), 86400.0))
+    return timedelta(seconds=min(float(found), _LONGEST_WAIT))

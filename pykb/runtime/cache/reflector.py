@@ -59,9 +59,11 @@ class RawEvent(TypedDict):
 class WatchFailed(Exception):  # noqa: N818 - what happened, seen from the watcher
     """A list or watch ended with an error of the server or the network."""
 
-    def __init__(self, message: str, *, status: int | None = None) -> None:
+    def __init__(self, message: str, *, status: int | None = None, retry_after: timedelta | None = None) -> None:
         super().__init__(message)
         self.status = status
+        self.retry_after = retry_after
+        """How long the server asks to wait, if it does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,14 +160,16 @@ class Reflector:
     async def run(self) -> None:
         """List and watch until cancelled."""
         while True:
+            asked = timedelta()
             try:
                 await self._once()
             except WatchFailed as error:
                 self._failed(error)
+                asked = error.retry_after or asked
             except Exception as error:  # the mirror must survive whatever one stream did
                 logger.exception("watch ended unexpectedly", extra={"resource": str(self._target)})
                 self._sink.failed(self._target, error_text(error))
-            await self._clock.sleep(self._next_pause())
+            await self._clock.sleep(max(self._next_pause(), asked))
 
     def notice_silence(self) -> timedelta:
         """Report once that the watch has become silent. Returns when to look again."""

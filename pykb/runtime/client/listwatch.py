@@ -116,4 +116,5 @@ def _failure(target: WatchTarget, error: ApiError | ServerUnreachable) -> WatchF
             f"the API server no longer serves `{target}`: "
             "was its definition deleted, or this version set to `served: false`?"
         )
-    return WatchFailed(with_rule(message) or f"HTTP {error.status}", status=error.status)
+    text = with_rule(message) or f"HTTP {error.status}"
+    return WatchFailed(text, status=error.status, retry_after=error.retry_after)

@@ -89,7 +89,9 @@ class TransportOptions:
         attempts: How often to try a request that may be repeated.
         first_backoff: The pause before the second attempt. It doubles with each further one, with
             jitter.
-        max_backoff: The longest pause, even if the server asks for a longer one.
+        max_backoff: The longest pause. If the server asks for a longer one (``Retry-After``), the
+            request waits as long as that, up to a minute. If it asks for more, the error is raised
+            at once, with its ``retry_after``.
         idle_timeout: How long a stream may be silent before it counts as broken. A watch gets a
             bookmark every minute.
         qps: The average number of requests per second. Not limited unless positive. Streams

@@ -37,6 +37,9 @@ logger = logging.getLogger(__name__)
 
 _KNOWN_WARNINGS = 256
 
+LONGEST_ASKED = timedelta(minutes=1)
+"""How long a request waits if the server asks for it. If it asks for more, the caller gets the error at once."""
+
 _LONG = timedelta(seconds=1)
 """A request that waits longer than this for its turn is logged."""
 
@@ -224,9 +227,10 @@ class Transport:
                 renewed = True
                 await self._renew(credentials)
             except (ApiError, ServerUnreachable) as error:
-                if count >= self._options.attempts or not _may_repeat(call, error):
+                pause = self._pause(count, error)
+                if count >= self._options.attempts or pause > LONGEST_ASKED or not _may_repeat(call, error):
                     raise
-                await self._clock.sleep(self._pause(count, error))
+                await self._clock.sleep(pause)
 
     def _check_loop(self) -> None:
         """Refuse a second event loop, in which a request would wait forever for the first one."""
@@ -257,8 +261,8 @@ class Transport:
     def _pause(self, attempt: int, error: ApiError | ServerUnreachable) -> timedelta:
         asked = error.retry_after if isinstance(error, ApiError) else None
         factor = 2.0 ** (attempt - 1) * random.uniform(1.0, 1.5)  # noqa: S311 - jitter
-        backoff = self._options.first_backoff * factor
-        return min(max(asked or timedelta(), backoff), self._options.max_backoff)
+        backoff = min(self._options.first_backoff * factor, self._options.max_backoff)
+        return max(asked or timedelta(), backoff)
 
     async def _observed(
         self,

@@ -378,7 +378,8 @@ class Controller(Generic[RequestT]):
             self.queue.forget(work.key)
             log("reconcile failed, giving up", extra={"retries": retries, **shown}, exc_info=trace)
             return
-        self.queue.add_rate_limited(work.key, priority=work.priority)
+        asked = error.retry_after if isinstance(error, ApiError) else None
+        self.queue.add_rate_limited(work.key, priority=work.priority, at_least=asked or timedelta())
         failures = self.queue.failures(work.key)
         log("reconcile failed, will retry", extra={"failures": failures, **shown}, exc_info=trace)
 

@@ -152,11 +152,11 @@ class WorkQueue(Generic[K]):
             return
         self._place(key, entry, now)
 
-    def add_rate_limited(self, key: K, *, priority: int = 0) -> None:
-        """Add a key again, after the delay from the rate limiter."""
+    def add_rate_limited(self, key: K, *, priority: int = 0, at_least: timedelta = timedelta()) -> None:
+        """Add a key again, after the delay from the rate limiter, or after ``at_least`` if that is longer."""
         if self._observer is not None:
             self._observer.retried()
-        after = self._limiter.when(key)
+        after = max(self._limiter.when(key), at_least)
         if self.tracker is not None:
             self.tracker(key, after, limited=True)
         self._insert(key, priority, after)

@@ -130,6 +130,21 @@ async def test_a_busy_server_is_asked_again_when_it_says(method):
     assert [pause >= timedelta(seconds=7) for pause in clock.slept] == [True, True]
 
 
+async def test_a_pause_that_the_server_asks_for_is_kept_or_left_to_the_caller():
+    """Half a minute is waited for, although the client's own pauses are shorter. Nobody waits for two minutes here."""
+    asked = ["30", "120"]
+
+    async def handler(request):
+        return web.Response(status=429, headers={"Retry-After": asked.pop(0)})
+
+    clock = InstantClock()
+    async with _serving(handler) as server, _transport(server, clock) as transport:
+        with pytest.raises(TooManyRequests) as error:
+            await transport.request(Call("GET", "/"))
+    assert error.value.retry_after == timedelta(minutes=2)
+    assert [pause >= timedelta(seconds=30) for pause in clock.slept] == [True]
+
+
 @pytest.mark.parametrize("method", ["GET", "POST"])
 async def test_a_web_page_is_no_answer_of_an_api_server(method):
     """A proxy that wants a login sends one with code 200. Text of another type may begin as a page does."""

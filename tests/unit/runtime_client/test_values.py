@@ -318,3 +318,29 @@ def test_a_reference_stays_the_same_while_its_object_changes():
     named = {"apiVersion": "example.com/v1", "kind": "Whole", "name": "w", "namespace": "n", "uid": "u"}
     assert reference_to(before).to_wire() == named
     assert reference_to({"apiVersion": "example.com/v1", "kind": "Whole", "metadata": metadata}).to_wire() == named
+
+
+@pytest.mark.parametrize(
+    ("found", "seconds"),
+    [
+        *(("0", 0), ("7", 7), (7, 7), (1.5, 1.5), ("999999999", 3600), (10**12, 3600)),
+        *(("", None), ("²", None), ("-1", None), ("1" * 5000, None), ("tomorrow", None)),
+        *((float("nan"), None), (float("inf"), None), (-1, None), (0, None), (None, None), ({}, None)),
+    ],
+    ids=lambda value: repr(value)[:12],
+)
+def test_any_time_to_wait_is_read(found, seconds):
+    """A proxy may send anything."""
+    assert errors.seconds_to_wait(found) == (None if seconds is None else timedelta(seconds=seconds))
+
+
+def test_an_error_of_any_form_is_read():
+    """Its texts are bounded, and what is not as it should be is left out."""
+    large = "\x1b" + "x" * 1_000_000
+    details = {"name": large, "causes": [1, {"message": large}] * 2000, "retryAfterSeconds": "soon"}
+    body = {"kind": "Status", "code": "many", "reason": large, "message": large, "details": details}
+    for found in (errors.error_from_status(500, body), errors.error_from_status(502, large)):
+        assert found.status in (500, 502)
+        assert len(str(found)) < 10_000
+        assert "\x1b" not in str(found)
+    assert errors.error_from_status(500, {"kind": "Status", "details": {"causes": 1}}).causes == ()

@@ -16,7 +16,7 @@ from pykb.runtime.controller._source import FuncSource
 from pykb.runtime.controller.controller import Controller, ControllerOptions
 from pykb.runtime.controller.queue import LOW_PRIORITY
 from pykb.runtime.controller.reconcile import Reconciler, Request, Result, TerminalError
-from pykb.runtime.errors import Conflict
+from pykb.runtime.errors import Conflict, StatusDetails, TooManyRequests
 from pykb.runtime.objects.owner import NotControlled
 from pykb.testing import eventually
 
@@ -100,6 +100,19 @@ async def test_an_error_is_retried_with_doubling_delays(rig):
     assert r.value("controller_runtime_reconcile_errors_total") == 3
     assert r.value("controller_runtime_reconcile_total", result="error") == 3
     assert r.value("controller_runtime_reconcile_total", result="success") == 1
+
+
+async def test_a_retry_waits_as_long_as_the_server_asks(rig):
+    """`Retry-After` of a busy server, which the client leaves to its caller if it is long."""
+    busy = TooManyRequests(429, "TooManyRequests", "busy", StatusDetails(retry_after=timedelta(minutes=2)))
+    reconciler = Scripted(busy)
+    r = rig(reconciler)
+    r.queue.add(A)
+    await turn()
+    await r.after(seconds=119)
+    assert len(reconciler.requests) == 1
+    await r.after(seconds=1)
+    assert len(reconciler.requests) == 2
 
 
 async def test_a_terminal_error_is_counted_and_not_retried(rig):
