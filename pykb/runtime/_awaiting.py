@@ -7,13 +7,18 @@ nothing.
 
 from __future__ import annotations
 
+import inspect
 import logging
 import re
 import sys
 import threading
 import warnings
+import weakref
+from collections import deque
+from itertools import islice
 from pathlib import Path
-from typing import TextIO
+from types import CoroutineType
+from typing import Any, TextIO
 
 from pykb.runtime._logging import current_reconcile
 
@@ -52,6 +57,44 @@ def watch_for_not_awaited() -> None:
     warnings.showwarning = show
     # By default a line warns only once. The second try of a reconcile would then pass.
     warnings.filterwarnings("always", message=_MESSAGE.pattern, category=RuntimeWarning)
+
+
+class KeptCoroutines:
+    """Finds coroutines that an object keeps in its attributes and that nobody has awaited.
+
+    They are not destroyed, so Python does not warn of them.
+    """
+
+    def __init__(self, owner: object) -> None:
+        self._attributes: dict[str, object] = getattr(owner, "__dict__", {})
+        self._reported: weakref.WeakSet[CoroutineType[Any, Any, Any]] = weakref.WeakSet()
+
+    def report(self) -> None:
+        """Log each of them once, and let the running reconcile fail."""
+        found = [value for value in list(self._attributes.values()) if type(value) in _LOOKED_INTO]
+        for value in found:
+            if type(value) is CoroutineType:
+                self._look_at(value)
+            else:
+                self._look_into(value)
+
+    def _look_into(self, values: Any) -> None:
+        latest = islice(reversed(values.values() if isinstance(values, dict) else values), _LOOKED_AT)
+        for each in list(latest):
+            if type(each) is CoroutineType:
+                self._look_at(each)
+
+    def _look_at(self, found: Any) -> None:
+        if inspect.getcoroutinestate(found) != inspect.CORO_CREATED or found in self._reported:
+            return
+        self._reported.add(found)
+        origin = found.cr_origin
+        _report(found.__qualname__, f"{origin[0][0]}:{origin[0][1]}" if origin else "")
+
+
+_LOOKED_INTO = frozenset((CoroutineType, list, dict, tuple, deque))
+_LOOKED_AT = 8
+"""Of a list, the latest values. A reconciler may keep thousands."""
 
 
 def _report(name: str, place: str) -> None:

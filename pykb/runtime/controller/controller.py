@@ -16,7 +16,7 @@ from typing import Any, Generic, Protocol, TypeAlias, TypedDict
 
 from pykb.api.safe_text import error_text, without_values
 from pykb.api.unreadable import UnreadableObject
-from pykb.runtime._awaiting import NotAwaited, watch_for_not_awaited
+from pykb.runtime._awaiting import KeptCoroutines, NotAwaited, watch_for_not_awaited
 from pykb.runtime._bridge import Bridge
 from pykb.runtime._guard import is_closing, is_end, take_back_cancellation
 from pykb.runtime._logging import ReconcileContext, current_reconcile
@@ -166,6 +166,7 @@ class Controller(Generic[RequestT]):
         self._running: dict[RequestT, Running[RequestT]] = {}
         self._pool: ThreadPoolExecutor | None = None
         self._ending = False
+        self._kept = KeptCoroutines(reconciler)
         self.recorder = Recorder(self.queue, self._clock, self._metrics.loops.inc)
         """Records reconciles for listeners, and finds hot loops."""
         self.admit: Admission | None = None
@@ -282,6 +283,8 @@ class Controller(Generic[RequestT]):
             result = await self._call(request)
             if task is not None and task.cancelling() and not self._ending:
                 raise asyncio.CancelledError("it cancelled its own task")  # noqa: TRY301 - a failure like any other
+            if len(self._running) == 1:  # another one may be about to await what it keeps
+                self._kept.report()
             if context.not_awaited:
                 raise NotAwaited(context.not_awaited)  # noqa: TRY301
         except BaseException as error:
