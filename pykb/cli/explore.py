@@ -78,14 +78,13 @@ def explore(
 
     root, project = require_project(writes=False, imports=True)
     _fix_hashes()
-    codes = _codes(only)
+    codes, ignored = _codes(only), tuple(ignore or ())
+    _codes(",".join(each for each in ignored if each.startswith("explore-")), option="--ignore")
     subject = subject_of(root, package=project.package, kind=kind)
     if replay is not None:
         _replay(subject, replay)
         return
-    explorer = Explorer(
-        subject, seconds=seconds, seed=seed, only=codes, ignore=tuple(ignore or ()), workers=workers or _cores()
-    )
+    explorer = Explorer(subject, seconds=seconds, seed=seed, only=codes, ignore=ignored, workers=workers or _cores())
     with _stopping(explorer) as stopped:
         explorer.start()  # the workers are forked: before the reporter has a thread
         with ProgressReporter() as reporter:
@@ -99,6 +98,7 @@ def explore(
             result = explorer.run(show)
             step.done(f"{result.histories.total()} histories")
     _tell(result, root, seed)
+    _tell_useless(ignored, result)
     if stopped:
         raise typer.Exit(EXIT_INTERRUPTED)
     if result.findings or result.problems:
@@ -136,17 +136,17 @@ def _fix_hashes() -> None:
         os.execve(sys.executable, arguments, {**os.environ, "PYTHONHASHSEED": "0"})  # noqa: S606 - this program
 
 
-def _codes(only: str) -> tuple[str, ...]:
+def _codes(given: str, *, option: str = "--only") -> tuple[str, ...]:
     from pykb.diagnostics.codes.cli import USAGE
     from pykb.diagnostics.suggest import closest
     from pykb.explore import CODES
 
-    asked = tuple(code.strip() for code in only.split(",") if code.strip())
+    asked = tuple(code.strip() for code in given.split(",") if code.strip())
     for code in asked:
         if code not in CODES:
             near = closest(code, CODES)
             helps = (f"did you mean `{near}`?",) if near else (f"the codes: {', '.join(CODES)}",)
-            finish([USAGE.at(None, f"`--only` does not know `{code}`", help=helps)], code=EXIT_USAGE)
+            finish([USAGE.at(None, f"`{option}` does not know `{code}`", help=helps)], code=EXIT_USAGE)
     return asked
 
 
@@ -165,6 +165,24 @@ def _tell(result: Report, root: Path, seed: int) -> None:
         )
     if result.unfinished:
         console.say(f"not all histories of these codes were run: {', '.join(result.unfinished)}")
+
+
+def _tell_useless(ignored: tuple[str, ...], result: Report) -> None:
+    """Name the ignored fields of kinds that no history had. They may be misspelt."""
+    from pykb.diagnostics.suggest import closest
+
+    for each in ignored:
+        kind, _, field = each.partition(".")
+        if kind[:1].isupper() and result.kinds and kind not in result.kinds:
+            near = closest(kind, result.kinds)
+            meant = (
+                f"did you mean `{near}{'.' * bool(field)}{field}`?" if near else f"there were {_listed(result.kinds)}"
+            )
+            console.say(f"note: `--ignore {each}` had no effect: no history had a {kind}; {meant}")
+
+
+def _listed(names: set[str]) -> str:
+    return ", ".join(sorted(names))
 
 
 def _save(result: Report, root: Path, seed: int) -> list[Path]:

@@ -231,6 +231,7 @@ class Explorer:
             self._check_access(run.history, outcome)
             self._note_strays(outcome)
             self._changed.update(changes_of(outcome, self._changed))
+            self._report.kinds.update(change.identity.kind for change in outcome.changes)
             if run.case is not None:
                 self._judge_case(context, run.case, outcome)
 

@@ -71,6 +71,7 @@ class Report:
         left_out: How many other specs of the samples were not tried, because their schemas have so many fields.
         unused: Grants that nothing needed.
         problems: Samples that could not be explored.
+        kinds: The kinds of the objects that changed.
         strays: What the operator does outside of the virtual world.
     """
 
@@ -81,6 +82,7 @@ class Report:
     left_out: int = 0
     unused: list[Grant] = field(default_factory=list)
     problems: list[Diagnostic] = field(default_factory=list)
+    kinds: set[str] = field(default_factory=set)
     strays: list[Diagnostic] = field(default_factory=list)
 
     def diagnostics(self) -> list[Diagnostic]:

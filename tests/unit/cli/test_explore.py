@@ -45,6 +45,19 @@ def explore(root: Path, *words: str) -> tuple[int, str, str]:
     return program.returncode, said, shown
 
 
+def test_what_is_ignored_must_be_there(project):
+    """A misspelt code ends the command, a kind that no history had is named."""
+    code, _, shown = explore(project, "--ignore", "explore-crsh")
+    assert code == 2
+    assert "error[usage]: `--ignore` does not know `explore-crsh`" in shown
+    ignored = ("--ignore", "Deploymnt.spec.replicas", "--ignore", "Foo.bar", "--ignore", "Deployment.spec.replicas")
+    _, _, shown = explore(project, "--only", "explore-loop", *ignored)
+    assert "`--ignore Deploymnt.spec.replicas` had no effect: no history had a Deploymnt; did you mean" in shown
+    assert "`Deployment.spec.replicas`?" in shown
+    assert "`--ignore Foo.bar` had no effect: no history had a Foo; there were App, " in shown
+    assert shown.count("had no effect") == 2
+
+
 def test_a_finding_is_told_with_its_line_and_can_be_run_again(project):
     """And the history that is kept leads to the same end."""
     code, said, shown = explore(project, "--only", "explore-history")
