@@ -124,7 +124,7 @@ def unpack(file: IO[bytes], programs: tuple[str, ...], folder: Path, *, others: 
     The named programs are required. Others are extracted as well, so that they need not be downloaded later.
 
     Raises:
-        SourceUnusable: A program is missing, or the file is not an archive.
+        SourceUnusable: A program is missing, the file is not an archive, or the folder cannot be written to.
     """
     missing = set(programs)
     try:
@@ -144,6 +144,8 @@ def unpack(file: IO[bytes], programs: tuple[str, ...], folder: Path, *, others: 
                 target.chmod(0o755)
                 missing.discard(name)
     except (tarfile.TarError, EOFError, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # none of gzip's
+            raise SourceUnusable(f"cannot write to `{folder}`: {error.strerror}") from error
         raise SourceUnusable(f"the archive cannot be read: {error}") from error
     if missing:
         raise SourceUnusable(f"the archive has no {', '.join(sorted(missing))}")

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from pykb.diagnostics import EnvironmentProblem
-from pykb.diagnostics.codes.environment import CLUSTER_STATE, CONTROL_PLANE_START
+from pykb.diagnostics.codes.environment import CLUSTER_STATE
 from pykb.envtest.assets import Assets
 from pykb.envtest.cache import APISERVER, CONTROLLER_MANAGER, ETCD
 from pykb.envtest.components import (
@@ -34,6 +34,7 @@ from pykb.envtest.components import (
     port_of,
     remove_sockets,
     reserve_port,
+    start_problem,
     write_private,
 )
 from pykb.envtest.processes import PROGRAM, State, mentions, process_id
@@ -43,7 +44,7 @@ from pykb.files.durable import Folder
 from pykb.files.origin import UnusableError, require_key, seal, unseal, user_state
 from pykb.files.state import STATE, check_owner
 from pykb.reading import read_json
-from pykb.tools.process import describe_exit, quote
+from pykb.tools.process import describe_exit
 
 NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 """Valid names of clusters. The name becomes a folder."""
@@ -260,7 +261,7 @@ class Cluster:
     def _failure(self, name: str, message: str) -> EnvironmentProblem:
         log = self.log(name)
         text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
-        return EnvironmentProblem(CONTROL_PLANE_START.at(None, message, notes=quote(text, source="its log ends with")))
+        return EnvironmentProblem(start_problem(message, text, self.folder))
 
     # -- stopping
 

@@ -18,11 +18,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from pykb.diagnostics import EnvironmentProblem
-from pykb.diagnostics.codes.environment import CONTROL_PLANE_PORT
+from pykb.diagnostics import Diagnostic, EnvironmentProblem
+from pykb.diagnostics.codes.environment import CONTROL_PLANE_PORT, CONTROL_PLANE_START
 from pykb.envtest.cache import APISERVER, CONTROLLER_MANAGER, ETCD
 from pykb.files.durable import Folder
 from pykb.tools import x509
+from pykb.tools.process import quote
 
 LIFETIME = timedelta(days=365)
 
@@ -342,6 +343,12 @@ class Layout:
     def _component(self, name: str, program: Path, flags: dict[str, object]) -> Component:
         argv = (str(program), *(f"--{flag}={value}" for flag, value in flags.items()))
         return Component(name, argv, self.log(name), self.folder)
+
+
+def start_problem(message: str, log: str, folder: Path) -> Diagnostic:
+    """The finding that a program did not start, with the end of its log, and the folder if its disk is full."""
+    full = (f"the disk with `{folder}` is full",) if "no space left on device" in log else ()
+    return CONTROL_PLANE_START.at(None, message, notes=(*full, *quote(log, source="the last lines of its log")))
 
 
 def fits_sockets(folder: Path) -> bool:

@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Self
 
 from pykb.diagnostics import EnvironmentProblem
-from pykb.diagnostics.codes.environment import CLUSTER_UNREACHABLE, CONTROL_PLANE_START, KUBECONFIG_UNUSABLE
+from pykb.diagnostics.codes.environment import CLUSTER_UNREACHABLE, KUBECONFIG_UNUSABLE
 from pykb.envtest import crds
 from pykb.envtest.assets import Assets, get_assets
 from pykb.envtest.cache import APISERVER, CONTROLLER_MANAGER, ETCD
@@ -29,12 +29,13 @@ from pykb.envtest.components import (
     new_folder,
     port_of,
     reserve_port,
+    start_problem,
     write_kubeconfig,
 )
 from pykb.envtest.processes import Processes
 from pykb.envtest.reporter import Reporter, Silent
 from pykb.envtest.rest import Rest, is_ready
-from pykb.tools.process import describe_exit, quote
+from pykb.tools.process import describe_exit
 
 EXISTING_CLUSTER = "USE_EXISTING_CLUSTER"
 """If this variable of controller-runtime is ``true``, tests run against the cluster of the kubeconfig.
@@ -294,9 +295,7 @@ class ControlPlane:
 
     def _failure(self, component: str, message: str) -> EnvironmentProblem:
         # The folder is removed with this control plane, so the log must be quoted here.
-        return EnvironmentProblem(
-            CONTROL_PLANE_START.at(None, message, notes=quote(self.log(component), source="the last lines of its log"))
-        )
+        return EnvironmentProblem(start_problem(message, self.log(component), self.layout.folder))
 
 
 def _listens(path: Path) -> bool:

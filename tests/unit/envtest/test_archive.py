@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import resource
 import tarfile
 import threading
 from collections.abc import Iterator
@@ -15,9 +16,10 @@ import pytest
 import yaml
 
 from pykb.diagnostics import EnvironmentProblem
-from pykb.envtest._archive import Archive
+from pykb.envtest._archive import Archive, unpack
 from pykb.envtest.assets import default_sources
 from pykb.envtest.cache import SourceUnusable, platform_name
+from pykb.envtest.components import start_problem
 from pykb.envtest.reporter import Silent
 
 PROGRAMS = ("etcd", "kube-apiserver", "kubectl")
@@ -204,6 +206,25 @@ def test_the_controller_manager_is_never_looked_for(tmp_path: Path) -> None:
     """The archives do not have it: no download to find that out."""
     with pytest.raises(SourceUnusable, match="has no kube-controller-manager"):
         get(Archive(index="http://127.0.0.1:1/"), tmp_path, ("kube-controller-manager",))
+
+
+def test_a_disk_that_is_full_is_named_with_the_folder(tmp_path: Path) -> None:
+    """It is no fault of the archive."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    archive = io.BytesIO(tarball({"envtest/etcd": b"x" * 10_000}))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
+    try:
+        with pytest.raises(SourceUnusable, match=f"cannot write to `{tmp_path}`: "):
+            unpack(archive, ("etcd",), tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_control_plane_that_finds_the_disk_full_says_so(tmp_path: Path) -> None:
+    """Its log ends with the calls of the program instead."""
+    log = "etcdserver: no space left on device\n" + "main.main()\n" * 50
+    assert start_problem("it ended", log, tmp_path).notes[0] == f"the disk with `{tmp_path}` is full"
+    assert len(start_problem("it ended", "main.main()", tmp_path).notes) == 1
 
 
 @pytest.mark.parametrize(
