@@ -57,9 +57,19 @@ def run(
         chosen = _cluster(root, kubeconfig, context).kubectl.kubeconfig
         environment |= {"KUBECONFIG": str(chosen.absolute())} if chosen is not None else {}
         words += [f"--context={context}"] if context else []
+    if project.converted_kinds:
+        console.say(_unconverted(map(str, sorted(project.converted_kinds, key=str))))
     sys.stdout.flush()
     os.chdir(root)
     os.execve(sys.executable, words, environment)  # noqa: S606 - the manager gets signals and gives the exit code
+
+
+def _unconverted(names: Iterable[str]) -> str:
+    """Says what conversion needs, which a manager on this machine does not have."""
+    return (
+        f"note: the API server converts {', '.join(names)} by the webhook of the deployed manager; without it, "
+        "requests for other versions than the stored one fail (`pykb dev` converts on this machine)"
+    )
 
 
 def install(kubeconfig: Kubeconfig = None, context: Context = "", diff: Diff = False) -> None:
@@ -86,9 +96,9 @@ def install(kubeconfig: Kubeconfig = None, context: Context = "", diff: Diff = F
         _show(apply.diff(cluster, crds))
         return
     with ProgressReporter() as reporter:
-        if any(map(is_converted, crds)):
-            reporter.note("the deployed manager converts between versions; `pykb dev` converts on this machine")
         _tell(apply.install(cluster, crds, reporter))
+    if converted := [crd["metadata"]["name"] for crd in crds if is_converted(crd)]:
+        console.say(_unconverted(converted))
 
 
 def deploy(

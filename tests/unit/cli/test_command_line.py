@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -375,3 +376,17 @@ def test_a_feature_gate_has_a_name_and_a_value(pykb, gates: str) -> None:
     ended = pykb("cluster", "up", "--name", "gates", "--feature-gates", gates)
     assert ended.code == 2
     assert f"`{gates}` is not a feature gate, expected e.g. `ShardedListAndWatch=true`" in ended.err
+
+
+def test_run_says_what_conversion_needs(spawn, tmp_path: Path) -> None:
+    """The API server calls the Service of the deployed manager, not this machine."""
+    root = tmp_path / "fleet"
+    shutil.copytree(
+        Path(__file__).parents[3] / "testdata/multigroup",
+        root,
+        ignore=shutil.ignore_patterns(".venv", ".pykb", "__pycache__"),
+    )
+    done = spawn(["run", "--", "--kubeconfig=x", "--help"], cwd=root)
+    assert done.returncode == 0, done.stderr
+    assert "note: the API server converts Frigate.ship.example.com" in done.stderr
+    assert "`pykb dev` converts on this machine" in done.stderr

@@ -245,7 +245,7 @@ def test_a_project_with_webhooks_is_deployed(root: Path, control_plane: ControlP
             assert f"{name} serverside-applied" in shown
         shown = make(root, control_plane, "install")
         assert shown.count("serverside-applied") == len(list(root.glob("config/crd/bases/*")))
-        assert "note: the deployed manager converts" in shown
+        assert "note: the API server converts piers.fleet.example.com, " in shown
         service = "jsonpath={.spec.conversion.webhook.clientConfig.service.name}"
         command = [kubectl(), f"--kubeconfig={control_plane.kubeconfig}", "get", "crd", "piers.fleet.example.com"]
         assert run(root, *command, "-o", service) == "harbour-webhook-service"
