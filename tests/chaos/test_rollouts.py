@@ -68,7 +68,7 @@ async def test_rollouts_and_undos_proceed_and_no_object_is_worked_on_twice(clust
     kubectl = Kubectl(program, cluster.plane.kubeconfig)
     objects = f"{NAMESPACE}-objects"
     user = cluster.token_file_user(tmp_path / "token")
-    arguments = [f"--kubeconfig={cluster.kubeconfig('pods', cluster.plane.url, user)}", "--lease=4"]
+    arguments = [f"--kubeconfig={cluster.kubeconfig('pods', cluster.plane.url, user)}", "--lease=8"]
     node = StandIn(cluster.client, NAMESPACE, tmp_path, [*arguments, f"--leader-election-namespace={NAMESPACE}"])
     running = asyncio.create_task(node.run())
     load = Load(cluster.client, objects, 24)

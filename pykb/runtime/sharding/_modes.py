@@ -2,8 +2,8 @@
 
 The mode of a replica says how it divides the objects: into so many ranges, by uid or by namespace,
 or not at all, as the leader. Replicas of one mode share the work. Two of different modes would work
-on the same object. So those of one mode work, and those of another stand by until the last has
-stopped. They are ready meanwhile, so a rolling update proceeds.
+on the same object. So those of one mode work, and those of another stand by until none of them
+works any more. They are ready meanwhile, so a rolling update proceeds.
 
 A replica that works has a flag. For a member it is its own Lease, for a replica without shards the
 leader's Lease. To begin, a replica
