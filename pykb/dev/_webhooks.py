@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import http.client
 import os
-import shutil
 import socket
 import ssl
 from collections.abc import Iterator
@@ -20,10 +19,10 @@ from pykb.envtest.components import LOOPBACK, write_serving_certificate
 from pykb.envtest.crds import Converted, clear_conversions, install_conversions, remove_conversions
 from pykb.envtest.rest import Rest
 from pykb.envtest.webhooks import Serving, WebhookManifest, install_webhooks, installed_with, remove_webhooks
-from pykb.files.durable import lock
-from pykb.files.state import private_folder
+from pykb.files.state import opened
 from pykb.meta.gvk import GroupKind
 
+_FOLDER = "webhooks"
 PREFIX = "pykb-dev-"
 """The prefix of the configurations' names. It is stable, so that a new loop replaces those of a killed one."""
 
@@ -142,7 +141,8 @@ class LocalWebhooks:
                 remove_conversions(rest, self._converted.values())
         finally:
             if self._folder is not None:
-                shutil.rmtree(self._folder, ignore_errors=True)
+                with contextlib.suppress(OSError), opened(self.project.root, _FOLDER) as folders:
+                    folders.remove_tree(self._folder.name)
             self._held.close()
 
     def _prepare(self) -> Serving:
@@ -157,17 +157,14 @@ class LocalWebhooks:
 
     def _new_folder(self, port: int) -> Path:
         """A private folder for the certificate, locked while this process runs. Removes those of killed loops."""
-        folders = private_folder(self.project.root, "webhooks")
-        for left in folders.iterdir():
-            if left.is_symlink() or not left.is_dir():
-                continue  # not from a loop
-            with lock(left / "lock") as free:
-                if free:
-                    shutil.rmtree(left, ignore_errors=True)
-        folder = folders / str(port)
-        folder.mkdir(mode=0o700)
-        self._held.enter_context(lock(folder / "lock"))
-        return folder
+        with opened(self.project.root, _FOLDER) as folders:
+            for name in folders.names():
+                with contextlib.suppress(OSError), folders.inner(name) as left, left.lock("lock") as free:
+                    if free:
+                        folders.remove_tree(name)
+            folder = self._held.enter_context(folders.inner(str(port), make=0o700))
+            self._held.enter_context(folder.lock("lock"))
+            return folder.path
 
     def _is_served(self, path: str) -> bool:
         """Whether a GET gets any answer but "not found". A webhook refuses GET, which proves that it is served."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
@@ -16,13 +15,11 @@ from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.environment import DEV_RUNNING
 from pykb.envtest.assets import get_assets
 from pykb.envtest.cluster import Cluster
-from pykb.envtest.components import write_private
 from pykb.envtest.control_plane import ControlPlane, ExistingCluster
 from pykb.envtest.crds import install_crds, read_crds
 from pykb.envtest.reporter import Reporter, Silent
 from pykb.envtest.rest import Rest
-from pykb.files.durable import lock
-from pykb.files.state import private_folder, state_folder
+from pykb.files.state import opened
 from pykb.tools.kubectl import Kubectl
 
 CRD_TIMEOUT = timedelta(seconds=60)
@@ -109,13 +106,14 @@ def open_target(root: Path, kubeconfig: Path | None, reporter: Reporter) -> Iter
         assets = get_assets(reporter=reporter)
         # True even before the controller manager is available: it is added while the loop runs.
         with ControlPlane(assets=assets, controller_manager=True, reporter=reporter) as control_plane:
-            folder = private_folder(root, "dev")
-            stable = folder / "kubeconfig"
-            write_private(stable, control_plane.kubeconfig.read_bytes())
+            with opened(root, "dev") as folder:
+                folder.put("kubeconfig", control_plane.kubeconfig.read_bytes())
+                stable = folder.path / "kubeconfig"
             try:
                 yield LocalTarget(f"a control plane of its own, {control_plane.url}", stable, control_plane)
             finally:
-                shutil.rmtree(folder, ignore_errors=True)
+                with contextlib.suppress(OSError), opened(root) as state:
+                    state.remove_tree("dev")
 
 
 @contextlib.contextmanager
@@ -124,7 +122,7 @@ def _only_one(root: Path) -> Iterator[None]:
 
     The system frees the lock if this process dies.
     """
-    with lock(state_folder(root) / "dev.lock") as free:
+    with opened(root) as state, state.lock("dev.lock") as free:
         if not free:
             helps = ("stop the other one", "or use one cluster for both: `pykb cluster up`")
             raise EnvironmentProblem(

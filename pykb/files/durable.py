@@ -194,10 +194,3 @@ def _naming(path: Path) -> Iterator[None]:
     except OSError as error:
         error.filename = str(path)
         raise
-
-
-@contextmanager
-def lock(path: Path) -> Iterator[bool]:
-    """Hold the lock file at a path, as :meth:`Folder.lock`."""
-    with Folder.open(path.parent) as folder, folder.lock(path.name) as free:
-        yield free

@@ -61,18 +61,6 @@ def _made(parent: Folder, name: str, why: str = "") -> Folder:
     return parent.inner(name, make=0o777 if name == STATE else 0o700)
 
 
-def state_folder(root: Path) -> Path:
-    """The path of the folder, created if it does not exist. Raises as :func:`opened`."""
-    with opened(root):
-        return root / STATE
-
-
-def private_folder(root: Path, name: str) -> Path:
-    """The path of a subfolder that only this user can read, created if it does not exist. Raises as :func:`opened`."""
-    with opened(root, name):
-        return root / STATE / name
-
-
 def remember(root: Path, name: str, words: Iterable[str]) -> None:
     """Keep words of this user about this copy of the project, in addition to those that are kept.
 

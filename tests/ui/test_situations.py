@@ -16,7 +16,7 @@ import pytest
 from pykb.cli import app
 from pykb.envtest import get_assets
 from pykb.files import apply as applying
-from pykb.files import durable
+from pykb.files.state import opened
 from pykb.plugins.external import protocol
 from pykb.plugins.plugin import PluginKey
 from pykb.scaffold import distribution
@@ -85,7 +85,7 @@ def test_the_home_of_the_user_cannot_be_written(
 
 def test_another_command_writes(root: Path, golden, capfd: pytest.CaptureFixture[str]) -> None:
     """The lock is held."""
-    with durable.lock(root / ".pykb/lock"):
+    with opened(root) as state, state.lock("lock"):
         golden("busy/lock_held", stderr_of(capfd, *DISK, code=1))
 
 

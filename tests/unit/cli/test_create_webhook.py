@@ -387,6 +387,42 @@ def test_on_a_terminal_the_types_are_asked_for(project: Path) -> None:
     assert "machine_conversion.py" not in out
 
 
+@pytest.mark.parametrize("answers", ["\n", "n\n"])
+def test_on_a_terminal_the_changes_of_a_killed_command_are_asked_about(
+    pykb, project: Path, monkeypatch: pytest.MonkeyPatch, answers: str
+) -> None:
+    """Return completes them, no undoes them. Also before a command that fails."""
+    from pykb.files import apply
+
+    before = contents(project)
+    forward, calls = apply._forward, []
+
+    class Killed(BaseException):
+        pass
+
+    def die(*args: Any) -> None:
+        if len(calls) == 3:
+            raise Killed
+        calls.append(args)
+        forward(*args)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(apply, "_forward", die)
+        with pytest.raises(Killed):
+            pykb(*HOOK, "--defaulting")
+    primary, secondary = pty.openpty()
+    words = [sys.executable, "-m", "pykb", *HOOK, "--spoke", "none"]
+    child = subprocess.Popen(words, stdin=secondary, stderr=secondary, stdout=subprocess.PIPE, text=True)
+    os.close(secondary)
+    shown = answer(primary, [answers])
+    child.communicate(timeout=60)
+    os.close(primary)
+    assert "files are left, `PROJECT` last. Write them? Else its changes are undone [Y/n]: " in shown
+    after = {path: text for path, text in contents(project).items() if ".pykb" not in path.parts}
+    assert (after == {path: text for path, text in before.items() if ".pykb" not in path.parts}) is (answers == "n\n")
+    assert not (project / ".pykb/transaction").exists()
+
+
 def test_without_a_terminal_nobody_is_asked(pykb, project: Path) -> None:
     """The flags are named."""
     ended = pykb(*HOOK)

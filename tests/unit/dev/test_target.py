@@ -9,7 +9,7 @@ import pytest
 from pykb.dev.target import open_target
 from pykb.diagnostics import EnvironmentProblem
 from pykb.envtest.reporter import Silent
-from pykb.files.durable import lock
+from pykb.files.state import opened
 
 
 def test_a_second_loop_of_a_project_takes_nothing_away_from_the_first(tmp_path: Path) -> None:
@@ -17,7 +17,7 @@ def test_a_second_loop_of_a_project_takes_nothing_away_from_the_first(tmp_path: 
     kubeconfig = tmp_path / ".pykb/dev/kubeconfig"
     kubeconfig.parent.mkdir(parents=True)
     kubeconfig.write_text("of the first")
-    with lock(tmp_path / ".pykb/dev.lock") as free:
+    with opened(tmp_path) as state, state.lock("dev.lock") as free:
         assert free
         with pytest.raises(EnvironmentProblem) as refused, open_target(tmp_path, None, Silent()):
             pass

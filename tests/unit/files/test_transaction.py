@@ -17,8 +17,8 @@ from files_writers import WRITERS
 
 from pykb.diagnostics import EnvironmentProblem
 from pykb.files import apply as applying
-from pykb.files import durable
 from pykb.files.apply import apply, recover
+from pykb.files.state import opened
 from pykb.scaffold.plan import PlanBuilder
 
 CREATE = WRITERS["create"]
@@ -241,8 +241,7 @@ def test_two_commands_at_once_do_not_mix(tmp_path: Path) -> None:
     """While another process holds the lock, applying is refused, with nothing written."""
     root = CREATE.fresh(tmp_path / "p")
     plan = CREATE.make(root)
-    (root / ".pykb").mkdir()
-    with durable.lock(root / ".pykb/lock") as free:
+    with opened(root) as state, state.lock("lock") as free:
         assert free
         with pytest.raises(EnvironmentProblem) as refused:
             apply(plan)
