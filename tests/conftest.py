@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import fcntl
 import gc
 import os
@@ -33,7 +32,6 @@ os.environ.setdefault("GOGC", "200")
 
 # Records that commands leave are proven with a key of the user, which is not to be that of who runs the tests.
 os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="pykb-tests-")
-atexit.register(shutil.rmtree, os.environ["XDG_STATE_HOME"], ignore_errors=True)
 
 # A worker holds thousands of tests. To look through all of them for garbage as often as by default takes a tenth of
 # the time.
@@ -47,6 +45,11 @@ settings.load_profile("pykb")
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The option that accepts what is generated now."""
     parser.addoption("--update-golden", action="store_true", help="write the expected files of golden tests anew")
+
+
+def pytest_unconfigure() -> None:
+    """The key goes with the tests, also in workers."""
+    shutil.rmtree(os.environ["XDG_STATE_HOME"], ignore_errors=True)
 
 
 def pytest_collection_finish() -> None:
