@@ -28,6 +28,7 @@ from pykb.runtime import (
     InformerOptions,
     Manager,
     ManagerOptions,
+    ReconcileListener,
     Reconciler,
     Request,
     Result,
@@ -255,9 +256,7 @@ async def listener(function):
     """What is told of reconciles."""
     manager = manager_with()
 
-    class Listener:
-        needs_details = True
-
+    class Listener(ReconcileListener):
         def started(self, record):
             function(record.id.request.name)
 
