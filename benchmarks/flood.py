@@ -96,7 +96,7 @@ ATTACKS = {
 """The attacks by name."""
 
 SERVER = """
-import asyncio, json
+import asyncio, json, time
 from pykb.api import CustomResource, Field, GroupVersion, Quantity, Struct
 from pykb.runtime import Defaulter, Manager, ManagerOptions, WebhookBuilder
 from pykb.runtime.fake import fake_client
@@ -138,7 +138,14 @@ class Announce:
             "probes": manager.servers.probes.port,
         }
         print(json.dumps(ports), flush=True)
-        await asyncio.get_running_loop().create_future()
+        longest = 0.0
+        try:
+            while True:
+                began = time.process_time()
+                await asyncio.sleep(0.01)
+                longest = max(longest, time.process_time() - began)
+        finally:
+            print(json.dumps(longest), flush=True)
 
 manager.add(Announce())
 manager.run()
@@ -352,6 +359,7 @@ class Outcome:
     Attributes:
         before, after, peak: Memory in MiB.
         cpu: CPU time of the manager as a part of the time of the attack.
+        longest: The longest turn of its event loop in seconds of CPU time, which does not depend on what else runs.
         opened, held: Connections that were opened, and those still open at the end.
         honest: The honest requests during the attack.
     """
@@ -360,6 +368,7 @@ class Outcome:
     after: float
     peak: float
     cpu: float
+    longest: float
     opened: int
     held: int
     honest: Honest
@@ -380,7 +389,7 @@ class Outcome:
         return "\n".join(
             (
                 f"  MiB before, after, peak    {self.before:.0f} {self.after:.0f} {self.peak:.0f}",
-                f"  CPU                        {self.cpu:.0%}",
+                f"  CPU, longest turn of loop  {self.cpu:.0%} {self.longest * 1000:.0f} ms",
                 f"  connections opened, held   {self.opened} {self.held}",
                 f"  review, new connection     {self.honest.fresh}",
                 f"  review, kept connection    {self.honest.kept}",
@@ -415,8 +424,9 @@ def run(name: str, connections: int | None, seconds: float) -> Outcome:
         peak = memory(process.pid, "VmHWM")
     finally:
         process.terminate()
-        process.communicate()
-    return Outcome(before, after, peak, cpu / seconds, opened, held, honest)
+        rest, _ = process.communicate()
+    longest: float = json.loads(rest)
+    return Outcome(before, after, peak, cpu / seconds, longest, opened, held, honest)
 
 
 def main(arguments: list[str] | None = None) -> None:
