@@ -72,7 +72,8 @@ def _told(cause: ReconcileCause, record: ReconcileRecord) -> str:
         return f"{what} was {cause.event}d"
     if not cause.changes:
         return f"{what} was written, without a change"
-    first, *more = [f"`{each.path}`" for each in cause.changes]
+    changed = sorted(cause.changes, key=lambda each: each.path.startswith("metadata."))
+    first, *more = [f"`{each.path}`" for each in changed]
     fields = f"{first} and {len(more)} more field{'s' * (len(more) > 1)}" if more else first
     writer = cause.written_by
     if writer is None:
@@ -164,7 +165,9 @@ def _span(time: timedelta) -> str:
     seconds = time.total_seconds()
     if seconds < 0.001:
         return "under 1 ms"
-    return f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:.3g} s" if seconds < 100 else str(time)
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    return f"{seconds:.3g} s" if seconds < 100 else f"{seconds / 60:.3g} min"
 
 
 def _in_brackets(place: str) -> str:
@@ -211,9 +214,7 @@ class ReconcileLines(ReconcileListener):
     def ended(self, record: ReconcileRecord) -> None:
         """Log a line."""
         error, key, now = record.error, (record.id.controller, record.id.request), self._clock.now()
-        said = _written(record) + (error_text(error) if error is not None else "")
-        if error is None:
-            said += because(record)
+        said = f"{because(record)} {_written(record)}" if error is None else f"{error_text(error)} {place_of(error)}"
         last, at, left_out = self._last.pop(key, ("", -QUIET.total_seconds(), 0))
         is_last = error is not None and record.next_try is None
         if said == last and not is_last and now - at < QUIET.total_seconds():

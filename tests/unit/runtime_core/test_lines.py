@@ -216,6 +216,20 @@ async def test_an_error_that_is_not_tried_again_says_so(log):
     assert told(log)[0].endswith("), not tried again")
 
 
+@pytest.mark.parametrize(("seconds", "told_as"), [(0.04, "40 ms"), (30, "30 s"), (300, "5 min"), (5400, "90 min")])
+def test_times_are_short(seconds, told_as):
+    """As people say them."""
+    record = ReconcileRecord(OWN, result=Result(requeue_after=timedelta(seconds=seconds)))
+    assert line_of(record).endswith(f"done in under 1 ms, again in {told_as}")
+
+
+def test_a_change_of_the_spec_is_told_before_annotations():
+    """`kubectl apply` writes an annotation with each change."""
+    annotation = FieldChange("metadata.annotations['kubectl.kubernetes.io/last-applied-configuration']", "a", "b")
+    record = ReconcileRecord(OWN, (changed(annotation, PORT),))
+    assert because(record) == "somebody else changed `spec.ports` and 1 more field of Service home"
+
+
 def test_hostile_names_and_messages_stay_on_one_short_line():
     """They come from whoever may create objects."""
     record = ReconcileRecord(ReconcileId("web", Request("default", "a\x1b[2J\nb"), "1"))
