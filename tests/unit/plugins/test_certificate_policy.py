@@ -24,6 +24,7 @@ import yaml
 from pykb.commands.create_api import NewApi
 from pykb.commands.create_webhook import NewWebhook
 from pykb.commands.init import NewProject
+from pykb.deployment.apply import await_deleted
 from pykb.deployment.manifests import as_list, objects_of
 from pykb.envtest import ControlPlane
 from pykb.envtest.components import Authority, Component
@@ -119,12 +120,8 @@ def lock(request: pytest.FixtureRequest, root: Path, control_plane: ControlPlane
             time.sleep(0.1)
     yield made
     made.kubectl("delete", "--wait=false", "--filename=-", objects=[*objects, *made.rights()])
-    made.kubectl(
-        "wait",
-        "--for=delete",
-        "--filename=-",
-        objects=[each for each in objects if each["kind"].endswith("Definition")],
-    )
+    crds = [each["metadata"]["name"] for each in objects if each["kind"] == "CustomResourceDefinition"]
+    await_deleted(Kubectl(kubectl(), control_plane.kubeconfig), crds)
 
 
 def labels(found: Object) -> Object:
