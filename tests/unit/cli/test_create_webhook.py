@@ -78,6 +78,8 @@ def test_a_webhook_is_added_everywhere_it_belongs(pykb, project: Path, status) -
             " M sealvm/__main__.py",
             "?? config/certificates/kustomization.yaml",
             "?? config/certificates/kustomizeconfig.yaml",
+            "?? config/certificates/policy.yaml",
+            "?? config/certificates/policy_binding.yaml",
             "?? config/certificates/role.yaml",
             "?? config/certificates/role_binding.yaml",
             "?? config/certificates/secret.yaml",
