@@ -1,8 +1,10 @@
-"""Hooks of the documentation site (`mkdocs.yml`): links to files outside docs/, scripts from npm, llms.txt."""
+"""Hooks of the documentation site (`mkdocs.yml`): links to files outside docs/, search, scripts from npm, llms.txt."""
 
 from __future__ import annotations
 
+import json
 import logging
+import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +23,9 @@ SCRIPTS = {
     "mermaid.js": "@mermaid-js/tiny/dist/mermaid.tiny.js",
     "iframe-worker.js": "iframe-worker/shim/index.js",
 }
+BOOSTS = {"tutorials/": 20, "how-to/": 20, "explanation/": 10, "reference/api/": 0.1, "": 1}
+"""How much a word in a page counts in the search, by the start of its path: guides come before the Python API."""
+
 _LINK = re.compile(r"\[((?:[^\[\]`]|`[^`]*`)*)\]\(((?:\.\./)+[^)#\s]+)(#[^)\s]*)?\)")
 _FENCE = re.compile(r" *(```|~~~)")
 _DIRECTIVE = re.compile(r"^::: (\S+)\n(?:    .*\n)*", re.MULTILINE)
@@ -28,9 +33,11 @@ _NESTED = re.compile(r"( +)(```|~~~|[-*] |\d+\. )")
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Without a repository, pages have no links to edit them."""
+    """Without a repository, pages have no links to edit them. Only a site that mike publishes has versions."""
     if not config.repo_url:
         config.edit_uri = ""
+    if "MIKE_DOCS_VERSION" not in os.environ:
+        config.extra.pop("version")
     return config
 
 
@@ -43,7 +50,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001 - mkdocs'
-    """Check how lists are indented. Let links to files outside docs/ lead to the repository."""
+    """Check how lists are indented. Let links to files outside docs/ lead to the repository. Rank the page."""
+    weight = next(weight for start, weight in BOOSTS.items() if page.file.src_uri.startswith(start))
+    page.meta.setdefault("search", {"boost": weight})
     for line in _badly_indented(markdown):
         LOG.warning("%s: indent what is inside a list by four columns: %s", page.file.src_uri, line)
     folder = (Path(config.docs_dir) / page.file.src_uri).parent
@@ -74,8 +83,12 @@ def _badly_indented(markdown: str) -> list[str]:
 
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001 - mkdocs'
-    """In a table, GitHub needs a backslash before a bar in code. Python-Markdown would show it."""
-    return re.sub(r"(?s)<td.*?</td>", lambda cell: cell[0].replace("\\|", "|"), html)
+    """In a table, GitHub needs a backslash before a bar in code. Python-Markdown would show it.
+
+    A diagram gets an element around it, which can be moved sideways on a narrow screen.
+    """
+    html = re.sub(r"(?s)<td.*?</td>", lambda cell: cell[0].replace("\\|", "|"), html)
+    return re.sub(r'(?s)<pre class="mermaid">.*?</pre>', lambda found: f'<div class="diagram">{found[0]}</div>', html)
 
 
 def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> Navigation:  # noqa: ARG001 - mkdocs' signature
@@ -99,8 +112,20 @@ def on_post_build(config: MkDocsConfig) -> None:
         Path(config.site_dir, page.file.src_uri).write_text(text, encoding="utf-8")
         lines.append(f"- [{page.title}]({page.file.src_uri}){_summary(text)}")
         whole.append(text.strip() + "\n")
+    _check(config)
     Path(config.site_dir, "llms.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     Path(config.site_dir, "llms-full.txt").write_text("\n\n".join(whole), encoding="utf-8")
+
+
+def _check(config: MkDocsConfig) -> None:
+    """Warn if a change of the theme takes away what this site adds to it."""
+    site = Path(config.site_dir)
+    if "index.html" not in (site / "404.html").read_text(encoding="utf-8").partition("<h1>")[2]:
+        LOG.warning("404.html does not lead home")
+    index = json.loads((site / "search/search_index.json").read_text(encoding="utf-8"))
+    boosts = {entry["location"].partition("#")[0]: entry.get("boost", 1) for entry in index["docs"]}
+    if not boosts["how-to/own-objects.html"] > boosts["reference/cli.html"] > boosts["reference/api/objects.html"]:
+        LOG.warning("the search does not put guides before the reference, and this before the Python API")
 
 
 def _documented(handler: Any, name: str) -> str:
