@@ -152,6 +152,12 @@ class Metrics:
         self._queues.add(name, queue)
         return self._controllers.add(name)
 
+    def remove_controller(self, name: str) -> None:
+        """Forget the series of a controller."""
+        self._workers.remove(name)
+        self._queues.remove(name)
+        self._controllers.remove(name)
+
     def observe_request(self, record: RequestRecord) -> None:
         """Count a request of the client. The code ``<error>`` means that there was no answer."""
         key = (record.code, record.method, record.host)
@@ -258,6 +264,9 @@ class _Controllers(Collector):
     def add(self, controller: str) -> ControllerMetrics:
         return self._by_name.setdefault(controller, ControllerMetrics())
 
+    def remove(self, controller: str) -> None:
+        self._by_name.pop(controller, None)
+
     def collect(self) -> Iterator[Metric]:
         label = ["controller"]
         total = CounterMetricFamily(f"{_PREFIX}_reconcile", "Reconciliations by result", labels=[*label, "result"])
@@ -345,6 +354,9 @@ class _QueueCollector(Collector):
 
     def add(self, controller: str, queue: Callable[[], WorkQueue[Any]]) -> None:
         self._queues[controller] = queue
+
+    def remove(self, controller: str) -> None:
+        self._queues.pop(controller, None)
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         labels = ["name", "controller"]

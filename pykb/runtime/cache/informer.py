@@ -137,6 +137,12 @@ class Informer(Generic[T]):
         """How many lists or watches have ended with an error."""
         self.part: Part | None = None
         """What is mirrored, if that is not always everything. Set it before :meth:`run`."""
+        self.users: set[object] = set()
+        """The sources of controllers that watch it. Its cache removes it after the last of them."""
+        self.is_kept = False
+        """Whether the program has asked for it, so that it stays without users."""
+        self.removed = False
+        """Whether its cache has removed it."""
         self._parse = parse
         self._unsynced: set[WatchTarget] | None = None
         self._synced = asyncio.Event()
@@ -188,14 +194,16 @@ class Informer(Generic[T]):
 
         Raises:
             CacheSyncTimeout: The list did not arrive in time. The message contains the last error.
+            RuntimeError: The informer was removed from its cache.
         """
-        if self._synced.is_set():
-            return
-        try:
-            async with asyncio.timeout(timeout.total_seconds()):
-                await self._synced.wait()
-        except TimeoutError:
-            raise self.not_listed(timeout) from None
+        if not self._synced.is_set():
+            try:
+                async with asyncio.timeout(timeout.total_seconds()):
+                    await self._synced.wait()
+            except TimeoutError:
+                raise self.not_listed(timeout) from None
+        if self.removed:
+            raise RuntimeError(f"the informer of {self.gvk} was removed")
 
     def not_listed(self, timeout: timedelta) -> CacheSyncTimeout:
         """The error of a list that did not arrive in time."""
@@ -238,6 +246,17 @@ class Informer(Generic[T]):
             tasks.create_task(self._notice_silence())
             if self.options.resync is not None:
                 tasks.create_task(self._resync(self.options.resync))
+
+    def close(self) -> None:
+        """Free the mirror after the cache has removed it. Whoever waits for it stops to wait."""
+        self.removed = True
+        self.store.close()
+        self.registrations.clear()
+        self._synced.set()
+        for waiting in list(self._awaited.values()):
+            for _, future in waiting:
+                if not future.done():
+                    future.set_result(None)
 
     # -- for its part
 

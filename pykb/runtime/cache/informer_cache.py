@@ -96,6 +96,7 @@ class InformerCache:
         self._informers: dict[tuple[GroupVersionKind, bool], tuple[Informer[Any], ResourceInfo | None]] = {}
         self._unserved: dict[GroupVersionKind, NoKindMatch] = {}
         self._tasks: asyncio.TaskGroup | None = None
+        self._by_informer: dict[Informer[Any], asyncio.Task[None]] = {}
         self._running: asyncio.Task[None] | None = None
 
     @classmethod
@@ -132,11 +133,71 @@ class InformerCache:
     def informer(self, kind: Kind, *, metadata_only: bool = False) -> Informer[Any]:
         """Return the informer of a kind and make it if necessary. It starts when the cache runs.
 
+        It stays until :meth:`remove_informer`, even if no controller watches the kind.
+
         Args:
             kind: A type, or a group, version and kind for untyped objects. The first call for a
                 kind decides whether its events carry typed or untyped objects.
             metadata_only: Mirror metadata only, in a second, independent mirror.
         """
+        informer = self._informer(kind, metadata_only=metadata_only)
+        informer.is_kept = True
+        return informer
+
+    async def remove_informer(self, kind: Kind, *, metadata_only: bool = False) -> None:
+        """Stop the watch of a kind, and free its objects. Nothing happens if the kind is not watched.
+
+        ::
+
+            pods = manager.cache.informer(Pod)
+            await manager.cache.remove_informer(Pod)
+
+        Afterwards, the client reads the kind from the server. Handlers of the informer get no more
+        events, and its listers raise ``RuntimeError``. Its indexes are gone. The next
+        :meth:`informer` makes a new one.
+
+        Args:
+            kind: The kind.
+            metadata_only: Remove the mirror of metadata instead of the one of whole objects.
+
+        Raises:
+            ValueError: A controller watches the kind. Remove the controller first.
+        """
+        found = self._informers.get((gvk_of(kind), metadata_only))
+        if found is None:
+            return
+        informer = found[0]
+        if informer.users:
+            watching = f"a controller watches {informer.gvk}"
+            raise ValueError(f"{watching}: `await manager.remove(controller)` removes both")
+        informer.is_kept = False
+        await self._remove(informer)
+
+    def acquire(self, kind: Kind, user: object, *, metadata_only: bool = False) -> Informer[Any]:
+        """Return the informer of a kind like :meth:`informer`, to be given back by :meth:`release`."""
+        informer = self._informer(kind, metadata_only=metadata_only)
+        informer.users.add(user)
+        return informer
+
+    async def release(self, informer: Informer[Any], user: object) -> None:
+        """Give an informer back. It is removed after its last user, unless the program has asked for it."""
+        informer.users.discard(user)
+        await self._remove(informer)
+
+    async def _remove(self, informer: Informer[Any]) -> None:
+        keys = [key for key, (known, _) in self._informers.items() if known is informer]
+        if informer.users or informer.is_kept or not keys:
+            return
+        del self._informers[keys[0]]
+        if not any(gvk == informer.gvk for gvk, _ in self._informers):
+            self._unserved.pop(informer.gvk, None)
+        informer.close()
+        task = self._by_informer.get(informer)
+        if task is not None:
+            task.cancel()
+            await asyncio.wait({task})
+
+    def _informer(self, kind: Kind, *, metadata_only: bool) -> Informer[Any]:
         gvk = gvk_of(kind)
         found = self._informers.get((gvk, metadata_only))
         if found is not None:
@@ -297,14 +358,21 @@ class InformerCache:
     async def _synced(self, gvk: GroupVersionKind) -> Informer[Any]:
         informer = self._informers[gvk, False][0]
         if not informer.has_synced:
-            await informer.wait_for_sync(self.options.sync_timeout)
+            try:
+                await informer.wait_for_sync(self.options.sync_timeout)
+            except RuntimeError:
+                if not informer.removed:
+                    raise
+                raise NotMirrored from None
         return informer
 
     def _start(self, informer: Informer[Any], resource: ResourceInfo | None, *, metadata_only: bool) -> None:
         assert self._tasks is not None  # noqa: S101 - callers checked
-        self._tasks.create_task(
+        task = self._tasks.create_task(
             self._run(informer, resource, metadata_only=metadata_only), name=f"informer of {informer.gvk}"
         )
+        self._by_informer[informer] = task
+        task.add_done_callback(lambda _: self._by_informer.pop(informer, None))
 
     async def _run(self, informer: Informer[Any], static: ResourceInfo | None, *, metadata_only: bool) -> None:
         mapping = await self._find(informer.gvk, static, informer)

@@ -103,6 +103,13 @@ class Store:
         self._by_namespace: dict[str, dict[NamespacedName, None]] = {}
         self._by_value = {name: _Index() for name in self._indexers}
         self._nothing: tuple[tuple[str, ...], ...] = ((),) * len(self._indexers)  # one for all that no index finds
+        self._closed = False
+
+    def close(self) -> None:
+        """Free the objects. Reads fail from now on: somebody may still have a lister, and to find nothing is wrong."""
+        self._closed = True
+        self._objects, self._by_namespace = {}, {}
+        self._by_value = {name: _Index() for name in self._indexers}
 
     def add_index(self, name: str, indexer: Indexer) -> None:
         """Index by the results of ``indexer``, including the objects already stored.
@@ -155,7 +162,10 @@ class Store:
     def get(self, key: NamespacedName) -> dict[str, Any] | None:
         """A copy of an object, or ``None``."""
         stored = self._objects.get(key)
-        return None if stored is None else stored.load()
+        if stored is None:
+            self._check_open()
+            return None
+        return stored.load()
 
     def peek(self, key: NamespacedName) -> Stored | None:
         """The stored form, without the cost of a copy."""
@@ -177,10 +187,15 @@ class Store:
         Raises:
             KeyError: A field is neither ``metadata.name`` nor ``metadata.namespace`` nor has an index.
         """
+        self._check_open()
         for key in sorted(self._candidates(namespace, fields or {})):
             stored = self._objects[key]
             if labels is None or labels.matches(stored.labels):
                 yield stored.load()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise RuntimeError("this informer was removed from its cache: ask the cache for a new one")
 
     def __len__(self) -> int:
         return len(self._objects)

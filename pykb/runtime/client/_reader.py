@@ -159,9 +159,10 @@ class Reader:
         )
         if mirror is not None:
             cache, wanted = mirror
-            found = await _select_cached(cache, gvk, wanted or None, label_query(labels), field_query(fields))
-            items, unreadable = readable(self._parser(kind), found[:limit])
-            return ObjectList(items=items, unreadable=unreadable)
+            with contextlib.suppress(NotMirrored):
+                found = await _select_cached(cache, gvk, wanted or None, label_query(labels), field_query(fields))
+                items, unreadable = readable(self._parser(kind), found[:limit])
+                return ObjectList(items=items, unreadable=unreadable)
         endpoint = await self._exchange.endpoint(kind, namespace=namespace or "")
         others = {"limit": limit, "continue": continue_token, "resourceVersion": resource_version}
         query = query_pairs(labels, fields, **others)

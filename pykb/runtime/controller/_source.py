@@ -270,7 +270,7 @@ class KindSource(Generic[RequestT]):
     ) -> None:
         # The informer is made now, so that its cache is warm before the controller starts (long
         # before, on a standby).
-        self.informer: Informer[Any] = cache.informer(kind, metadata_only=metadata_only)
+        self.informer: Informer[Any] = cache.acquire(kind, self, metadata_only=metadata_only)
         """The mirror."""
         self._cache = cache
         self._handler: EventHandler[Any, Any] = handler
@@ -300,6 +300,10 @@ class KindSource(Generic[RequestT]):
         limit = self._cache.options.sync_timeout
         await self.informer.wait_for_sync(limit)
         await self._listening.wait()
+
+    async def release(self) -> None:
+        """Give the mirror back after :meth:`run` has ended for good."""
+        await self._cache.release(self.informer, self)
 
 
 class Channel:

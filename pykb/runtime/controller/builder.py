@@ -9,7 +9,6 @@ from pykb.api.object import Object, Unstructured
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.runtime import INCOMPLETE_CONTROLLER
 from pykb.meta.gvk import GroupVersionKind
-from pykb.runtime.cache.informer import Informer
 from pykb.runtime.client.codec import Kind, gvk_of
 from pykb.runtime.controller._handler import (
     EnqueueRequestForObject,
@@ -19,7 +18,13 @@ from pykb.runtime.controller._handler import (
     MapFunction,
 )
 from pykb.runtime.controller._source import KindSource, Source
-from pykb.runtime.controller.controller import Controller, ControllerChanges, ControllerOptions, Reconciles
+from pykb.runtime.controller.controller import (
+    Controller,
+    ControllerChanges,
+    ControllerOptions,
+    Reconciles,
+    request_type_of,
+)
 from pykb.runtime.controller.event import EventFilter, EventFilters
 from pykb.runtime.controller.given import check_function, check_kind, checked_predicates
 from pykb.runtime.controller.reconcile import Request, RequestT
@@ -251,32 +256,37 @@ class ControllerBuilder(Generic[RequestT]):
             raise TypeError(f"`complete` needs a reconciler, got the class `{called}`: `{called}(manager.client)`")
         check_function("`reconcile`", getattr(reconciler, "reconcile", None), "the request")
         manager = self._manager
-        controller = Controller(
-            self._controller_name(),
-            reconciler,
-            self._controller_options(),
-            metrics=manager.metrics,
-            clock=manager.clock,
-        )
-        wanted = controller.queue.request_type
+        name = self._controller_name()
+        manager.check_name(name)  # before it gets the metrics of this name
+        wanted = request_type_of(reconciler)
         if (self._for is not None or self._owned) and not issubclass(Request, wanted):
             called = type(reconciler).__name__
             raise TypeError(
                 f"`for_` and `owns` wake objects, and `{called}` reconciles `{wanted.__name__}`: "
                 "give it a name and `watches(Kind, function)`"
             )
-        for source in self._sources():
+        self._check_sources()
+        if manager.sharding is not None:
+            manager.sharding.check_open()
+        controller = Controller(
+            name, reconciler, self._controller_options(), metrics=manager.metrics, clock=manager.clock
+        )
+        root = None if self._for is None else self._source(self._for)
+        watched = [self._source(each) for each in self._watched]
+        owned = [self._owned_source(each, self._for.kind) for each in self._owned if self._for is not None]
+        sources: list[Source[Any]] = [*([] if root is None else [root]), *watched, *owned, *self._raw]
+        for source in sources:
             controller.watch(source)
         if manager.sharding is not None:
-            raw = [source.informer for source in self._raw if isinstance(source, KindSource)]
-            root = self._mirror(self._for) if self._for else None
-            owned = [self._mirror(each) for each in self._owned]
-            manager.sharding.add(controller, root, owned, [*raw, *(self._mirror(each) for each in self._watched)])
+            others = [source.informer for source in (*watched, *self._raw) if isinstance(source, KindSource)]
+            manager.sharding.add(
+                controller,
+                None if root is None else root.informer,
+                [source.informer for source in owned],
+                others,
+            )
         manager.add_controller(controller)
         return controller
-
-    def _mirror(self, used: _Watched | _Owned) -> Informer[Any]:
-        return self._manager.cache.informer(used.kind, metadata_only=used.metadata_only)
 
     def _controller_name(self) -> str:
         if self._name:
@@ -294,7 +304,11 @@ class ControllerBuilder(Generic[RequestT]):
         wanted = self._manager.options.group_kind_concurrency.get(str(gvk_of(self._for.kind).group_kind))
         return options if wanted is None else replace(options, max_concurrent_reconciles=wanted)
 
-    def _sources(self) -> list[Source[Any]]:
+    def _check_sources(self) -> None:
+        if self._owned and self._for is None:
+            raise EnvironmentProblem(
+                INCOMPLETE_CONTROLLER.at(None, "`owns` needs an owner kind, set by `for_`", help=("add `.for_(Kind)`",))
+            )
         if self._for is None and not self._watched and not self._raw:
             raise EnvironmentProblem(
                 INCOMPLETE_CONTROLLER.at(
@@ -303,10 +317,8 @@ class ControllerBuilder(Generic[RequestT]):
                     help=("add `.for_(Kind)`, `.watches(...)` or `.watches_raw(...)`",),
                 )
             )
-        sources = [self._source(watched) for watched in (*((self._for,) if self._for else ()), *self._watched)]
-        return [*sources, *(self._owned_source(owned) for owned in self._owned), *self._raw]
 
-    def _source(self, watched: _Watched) -> Source[Any]:
+    def _source(self, watched: _Watched) -> KindSource[Any]:
         return KindSource(
             self._manager.cache,
             watched.kind,
@@ -316,12 +328,7 @@ class ControllerBuilder(Generic[RequestT]):
             clock=self._manager.clock,
         )
 
-    def _owned_source(self, owned: _Owned) -> Source[Any]:
-        if self._for is None:
-            raise EnvironmentProblem(
-                INCOMPLETE_CONTROLLER.at(None, "`owns` needs an owner kind, set by `for_`", help=("add `.for_(Kind)`",))
-            )
-        owner = self._for.kind
+    def _owned_source(self, owned: _Owned, owner: Kind) -> KindSource[Any]:
         handler = EnqueueRequestForOwner(gvk_of(owner).group_kind, only_controller=owned.only_controller)
         return KindSource(
             self._manager.cache,

@@ -23,7 +23,7 @@ from pykb.runtime._logging import ReconcileContext, current_reconcile
 from pykb.runtime._metrics import ControllerMetrics, Metrics
 from pykb.runtime._own_writes import when_all_seen
 from pykb.runtime.clock import Clock, SystemClock
-from pykb.runtime.controller._source import Source, all_synced
+from pykb.runtime.controller._source import KindSource, Source, all_synced
 from pykb.runtime.controller.given import check_durations, check_function
 from pykb.runtime.controller.queue import QueueShutDown, Work, WorkQueue
 from pykb.runtime.controller.ratelimit import RateLimiter
@@ -160,7 +160,7 @@ class Controller(Generic[RequestT]):
         self._metrics: ControllerMetrics = (metrics or Metrics()).controller(name, lambda: self.queue, workers=workers)
         limiter = self.options.rate_limiter() if self.options.rate_limiter else None
         self.queue: WorkQueue[RequestT] = WorkQueue(
-            request_type=_request_type(reconciler), rate_limiter=limiter, clock=self._clock, observer=self._metrics
+            request_type=request_type_of(reconciler), rate_limiter=limiter, clock=self._clock, observer=self._metrics
         )
         self._sources: list[Source[RequestT]] = []
         self._running: dict[RequestT, Running[RequestT]] = {}
@@ -175,6 +175,12 @@ class Controller(Generic[RequestT]):
     def watch(self, source: Source[RequestT]) -> None:
         """Add a source of requests. Call it before :meth:`run`."""
         self._sources.append(source)
+
+    async def release(self) -> None:
+        """Give the mirrors of its sources back after :meth:`run` has ended for good."""
+        for source in self._sources:
+            if isinstance(source, KindSource):
+                await source.release()
 
     def running_now(self) -> list[tuple[Running[RequestT], float]]:
         """The running calls, and for how many seconds each has run. May be called from any thread."""
@@ -391,7 +397,12 @@ SAYS_ENOUGH = (ApiError, ServerUnreachable, NotAwaited, NotControlled, Reconcile
 """The message says enough. A traceback is for unexpected errors."""
 
 
-def _request_type(reconciler: Reconciles[Any]) -> type[Any]:
+def request_type_of(reconciler: Reconciles[Any]) -> type[Any]:
+    """The type of a reconciler's requests.
+
+    Raises:
+        TypeError: They cannot be keys of a queue.
+    """
     found: type[Any] = getattr(reconciler, "request_type", Request)
     hashed: object = found.__hash__
     if hashed is None:

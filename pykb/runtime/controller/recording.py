@@ -232,6 +232,10 @@ class Recorders:
         for listener in self._listeners:
             recorder.listen(listener)
 
+    def remove(self, recorder: Recorder) -> None:
+        """Forget the recorder of a controller."""
+        self._recorders.remove(recorder)
+
     def listen(self, listener: ReconcileListener) -> None:
         """Tell a listener of each reconcile from now on."""
         self._listeners.append(listener)

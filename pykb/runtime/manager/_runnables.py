@@ -76,7 +76,8 @@ class RunnableGroup:
         self.name = name
         self._failed = failed
         self._waiting: list[tuple[str, RunFunction]] = []
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[asyncio.Task[None], RunFunction] = {}
+        self._removed: set[asyncio.Task[None]] = set()
         self._running = False
         self._context = contextvars.Context()
 
@@ -86,6 +87,22 @@ class RunnableGroup:
             self._spawn(function, name)
         else:
             self._waiting.append((name, function))
+
+    def __contains__(self, function: RunFunction) -> bool:
+        waiting = [each for _, each in self._waiting]
+        return function in (*waiting, *self._tasks.values())
+
+    async def remove(self, function: RunFunction) -> None:
+        """Stop a runnable, if it is in the group, and wait until it has ended."""
+        self._waiting = [(name, each) for name, each in self._waiting if each != function]
+        tasks = {task for task, each in self._tasks.items() if each == function}
+        if not tasks:
+            return
+        if self._running:  # else, `stop` has cancelled it, and a second cancellation would cut short what it does
+            self._removed |= tasks
+            for task in tasks:
+                task.cancel()
+        await asyncio.wait(tasks)
 
     def start(self) -> None:
         """Start the runnables that were added."""
@@ -105,7 +122,7 @@ class RunnableGroup:
         tasks = set(self._tasks)
         if not tasks:
             return True
-        for task in tasks:
+        for task in tasks - self._removed:
             task.cancel()
         left = deadline - asyncio.get_running_loop().time()
         _, pending = await asyncio.wait(tasks, timeout=max(0.0, left))
@@ -126,7 +143,7 @@ class RunnableGroup:
             # A runnable added later runs in the group's context, not in its caller's.
             context=self._context.copy(),
         )
-        self._tasks.add(task)
+        self._tasks[task] = function
         task.add_done_callback(self._ended)
 
     async def _run(self, function: RunFunction, name: str) -> None:
@@ -138,7 +155,7 @@ class RunnableGroup:
             if is_end(error) or is_closing(error, asyncio.current_task()):
                 raise
             if isinstance(error, asyncio.CancelledError):
-                if not self._running:
+                if not self._running or asyncio.current_task() in self._removed:
                     raise
                 # Nobody else would notice that it does not run any more.
                 raise RuntimeError(f"runnable `{name}` was cancelled by the program, not by the manager") from error  # noqa: TRY004 - it is no wrong type
@@ -146,9 +163,11 @@ class RunnableGroup:
             self._failed(error)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
+        self._tasks.pop(task)
+        was_removed = task in self._removed
+        self._removed.discard(task)
         if task.cancelled():
-            if self._running:  # it has cancelled itself, and ended before it noticed
+            if self._running and not was_removed:  # it has cancelled itself, and ended before it noticed
                 name = task.get_name()
                 self._failed(RuntimeError(f"runnable `{name}` was cancelled by the program, not by the manager"))
             return

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.runtime import CONTROLLER_NAME
 from pykb.runtime._awaiting import watch_for_not_awaited
-from pykb.runtime._logging import LogFormat, configure_logging
+from pykb.runtime._logging import LogFormat, configure_logging, current_reconcile
 from pykb.runtime._metrics import Metrics
 from pykb.runtime.cache.informer_cache import InformerCache
 from pykb.runtime.client.client import Client
@@ -25,7 +25,7 @@ from pykb.runtime.controller.recording import Recorders
 from pykb.runtime.errors import NoKindMatch
 from pykb.runtime.login import CredentialSource, DiscoveredCredentials
 from pykb.runtime.manager._program import StopSignals, run_program
-from pykb.runtime.manager._runnables import Leases, Runnable, RunnableGroup, function_of, unless
+from pykb.runtime.manager._runnables import Leases, RunFunction, Runnable, RunnableGroup, function_of, unless
 from pykb.runtime.manager._servers import Check, Checks, Servers, ping
 from pykb.runtime.manager.options import ManagerOptions
 from pykb.runtime.manager.watchdog import MARGIN, Ending, StallWatch
@@ -88,6 +88,7 @@ class Manager:
         """The same client without the cache: every read is a request."""
         self.api_reader.unreadable.observers.append(self.metrics.observe_unreadable)
         self._controllers: dict[str, Controller[Any]] = {}
+        self._removals: dict[RunFunction, asyncio.Task[None]] = {}
         self._recorders = Recorders()
         self.servers = self._make_servers(self.metrics, (self.healthz, self.readyz))
         """Probes, metrics and the debug server."""
@@ -157,18 +158,75 @@ class Manager:
         Raises:
             EnvironmentProblem: A controller of this name exists already.
         """
-        if controller.name in self._controllers:
+        self.check_name(controller.name)
+        self._controllers[controller.name] = controller
+        self._recorders.add(controller.recorder)
+        self.add(controller)
+
+    def check_name(self, name: str) -> None:
+        """Check that a new controller may have this name.
+
+        Raises:
+            EnvironmentProblem: A controller of this name exists already.
+        """
+        if name in self._controllers:
             raise EnvironmentProblem(
                 CONTROLLER_NAME.at(
                     None,
-                    f"there is already a controller `{controller.name}`",
+                    f"there is already a controller `{name}`",
                     notes=("the name is a label in metrics and logs, so it must be unique",),
                     help=('give this one another name: `.named("...")`',),
                 )
             )
-        self._controllers[controller.name] = controller
-        self._recorders.add(controller.recorder)
-        self.add(controller)
+
+    async def remove(self, runnable: Controller[Any] | Runnable | Callable[[], Awaitable[object]]) -> None:
+        """Stop a controller or another runnable, forget it, and return when it has ended.
+
+        ::
+
+            controller = ControllerBuilder(manager).for_(VirtulMachine).complete(reconciler)
+            await manager.remove(controller)
+
+        Running reconciles end, and waiting requests are dropped. The controller's metrics go. Its
+        informers go if no other controller uses them, and the program has not asked for them by
+        itself (``manager.cache.informer``, ``lister``, ``add_index``). Then its name is free again.
+        If the caller is cancelled, the removal continues.
+
+        Raises:
+            ValueError: The manager does not have it.
+            RuntimeError: A reconcile of this controller asks for it, and would wait for itself; or
+                the controller is sharded.
+        """
+        function = function_of(runnable)
+        removal = self._removals.get(function)
+        if removal is None:
+            controller = next((each for each in self.controllers if each is runnable), None)
+            groups = (self._others, self._elected, self._sharded)
+            if controller is None and not any(function in group for group in groups):
+                called = getattr(runnable, "name", None) or getattr(runnable, "__name__", type(runnable).__name__)
+                raise ValueError(f"this manager does not run `{called}`")
+            if controller is not None and controller.sharded:
+                raise RuntimeError(f"`{controller.name}` is sharded: the replicas share it until the manager stops")
+            context = current_reconcile.get()
+            if controller is not None and context is not None and context.controller == controller.name:
+                raise RuntimeError(
+                    f"a reconcile of `{controller.name}` cannot remove its own controller: it would wait for its own"
+                    " end; let another controller or a runnable do it"
+                )
+            removal = asyncio.create_task(self._remove(function, controller), name="removal")
+            self._removals[function] = removal
+            removal.add_done_callback(lambda _: self._removals.pop(function, None))
+        await asyncio.shield(removal)
+
+    async def _remove(self, function: RunFunction, controller: Controller[Any] | None) -> None:
+        for group in (self._others, self._elected, self._sharded):
+            await group.remove(function)
+        if controller is None:
+            return
+        await controller.release()
+        self._recorders.remove(controller.recorder)
+        self.metrics.remove_controller(controller.name)
+        del self._controllers[controller.name]
 
     def listen(self, listener: ReconcileListener) -> None:
         """Tell a listener why each reconcile ran, what it sent and how it ended. Costs time for each reconcile."""

@@ -73,6 +73,15 @@ class Sharding:
 
     # -- setting up
 
+    def check_open(self) -> None:
+        """Check that controllers may still be added.
+
+        Raises:
+            RuntimeError: The manager runs already.
+        """
+        if self._parts is not None:
+            raise RuntimeError("a manager with shards needs its controllers before it starts")
+
     def add(
         self,
         controller: Controller[Any],
@@ -87,12 +96,7 @@ class Sharding:
             root: The mirror of the kind that it reconciles.
             owned: The mirrors of the kinds that its roots own.
             others: The mirrors of all other kinds that it watches. They stay whole.
-
-        Raises:
-            RuntimeError: The manager runs already.
         """
-        if self._parts is not None:
-            raise RuntimeError("a manager with shards needs its controllers before it starts")
         options = controller.options
         controller.sharded = root is not None and options.sharded and options.needs_leader_election
         roots = [] if root is None else [root]
