@@ -177,11 +177,11 @@ class Http1Stream(Http1Connection):
         self._lost: ConnectionLost | None = None
         self._more: asyncio.Future[None] | None = None
 
-    async def body(self, patience: float) -> AsyncIterator[bytes]:
+    async def body(self, patience: float | None) -> AsyncIterator[bytes]:
         """Yield the body that follows the head returned by :meth:`exchange`.
 
         Args:
-            patience: How many seconds to wait for the next data.
+            patience: How many seconds to wait for the next data. ``None`` waits until the connection breaks.
 
         Raises:
             ConnectionLost: The connection ended before the body did.

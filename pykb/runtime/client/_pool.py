@@ -28,6 +28,8 @@ versions of Python. The connection would stay open (python/cpython#113214)."""
 _TICK = 0.001
 _PATIENCE = 1.0
 """Seconds to wait for the last sockets when closing."""
+_KEEP_ALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4}
+"""Seconds until the first probe of a silent connection, seconds between two, and how many fail before it is lost."""
 _IDLE = 30.0
 """Seconds after which an idle connection is not used again. A NAT or a load balancer may have dropped it silently."""
 
@@ -296,6 +298,11 @@ class SocketSet:
         """Make a new socket for an event loop."""
         opened = socket.socket(family=family, type=kind, proto=protocol)
         opened.setblocking(False)
+        # A log may be silent for hours. The kernel finds out whether the server is still there.
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        for name, value in _KEEP_ALIVE.items():
+            if hasattr(socket, name):
+                opened.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
         self._sockets.add(opened)
         return opened
 

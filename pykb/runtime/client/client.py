@@ -16,6 +16,7 @@ from pykb.api.object import Object, ObjectList, Unstructured
 from pykb.meta.gvk import GroupVersionKind
 from pykb.runtime._bridge import await_in_thread
 from pykb.runtime.client._endpoint import Exchange
+from pykb.runtime.client._pods import PodVerbs
 from pykb.runtime.client._reader import Reader
 from pykb.runtime.client._subresource import ScaleClient, StatusWriter, SubresourceClient
 from pykb.runtime.client.codec import AnyObject, Key, Kind, UnreadableObjects
@@ -38,7 +39,7 @@ CLOSING_LIMIT = timedelta(seconds=2)
 _tasks: weakref.WeakKeyDictionary[Connection, set[asyncio.Task[Any]]] = weakref.WeakKeyDictionary()
 
 
-class Client(Reader, Writer):
+class Client(Reader, Writer, PodVerbs):
     """Reads and writes objects of an API server. See :class:`Reader` and :class:`Writer` for the verbs.
 
     ::
@@ -325,6 +326,7 @@ class SyncClient(_Sync):
     apply = _waiting(Writer.apply)
     delete_all_of = _waiting(Writer.delete_all_of)
     is_cached = _waiting(Reader.is_cached)
+    logs = _waiting(PodVerbs.logs)
 
     @overload
     def get(self, kind: type[ObjectT], key: Key, *, namespace: str | None = None) -> ObjectT: ...

@@ -37,6 +37,7 @@ class Call:
         timeout: How long to wait for the whole answer. Defaults to the transport's limit.
         impersonate: The user to act as. Defaults to the user of the credentials.
         on_date: Called with the header ``Date`` of the answer, the server's time.
+        chunks: Whether a stream yields the answer in parts as they arrive, instead of lines. It may be silent for ever.
     """
 
     method: Method
@@ -49,6 +50,7 @@ class Call:
     timeout: timedelta | None = None
     impersonate: Impersonation | None = None
     on_date: Callable[[str], None] | None = None
+    chunks: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +102,8 @@ class Connection(Protocol):
 
     def stream(self, call: Call) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
         """Send a request and yield the lines of the answer as they arrive, until the server ends it.
+
+        If the call has ``chunks``, its parts are yielded instead.
 
         Raises:
             ApiError: The server refused.

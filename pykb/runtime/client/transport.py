@@ -186,23 +186,27 @@ class Transport:
         """Send a request and yield the lines of the answer; see :class:`~pykb.runtime.client.connection.Connection`."""
         begun = await self._attempts(call, self._begin, slots=None)
         try:
-            yield self._lines(begun)
+            yield self._chunks(begun, None) if call.chunks else self._lines(begun)
         finally:
             begun.stream.abort()
 
     async def _lines(self, begun: _Begun) -> AsyncIterator[bytes]:
         rest: list[bytes] = []
+        async for chunk in self._chunks(begun, self._options.idle_timeout.total_seconds()):
+            if b"\n" not in chunk:
+                rest.append(chunk)
+                continue
+            *lines, tail = chunk.split(b"\n")
+            lines[0] = b"".join([*rest, lines[0]])
+            rest = [tail]
+            for line in lines:
+                if line:
+                    yield line
+
+    async def _chunks(self, begun: _Begun, patience: float | None) -> AsyncIterator[bytes]:
         try:
-            async for chunk in begun.stream.body(self._options.idle_timeout.total_seconds()):
-                if b"\n" not in chunk:
-                    rest.append(chunk)
-                    continue
-                *lines, tail = chunk.split(b"\n")
-                lines[0] = b"".join([*rest, lines[0]])
-                rest = [tail]
-                for line in lines:
-                    if line:
-                        yield line
+            async for chunk in begun.stream.body(patience):
+                yield chunk
         except (TimeoutError, OSError) as error:
             why = ConnectionError("this client is closed") if self._closed else error
             raise self._unreachable(begun.server.credentials.server, "", why) from error

@@ -20,7 +20,7 @@ import orjson
 from pykb.api.object import Object
 from pykb.meta.gvk import GroupVersion
 from pykb.runtime.client.client import Client
-from pykb.runtime.client.codec import AnyObject, gvk_of, namespace_of, to_wire
+from pykb.runtime.client.codec import AnyObject, Key, gvk_of, key_of, namespace_of, to_wire
 from pykb.runtime.client.connection import Call, Route, parse_path
 from pykb.runtime.client.mapper import ResourceMapper
 from pykb.runtime.fake._http import (
@@ -33,7 +33,7 @@ from pykb.runtime.fake._http import (
 from pykb.runtime.fake._known import Known
 from pykb.runtime.fake._resources import CRD, Resource, Resources, Versions
 from pykb.runtime.fake._storage import Listing, Storage
-from pykb.runtime.fake._subresources import evict, read_scale, write_scale
+from pykb.runtime.fake._subresources import POD, Logs, evict, read_scale, write_scale
 from pykb.runtime.fake._webhooks import ConditionCheck, Webhooks
 from pykb.runtime.fake._writing import RuleCheck, Writing
 
@@ -96,6 +96,7 @@ class FakeApiServer:
         """Every request so far."""
         self.react: Reactor | None = None
         """Called with each request before it is handled. An error that it raises is the answer."""
+        self._logs = Logs()
         self._seeds: list[dict[str, Any]] = [
             {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in _NAMESPACES
         ]
@@ -175,6 +176,28 @@ class FakeApiServer:
         self._webhooks.use(configurations, server.ask, check)
         self.versions.convert = server.conversions.convert if server.converted else None
 
+    def set_logs(self, pod: Key, text: str, *, container: str = "", previous: bool = False) -> None:
+        r"""Set what a container has printed. Without this, it has printed nothing.
+
+        ::
+
+            client = fake_client(Pod(metadata=ObjectMeta(name="web", namespace="default")))
+            server = client.connection
+            assert isinstance(server, FakeApiServer)
+            server.set_logs("default/web", "listening\n")
+            assert await client.logs("default/web") == "listening\n"
+
+        The server honours ``tail_lines`` and ``limit_bytes``, and ignores ``since`` and ``timestamps``. Lines that are
+        followed end with the text.
+
+        Args:
+            pod: "namespace/name", or the pod.
+            text: The text.
+            container: Its name. Not needed if the pod has only one.
+            previous: Whether the text is of the container before its last restart.
+        """
+        self._logs.texts[key_of(pod), container, previous] = text
+
     @property
     def warnings(self) -> list[str]:
         """The warnings of webhooks so far."""
@@ -191,6 +214,9 @@ class FakeApiServer:
         """Answer a watch; see :class:`~pykb.runtime.client.connection.Connection`."""
         await self._arrive(call)
         resource, route = self._locate(call.path)
+        if route.subresource == "log" and resource.gvk == POD:
+            yield self._logs.read(self._get(resource, route), Parameters.of(call))
+            return
         lines: AsyncGenerator[bytes] = self._listing.watch(resource, route.namespace, Parameters.of(call))
         try:
             yield _metadata_lines(lines) if _wants_metadata(call) else lines

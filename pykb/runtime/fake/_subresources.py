@@ -1,16 +1,60 @@
-"""The subresources that are not a part of their object: the scale, and a pod's eviction."""
+"""The subresources that are not a part of their object: the scale, and a pod's eviction and logs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any
 
+from pykb.meta.gvk import GroupVersionKind, NamespacedName
 from pykb.runtime.client.connection import Route
 from pykb.runtime.errors import ApiError
-from pykb.runtime.fake._http import CHANGED, Parameters, cause, conflict, invalid
+from pykb.runtime.fake._http import CHANGED, Parameters, bad_request, cause, conflict, invalid
 from pykb.runtime.fake._merge import json_patch, merge_patch
 from pykb.runtime.fake._resources import Resource
 from pykb.runtime.fake._writing import Writing
+
+POD = GroupVersionKind("", "v1", "Pod")
+
+
+class Logs:
+    """What the containers of pods have printed, as a test says."""
+
+    def __init__(self) -> None:
+        self.texts: dict[tuple[NamespacedName, str, bool], str] = {}
+        """By the pod, the name of the container (empty for the only one), and whether it is the one before."""
+
+    async def read(self, pod: Mapping[str, Any], parameters: Parameters) -> AsyncGenerator[bytes]:
+        """Yield what a container has printed."""
+        metadata = pod["metadata"]
+        container = container_of(pod, parameters.get("container"))
+        key = NamespacedName(metadata.get("namespace", ""), metadata["name"])
+        previous = parameters.get("previous") == "true"
+        text = self.texts.get((key, container, previous)) or self.texts.get((key, "", previous)) or ""
+        if tail := parameters.get("tailLines"):
+            lines = text.splitlines(keepends=True)
+            text = "".join(lines[max(0, len(lines) - int(tail)) :])
+        content = text.encode()
+        if limit := parameters.get("limitBytes"):
+            content = content[: int(limit)]
+        yield content
+
+
+def container_of(pod: Mapping[str, Any], wanted: str) -> str:
+    """The name of a container. Empty if the pod says nothing about its containers.
+
+    Raises:
+        BadRequest: There is none of this name, or there are several and none is named.
+    """
+    spec = pod.get("spec") or {}
+    names = [each["name"] for each in spec.get("containers") or ()]
+    others = [each["name"] for part in ("initContainers", "ephemeralContainers") for each in spec.get(part) or ()]
+    if not wanted and len(names) > 1:
+        raise bad_request(
+            f"a container name must be specified for pod {pod['metadata']['name']}, choose one of: [{' '.join(names)}]"
+        )
+    if wanted and names and wanted not in (*names, *others):
+        raise bad_request(f"container {wanted} is not valid for pod {pod['metadata']['name']}")
+    return wanted or (names[0] if names else "")
 
 
 def read_scale(resource: Resource, parent: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,189 @@
+"""Logs of pods: from a stand-in of a kubelet through a real API server, and from the API server in memory."""
+
+import asyncio
+import ssl
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from pykb.api.core.v1 import Container, Node, Pod, PodSpec, Secret
+from pykb.api.meta.v1 import ObjectMeta
+from pykb.runtime import Request
+from pykb.runtime.client._pods import LONGEST_LINE
+from pykb.runtime.errors import ApiError, BadRequest, NotFound
+from pykb.runtime.fake import FakeApiServer, fake_client
+from pykb.runtime.serving.tls import self_signed
+
+pytestmark = pytest.mark.apiserver
+
+
+class Kubelet:
+    """Answers for the containers of a node, over TLS. The API server passes on what it sends."""
+
+    def __init__(self):
+        self.asked = []
+        """The paths and queries so far."""
+        self.parts = []
+        """What a container prints: bytes, or an event to wait for."""
+        self.gone = asyncio.Event()
+        """Set when the API server has closed a connection before its end."""
+        self.port = 0
+
+    @asynccontextmanager
+    async def serve(self, folder):
+        """Serve on a free port."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        pair = folder / "kubelet.pem"
+        pair.write_bytes(b"".join(self_signed(("127.0.0.1",))))
+        context.load_cert_chain(pair)
+        server = await asyncio.start_server(self._answer, "127.0.0.1", 0, ssl=context)
+        self.port = server.sockets[0].getsockname()[1]
+        try:
+            yield self
+        finally:
+            server.close()
+
+    async def _answer(self, reader, writer):
+        try:
+            head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+            url = urlsplit(head.split(" ", 2)[1])
+            self.asked.append((url.path, {name: values[0] for name, values in parse_qs(url.query).items()}))
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n")
+            ending = asyncio.create_task(reader.read())
+            for part in self.parts:
+                if isinstance(part, asyncio.Event):
+                    waiting = asyncio.create_task(part.wait())
+                    await asyncio.wait({waiting, ending}, return_when=asyncio.FIRST_COMPLETED)
+                    waiting.cancel()
+                    if ending.done():
+                        self.gone.set()
+                        return
+                    continue
+                writer.write(b"%x\r\n%b\r\n" % (len(part), part))
+                await writer.drain()
+            writer.write(b"0\r\n\r\n")
+            await writer.drain()
+            ending.cancel()
+        finally:
+            writer.close()
+
+
+@pytest.fixture
+async def kubelet(tmp_path):
+    """A kubelet that serves."""
+    async with Kubelet().serve(tmp_path) as found:
+        yield found
+
+
+@pytest.fixture
+async def pod(client, namespace, kubelet):
+    """A pod on a node whose kubelet is the stand-in, with the containers `web` and `side`."""
+    node = Node(metadata=ObjectMeta(name=f"node-{namespace}"))
+    await client.create(node)
+    endpoints = {"kubeletEndpoint": {"Port": kubelet.port}}
+    addresses = [{"type": "InternalIP", "address": "127.0.0.1"}]
+    wire = node.to_wire() | {"status": {"daemonEndpoints": endpoints, "addresses": addresses}}
+    await client.status.update(wire)
+    containers = [Container(name=name, image="nothing") for name in ("web", "side")]
+    spec = PodSpec(containers=containers, node_name=node.metadata.name, automount_service_account_token=False)
+    created = await client.create(Pod(metadata=ObjectMeta(name="p", namespace=namespace), spec=spec))
+    yield created
+    await client.delete(created, grace_period=timedelta(), missing_ok=True)
+    await client.delete(node, missing_ok=True)
+
+
+async def test_logs_are_text_with_the_options_of_the_api(client, namespace, kubelet, pod):
+    """What the container printed, as it is: empty lines, and bytes that are not UTF-8."""
+    kubelet.parts = [b"one\n\ntw", b"o\n\xff\n"]
+    chosen = {"container": "web", "tail_lines": 7, "since": timedelta(seconds=1.5), "previous": True}
+    assert await client.logs(pod, **chosen, limit_bytes=1000, timestamps=True) == "one\n\ntwo\n\ufffd\n"
+    path, query = kubelet.asked.pop()
+    assert path == f"/containerLogs/{namespace}/p/web"
+    assert query == {
+        "tailLines": "7",
+        "sinceSeconds": "2",
+        "previous": "true",
+        "limitBytes": "1000",
+        "timestamps": "true",
+    }
+    assert await client.logs(Request(namespace, "p"), container="side", limit_bytes=5) == "one\n\n"
+
+
+async def test_lines_come_while_the_container_runs(client, kubelet, pod):
+    """Also across parts of the answer, and within a letter; the last line may have no end."""
+    more = asyncio.Event()
+    euro = "\u20ac".encode()
+    kubelet.parts = [b"one\n\ntw" + euro[:1], euro[1:] + b"\n", more, b"last"]
+    lines = client.log_lines(pod, container="web", follow=True)
+    assert [await anext(lines) for _ in range(3)] == ["one", "", "tw\u20ac"]
+    more.set()
+    assert [line async for line in lines] == ["last"]
+    assert kubelet.asked[0][1] == {"follow": "true"}
+
+
+async def test_whoever_stops_reading_ends_the_request(client, kubelet, pod):
+    """Else each of them would hold a connection of the API server and of the kubelet."""
+    kubelet.parts = [b"one\n", asyncio.Event()]
+    lines = client.log_lines(pod, container="web", follow=True)
+    assert await anext(lines) == "one"
+    await lines.aclose()
+    await asyncio.wait_for(kubelet.gone.wait(), 30)
+
+
+async def test_a_line_without_an_end_comes_in_parts(client, kubelet, pod):
+    """It is not gathered in memory."""
+    kubelet.parts = [b"x" * LONGEST_LINE, b"x" * LONGEST_LINE, b"xyz\nend\n"]
+    lines = [line async for line in client.log_lines(pod, container="web")]
+    assert [len(line) for line in lines] == [LONGEST_LINE, LONGEST_LINE, 3, 3]
+    assert lines[-1] == "end"
+
+
+async def test_refusals_are_errors(client, namespace, pod):
+    """Of the API server, before anything is read; and a node that does not answer."""
+    with pytest.raises(NotFound):
+        await client.logs(f"{namespace}/absent")
+    with pytest.raises(BadRequest, match="a container name must be specified"):
+        await client.logs(pod)
+    with pytest.raises(BadRequest, match="container other is not valid"):
+        await anext(client.log_lines(pod, container="other"))
+    with pytest.raises(ValueError, match="tail_lines"):
+        await client.logs(pod, tail_lines=-1)
+    with pytest.raises(ValueError, match="since"):
+        await client.logs(pod, since=timedelta(seconds=-1))
+    with pytest.raises(ValueError, match="limit_bytes"):
+        await client.logs(pod, limit_bytes=0)
+
+
+async def test_a_node_that_does_not_answer_is_an_error(client, namespace, kubelet, pod):
+    """The message is the API server's."""
+    node = await client.get(Node, f"node-{namespace}")
+    wire = node.to_wire()
+    wire["status"]["daemonEndpoints"]["kubeletEndpoint"]["Port"] = 1
+    await client.status.update(wire)
+    with pytest.raises(ApiError, match=r"127\.0\.0\.1:1"):
+        await client.logs(pod, container="web")
+
+
+async def test_the_server_in_memory_answers_as_a_test_says():
+    """And refuses what a real one refuses."""
+    containers = [Container(name=name, image="nothing") for name in ("web", "side")]
+    pod = Pod(metadata=ObjectMeta(name="p", namespace="default"), spec=PodSpec(containers=containers))
+    client = fake_client(pod, Secret(metadata=ObjectMeta(name="s", namespace="default")))
+    server = client.connection
+    assert isinstance(server, FakeApiServer)
+    server.set_logs(pod, "one\ntwo\nthree\n", container="web")
+    server.set_logs("default/p", "before\n", container="web", previous=True)
+    assert await client.logs(pod, container="web") == "one\ntwo\nthree\n"
+    assert await client.logs(pod, container="web", tail_lines=2, limit_bytes=5) == "two\nt"
+    assert await client.logs(pod, container="web", tail_lines=0) == ""
+    assert await client.logs(pod, container="web", previous=True) == "before\n"
+    assert await client.logs(pod, container="side") == ""
+    assert [line async for line in client.log_lines(pod, container="web", follow=True)] == ["one", "two", "three"]
+    with pytest.raises(NotFound):
+        await client.logs("default/absent")
+    with pytest.raises(BadRequest, match="a container name must be specified"):
+        await client.logs(pod)
+    with pytest.raises(BadRequest, match="container other is not valid"):
+        await client.logs(pod, container="other")
