@@ -21,7 +21,7 @@ from pykb.diagnostics import Span
 from pykb.diagnostics.codes.environment import CLUSTER_UNREACHABLE
 from pykb.explore._history import Fault, FaultKind
 from pykb.explore._threads import STEP
-from pykb.runtime.client.connection import Call, parse_path
+from pykb.runtime.client.connection import Call, ExecResult, parse_path
 from pykb.runtime.errors import ServerUnreachable, error_from_status
 from pykb.runtime.fake import FakeApiServer
 
@@ -298,6 +298,13 @@ class Gate:
                 yield passed
             finally:
                 await passed.aclose()
+
+    async def execute(self, call: Call, stdin: bytes | None, limit: int) -> ExecResult:
+        """Run a command; see :class:`~pykb.runtime.client.connection.Connection`."""
+        await self._alive()
+        self._tape.note(call)
+        await asyncio.sleep(LATENCY)
+        return await self._server.execute(call, stdin, limit)
 
     async def close(self) -> None:
         """Do nothing: there are no connections."""

@@ -31,6 +31,7 @@ from pykb.runtime.client import (
 from pykb.runtime.client import (
     ClientOptions as ClientOptions,
 )
+from pykb.runtime.client import ExecResult as ExecResult
 from pykb.runtime.client import (
     JsonPatch as JsonPatch,
 )

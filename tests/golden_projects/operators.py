@@ -17,7 +17,7 @@ import yaml
 from pykb.api.object import Unstructured
 from pykb.meta.gvk import GroupVersion, GroupVersionKind
 from pykb.runtime import ApiError, Client, NotControlled, Reconciler, Request, retry_on_conflict
-from pykb.runtime.client.connection import Call
+from pykb.runtime.client.connection import Call, ExecResult
 from pykb.runtime.fake import FakeApiServer
 from pykb.testing import RecordedEvents
 
@@ -189,6 +189,10 @@ class Gate:
         """Pass it on."""
         async with self._server.stream(call) as lines:
             yield lines
+
+    async def execute(self, call: Call, stdin: bytes | None, limit: int) -> ExecResult:
+        """Pass it on."""
+        return await self._server.execute(call, stdin, limit)
 
     async def close(self) -> None:
         """The server is shared."""

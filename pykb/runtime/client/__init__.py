@@ -4,7 +4,7 @@ from pykb.runtime.client._reader import Reader
 from pykb.runtime.client._subresource import StatusWriter, SubresourceClient
 from pykb.runtime.client._watch import EventType, Watch, WatchEvent
 from pykb.runtime.client.client import Client
-from pykb.runtime.client.connection import Call, Connection
+from pykb.runtime.client.connection import Call, Connection, ExecResult
 from pykb.runtime.client.options import ClientOptions, FieldValidation, Propagation, TransportOptions
 from pykb.runtime.client.patches import JsonPatch, MergePatch, Patch, StrategicMergePatch, merge_from
 from pykb.runtime.client.transport import RequestObserver, RequestRecord, Transport
@@ -16,6 +16,7 @@ __all__ = [
     "ClientOptions",
     "Connection",
     "EventType",
+    "ExecResult",
     "FieldValidation",
     "JsonPatch",
     "MergePatch",

@@ -16,7 +16,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import cast
 
-from httptools import HttpParserError, HttpResponseParser
+from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
 _GZIP = zlib.MAX_WBITS | 16
 _UNREAD = 1 << 18
@@ -237,3 +237,30 @@ class Http1Stream(Http1Connection):
     def _wake(self) -> None:
         if self._more is not None and not self._more.done():
             self._more.set_result(None)
+
+
+class Http1Upgrade(Http1Stream):
+    """A connection that another protocol takes over after the answer 101. :meth:`body` yields its bytes."""
+
+    _switched = False
+
+    def send(self, data: bytes) -> None:
+        """Send bytes of the other protocol."""
+        if self._transport is not None:
+            self._transport.write(data)
+
+    def data_received(self, data: bytes) -> None:
+        """Called with a part of an answer, or of the other protocol."""
+        if self._switched:
+            self.on_body(data)
+            return
+        try:
+            self._parser.feed_data(data)
+        except HttpParserUpgrade as upgrade:
+            self._switched = True
+            self._answer(b"")
+            if rest := data[upgrade.args[0] :]:
+                self.on_body(rest)
+        except HttpParserError as error:
+            self._fail(ConnectionLost(f"the answer is not HTTP/1.1: {error}"))
+            self.abort()

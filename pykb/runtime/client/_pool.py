@@ -34,6 +34,7 @@ _IDLE = 30.0
 """Seconds after which an idle connection is not used again. A NAT or a load balancer may have dropped it silently."""
 
 ConnectionT = TypeVar("ConnectionT", bound=Http1Connection)
+StreamT = TypeVar("StreamT", bound=Http1Stream)
 
 
 class ConnectFailed(ConnectionError):  # noqa: N818 - what happened
@@ -94,14 +95,14 @@ class Pool:
             connection.abort()
         return answer
 
-    async def open(self, peer: Peer, request: bytes) -> tuple[Http1Stream, Answer]:
+    async def open(self, peer: Peer, request: bytes, kind: type[StreamT]) -> tuple[StreamT, Answer]:
         """Send a request on its own connection. Returns the head of the answer and the stream of its body.
 
         Raises:
             ConnectFailed: The connection could not be made.
             ConnectionLost: The connection broke before the head was complete.
         """
-        stream = await self._connect(peer, Http1Stream)
+        stream = await self._connect(peer, kind)
         return stream, await stream.exchange(request)
 
     async def close(self) -> None:

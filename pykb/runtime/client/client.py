@@ -327,6 +327,7 @@ class SyncClient(_Sync):
     delete_all_of = _waiting(Writer.delete_all_of)
     is_cached = _waiting(Reader.is_cached)
     logs = _waiting(PodVerbs.logs)
+    exec = _waiting(PodVerbs.exec)
 
     @overload
     def get(self, kind: type[ObjectT], key: Key, *, namespace: str | None = None) -> ObjectT: ...

@@ -54,6 +54,29 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
+class ExecResult:
+    """How a command in a container has ended.
+
+    ::
+
+        result = await client.exec("default/db-0", ["pg_isready"], container="db")
+        if result.exit_code:
+            print(result.stderr.decode(errors="replace"))
+
+    Attributes:
+        exit_code: 0 for success.
+        stdout: What it has printed, up to the limit.
+        stderr: What it has printed there, up to the limit.
+        truncated: Whether it has printed more than the limit.
+    """
+
+    exit_code: int
+    stdout: bytes = b""
+    stderr: bytes = b""
+    truncated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Route:
     """A resource path (https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-uris)."""
 
@@ -108,6 +131,20 @@ class Connection(Protocol):
         Raises:
             ApiError: The server refused.
             ServerUnreachable: There was no answer, or the stream broke.
+        """
+        ...
+
+    async def execute(self, call: Call, stdin: bytes | None, limit: int) -> ExecResult:
+        """Run a command in a container, and wait until it has ended.
+
+        Args:
+            call: A ``GET`` of the subresource ``exec``.
+            stdin: What the command reads, if it reads.
+            limit: How many bytes to keep of each output.
+
+        Raises:
+            ApiError: The server refused, or the command could not be run.
+            ServerUnreachable: There was no answer, or the connection broke.
         """
         ...
 

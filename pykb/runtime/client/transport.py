@@ -18,9 +18,10 @@ import orjson
 
 from pykb.diagnostics.codes.environment import CLUSTER_UNREACHABLE
 from pykb.runtime._tracing import spans
-from pykb.runtime.client._http1 import Answer, Http1Stream
+from pykb.runtime.client._http1 import Answer, Http1Stream, Http1Upgrade
 from pykb.runtime.client._pool import ConnectFailed, Pool
-from pykb.runtime.client.connection import Call
+from pykb.runtime.client._websocket import check_handshake, handshake, run_command
+from pykb.runtime.client.connection import Call, ExecResult
 from pykb.runtime.client.options import TransportOptions
 from pykb.runtime.client.server import Server
 from pykb.runtime.clock import Clock, SystemClock
@@ -190,6 +191,18 @@ class Transport:
         finally:
             begun.stream.abort()
 
+    async def execute(self, call: Call, stdin: bytes | None, limit: int) -> ExecResult:
+        """Run a command in a container; see :class:`~pykb.runtime.client.connection.Connection`."""
+        check_fence()
+        begun = await self._attempts(call, self._upgrade, slots=None)
+        assert isinstance(begun.stream, Http1Upgrade)  # noqa: S101 - made so
+        try:
+            return await run_command(begun.stream, stdin, limit)
+        except OSError as error:
+            raise self._unreachable(begun.server.credentials.server, "", error) from error
+        finally:
+            begun.stream.abort()
+
     async def _lines(self, begun: _Begun) -> AsyncIterator[bytes]:
         rest: list[bytes] = []
         async for chunk in self._chunks(begun, self._options.idle_timeout.total_seconds()):
@@ -309,12 +322,28 @@ class Transport:
     async def _begin(self, server: Server, call: Call) -> _Begun:
         patience = self._options.idle_timeout.total_seconds()
         async with asyncio.timeout(patience):
-            stream, answer = await self._pool.open(server.peer, server.request(call, stream=True))
+            stream, answer = await self._pool.open(server.peer, server.request(call, stream=True), Http1Stream)
         body = b""
         if answer.status >= 400:
             body = b"".join([chunk async for chunk in stream.body(patience)])
             stream.abort()
         return _Begun(answer.status, answer.headers, body, stream, server)
+
+    async def _upgrade(self, server: Server, call: Call) -> _Begun:
+        headers = handshake()
+        request = server.request(call, stream=True, headers=headers)
+        patience = self._options.timeout.total_seconds()
+        async with asyncio.timeout(patience):
+            stream, answer = await self._pool.open(server.peer, request, Http1Upgrade)
+        try:
+            if answer.status >= 400:
+                body = b"".join([chunk async for chunk in stream.body(patience)])
+                return _Begun(answer.status, answer.headers, body, stream, server)
+            check_handshake(headers, answer)
+        except BaseException:
+            stream.abort()
+            raise
+        return _Begun(answer.status, answer.headers, b"", stream, server)
 
     def _server_for(self, credentials: Credentials) -> Server:
         known = self._server

@@ -10,18 +10,19 @@ https://kubernetes.io/docs/reference/using-api/api-concepts/#receiving-resources
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from pykb.api.object import Object
-from pykb.meta.gvk import GroupVersion
+from pykb.meta.gvk import GroupVersion, NamespacedName
 from pykb.runtime.client.client import Client
 from pykb.runtime.client.codec import AnyObject, Key, gvk_of, key_of, namespace_of, to_wire
-from pykb.runtime.client.connection import Call, Route, parse_path
+from pykb.runtime.client.connection import Call, ExecResult, Route, parse_path
 from pykb.runtime.client.mapper import ResourceMapper
 from pykb.runtime.fake._http import (
     Parameters,
@@ -33,7 +34,7 @@ from pykb.runtime.fake._http import (
 from pykb.runtime.fake._known import Known
 from pykb.runtime.fake._resources import CRD, Resource, Resources, Versions
 from pykb.runtime.fake._storage import Listing, Storage
-from pykb.runtime.fake._subresources import POD, Logs, evict, read_scale, write_scale
+from pykb.runtime.fake._subresources import POD, Logs, container_of, evict, read_scale, write_scale
 from pykb.runtime.fake._webhooks import ConditionCheck, Webhooks
 from pykb.runtime.fake._writing import RuleCheck, Writing
 
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from pykb.runtime.webhook.server import WebhookServer
 
 Reactor = Callable[[Call], None]
+ExecHandler = Callable[[NamespacedName, Sequence[str], str, bytes | None], ExecResult]
 
 _NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
 _VERSION = "meta.k8s.io/v1"
@@ -96,6 +98,17 @@ class FakeApiServer:
         """Every request so far."""
         self.react: Reactor | None = None
         """Called with each request before it is handled. An error that it raises is the answer."""
+        self.exec_handler: ExecHandler | None = None
+        """Called with each command that a client runs in a container: the pod's key, the command, the container's name
+        (empty if the pod names none), and the input. Its result is the answer.
+
+        ::
+
+            def run(pod: NamespacedName, command: Sequence[str], container: str, stdin: bytes | None) -> ExecResult:
+                return ExecResult(0 if command[0] == "pg_isready" else 127)
+
+            server.exec_handler = run
+        """
         self._logs = Logs()
         self._seeds: list[dict[str, Any]] = [
             {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in _NAMESPACES
@@ -222,6 +235,24 @@ class FakeApiServer:
             yield _metadata_lines(lines) if _wants_metadata(call) else lines
         finally:
             await lines.aclose()
+
+    async def execute(self, call: Call, stdin: bytes | None, limit: int) -> ExecResult:
+        """Ask :attr:`exec_handler`; see :class:`~pykb.runtime.client.connection.Connection`."""
+        await self._arrive(call)
+        resource, route = self._locate(call.path)
+        pod = self._get(resource, route)
+        container = container_of(pod, Parameters.of(call).get("container"))
+        if self.exec_handler is None:
+            raise refuse(500, "InternalError", "no command can be run: a test sets `exec_handler` of the fake server")
+        command = [value for name, value in call.query if name == "command"]
+        result = self.exec_handler(NamespacedName(route.namespace, route.name), command, container, stdin)
+        truncated = max(len(result.stdout), len(result.stderr)) > limit
+        return replace(
+            result,
+            stdout=result.stdout[:limit],
+            stderr=result.stderr[:limit],
+            truncated=result.truncated or truncated,
+        )
 
     async def close(self) -> None:
         """Do nothing: there are no connections."""

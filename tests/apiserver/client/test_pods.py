@@ -1,7 +1,13 @@
-"""Logs of pods: from a stand-in of a kubelet through a real API server, and from the API server in memory."""
+"""Logs and commands: of a stand-in of a kubelet, through a real API server; and of the API server in memory.
+
+The API server speaks SPDY with a kubelet (https://www.chromium.org/spdy/spdy-protocol/spdy-protocol-draft3-1/), and
+translates it for WebSockets.
+"""
 
 import asyncio
+import json
 import ssl
+import zlib
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from urllib.parse import parse_qs, urlsplit
@@ -10,7 +16,7 @@ import pytest
 
 from pykb.api.core.v1 import Container, Node, Pod, PodSpec, Secret
 from pykb.api.meta.v1 import ObjectMeta
-from pykb.runtime import Request
+from pykb.runtime import ExecResult, Request
 from pykb.runtime.client._pods import LONGEST_LINE
 from pykb.runtime.errors import ApiError, BadRequest, NotFound
 from pykb.runtime.fake import FakeApiServer, fake_client
@@ -27,6 +33,8 @@ class Kubelet:
         """The paths and queries so far."""
         self.parts = []
         """What a container prints: bytes, or an event to wait for."""
+        self.command = None
+        """What a command does: gets its input, and returns its outputs and its status."""
         self.gone = asyncio.Event()
         """Set when the API server has closed a connection before its end."""
         self.port = 0
@@ -50,6 +58,9 @@ class Kubelet:
             head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
             url = urlsplit(head.split(" ", 2)[1])
             self.asked.append((url.path, {name: values[0] for name, values in parse_qs(url.query).items()}))
+            if url.path.startswith("/exec/"):
+                await self._run(reader, writer, parse_qs(url.query))
+                return
             writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n")
             ending = asyncio.create_task(reader.read())
             for part in self.parts:
@@ -68,6 +79,46 @@ class Kubelet:
             ending.cancel()
         finally:
             writer.close()
+
+    async def _run(self, reader, writer, query):
+        """Run a command. The API server opens streams in this order: errors, input, output, errors of the command."""
+        upgrade = ("Connection: Upgrade", "Upgrade: SPDY/3.1", "X-Stream-Protocol-Version: v4.channel.k8s.io")
+        writer.write("\r\n".join(("HTTP/1.1 101 Switching Protocols", *upgrade, "", "")).encode())
+        names = [name for name in ("status", "input", "output", "error") if name == "status" or name in query]
+        names = [name for name in names if name != "input" or query["input"] == ["1"]]
+        streams, given, open_input = [], bytearray(), "input" in names
+        pack = zlib.compressobj()
+        while len(streams) < len(names) or open_input:
+            head = await reader.readexactly(8)
+            content = await reader.readexactly(int.from_bytes(head[5:]))
+            if not head[0] & 0x80:
+                given += content
+                open_input = open_input and not head[4] & 1
+            elif head[3] == SYN_STREAM:
+                stream = content[:4]
+                streams.append(stream)
+                block = pack.compress(bytes(4)) + pack.flush(zlib.Z_SYNC_FLUSH)
+                writer.write(_control(SYN_REPLY, stream + block))
+            elif head[3] == PING:
+                writer.write(_control(PING, content))
+        by_name = dict(zip(names, streams, strict=True))
+        output, errors, status = await self.command(query["command"], bytes(given))
+        for name, content in (("output", output), ("error", errors), ("status", json.dumps(status).encode())):
+            for start in range(0, len(content), 16384):
+                part = content[start : start + 16384]
+                writer.write(by_name[name] + bytes([0]) + len(part).to_bytes(3) + part)
+                await writer.drain()
+            writer.write(by_name[name] + bytes([1, 0, 0, 0]))
+        await writer.drain()
+        await reader.read()
+        self.gone.set()
+
+
+SYN_STREAM, SYN_REPLY, PING = 1, 2, 6
+
+
+def _control(kind, content):
+    return bytes([0x80, 3, 0, kind, 0]) + len(content).to_bytes(3) + content
 
 
 @pytest.fixture
@@ -164,6 +215,104 @@ async def test_a_node_that_does_not_answer_is_an_error(client, namespace, kubele
     await client.status.update(wire)
     with pytest.raises(ApiError, match=r"127\.0\.0\.1:1"):
         await client.logs(pod, container="web")
+
+
+def exits_with(code):
+    """The status that a kubelet sends."""
+    if not code:
+        return {"metadata": {}, "status": "Success"}
+    causes = [{"reason": "ExitCode", "message": str(code)}]
+    return {"status": "Failure", "reason": "NonZeroExitCode", "message": "failed", "details": {"causes": causes}}
+
+
+async def test_a_command_gets_its_input_and_returns_what_it_prints(client, namespace, kubelet, pod):
+    """Also more than fits into one message; the input has an end."""
+
+    async def copy(command, given):
+        return given, " ".join(command).encode(), exits_with(0)
+
+    kubelet.command = copy
+    for given in (b"", b"short", bytes(range(256)) * 1000):
+        result = await client.exec(pod, ["cat", "-v", "a b"], container="web", stdin=given)
+        assert result == ExecResult(0, given, b"cat -v a b")
+    assert kubelet.asked[0][0] == f"/exec/{namespace}/p/web"
+    result = await client.exec(Request(namespace, "p"), ["true"], container="side", stdin=None)
+    assert result == ExecResult(0, b"", b"true")
+
+
+async def test_a_command_that_fails_has_its_exit_code(client, kubelet, pod):
+    """It is no error of the client. What could not be started is."""
+
+    async def fail(command, given):
+        return b"out", b"err", exits_with(3)
+
+    kubelet.command = fail
+    assert await client.exec(pod, ["false"], container="web") == ExecResult(3, b"out", b"err")
+
+    async def missing(command, given):
+        return b"", b"", {"status": "Failure", "reason": "InternalError", "message": "no such file", "code": 500}
+
+    kubelet.command = missing
+    with pytest.raises(ApiError, match="no such file"):
+        await client.exec(pod, ["absent"], container="web")
+
+
+async def test_what_is_printed_is_bounded(client, kubelet, pod):
+    """The rest is dropped, and the result says so."""
+
+    async def flood(command, given):
+        return b"x" * 2_000_000, b"y" * 10, exits_with(0)
+
+    kubelet.command = flood
+    result = await client.exec(pod, ["yes"], container="web", limit_bytes=1000)
+    assert result == ExecResult(0, b"x" * 1000, b"y" * 10, truncated=True)
+
+
+async def test_a_command_that_hangs_ends_the_wait_and_the_connection(client, kubelet, pod):
+    """By the timeout, or because the caller is cancelled."""
+    begun = asyncio.Event()
+
+    async def hang(command, given):
+        begun.set()
+        return b"", b"", {}
+
+    kubelet.command = hang
+    running = asyncio.create_task(client.exec(pod, ["sleep"], container="web", timeout=None))
+    await asyncio.wait_for(begun.wait(), 30)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    with pytest.raises(TimeoutError):
+        await client.exec(pod, ["sleep"], container="web", timeout=timedelta(milliseconds=1))
+
+
+async def test_refusals_of_commands_are_errors(client, namespace, pod):
+    """They come before the connection changes its protocol."""
+    with pytest.raises(NotFound):
+        await client.exec(f"{namespace}/absent", ["true"])
+    with pytest.raises(BadRequest, match="container other is not valid"):
+        await client.exec(pod, ["true"], container="other")
+    for command in ("ls -l", []):
+        with pytest.raises(ValueError, match="a command is a list"):
+            await client.exec(pod, command)
+
+
+async def test_commands_in_memory_ask_the_handler_of_the_test():
+    """Without one, they fail and say why."""
+    pod = Pod(metadata=ObjectMeta(name="p", namespace="default"))
+    client = fake_client(pod)
+    with pytest.raises(ApiError, match="exec_handler"):
+        await client.exec(pod, ["true"])
+    server = client.connection
+    assert isinstance(server, FakeApiServer)
+    server.exec_handler = lambda key, command, container, stdin: ExecResult(
+        7, f"{key} {command} {container}".encode(), stdin or b""
+    )
+    result = await client.exec(pod, ["a", "b"], container="web", stdin=b"in")
+    assert result == ExecResult(7, b"default/p ['a', 'b'] web", b"in")
+    assert (await client.exec(pod, ["a"], limit_bytes=3)).truncated
+    with pytest.raises(NotFound):
+        await client.exec("default/absent", ["true"])
 
 
 async def test_the_server_in_memory_answers_as_a_test_says():
