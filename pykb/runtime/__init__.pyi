@@ -111,6 +111,10 @@ from pykb.runtime.controller.causes import ReconcileId as ReconcileId
 from pykb.runtime.controller.causes import ReconcileListener as ReconcileListener
 from pykb.runtime.controller.causes import ReconcileRecord as ReconcileRecord
 from pykb.runtime.controller.causes import SentRequest as SentRequest
+from pykb.runtime.controller.clusters import Cluster as Cluster
+from pykb.runtime.controller.clusters import ClusterRequest as ClusterRequest
+from pykb.runtime.controller.clusters import Clusters as Clusters
+from pykb.runtime.controller.clusters import ClusterSource as ClusterSource
 from pykb.runtime.controller.controller import (
     Controller as Controller,
 )

@@ -16,6 +16,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 from collections import deque
+from collections.abc import Callable
 from datetime import timedelta
 from itertools import count
 from typing import Any, Generic, NamedTuple, Protocol
@@ -115,6 +116,8 @@ class WorkQueue(Generic[K]):
         self._waiters: deque[asyncio.Future[None]] = deque()
         self._timer: Timer | None = None
         self._timer_at = 0.0
+        self._expelled: list[Callable[[K], bool]] = []
+        self._finished = asyncio.Event()
         self._shut_down = False
         self._idle = asyncio.Event()
         self._idle.set()
@@ -128,7 +131,7 @@ class WorkQueue(Generic[K]):
         self._insert(key, priority, after)
 
     def _insert(self, key: K, priority: int, after: timedelta) -> None:
-        if self._shut_down:
+        if self._shut_down or (self._expelled and any(matches(key) for matches in self._expelled)):
             return
         delay = after.total_seconds()
         now = self._clock.now()
@@ -210,6 +213,8 @@ class WorkQueue(Generic[K]):
         now = self._clock.now()
         if self._observer is not None:
             self._observer.finished(now - started)
+        if self._expelled:
+            self._finished.set()
         if not self._processing:
             self._idle.set()
         if hold:
@@ -223,6 +228,19 @@ class WorkQueue(Generic[K]):
         self._place_again(key, self._clock.now())
 
     # -- ending
+
+    async def expel(self, matches: Callable[[K], bool]) -> None:
+        """Drop the keys that match, and return when no worker has one. What is added meanwhile is dropped, too."""
+        self._expelled.append(matches)
+        try:
+            for key in [key for key in self._entries if matches(key)]:
+                del self._entries[key]
+                self.forget(key)
+            while any(matches(key) for key in self._processing):
+                self._finished.clear()
+                await self._finished.wait()
+        finally:
+            self._expelled.remove(matches)
 
     def shut_down(self) -> None:
         """Stop handing out and accepting keys. Workers keep their keys until :meth:`done`."""

@@ -15,12 +15,13 @@ from pykb.diagnostics.codes.runtime import CONTROLLER_NAME
 from pykb.runtime._awaiting import watch_for_not_awaited
 from pykb.runtime._logging import LogFormat, configure_logging, current_reconcile
 from pykb.runtime._metrics import Metrics
-from pykb.runtime.cache.informer_cache import InformerCache
+from pykb.runtime.cache.informer_cache import CacheOptions, InformerCache
 from pykb.runtime.client.client import Client
 from pykb.runtime.client.listwatch import ClientListWatch
 from pykb.runtime.client.options import TransportOptions
 from pykb.runtime.client.transport import Transport
 from pykb.runtime.clock import Clock, SystemClock
+from pykb.runtime.controller.clusters import Cluster, Clusters
 from pykb.runtime.controller.recording import Recorders
 from pykb.runtime.errors import NoKindMatch
 from pykb.runtime.login import CredentialSource, DiscoveredCredentials
@@ -89,6 +90,8 @@ class Manager:
         self.api_reader.unreadable.observers.append(self.metrics.observe_unreadable)
         self._controllers: dict[str, Controller[Any]] = {}
         self._removals: dict[RunFunction, asyncio.Task[None]] = {}
+        self.clusters = Clusters()
+        """The clusters that were added by :meth:`add_cluster`."""
         self._recorders = Recorders()
         self.servers = self._make_servers(self.metrics, (self.healthz, self.readyz))
         """Probes, metrics and the debug server."""
@@ -227,6 +230,52 @@ class Manager:
         self._recorders.remove(controller.recorder)
         self.metrics.remove_controller(controller.name)
         del self._controllers[controller.name]
+
+    def add_cluster(self, name: str, client: Client, *, options: CacheOptions | None = None) -> Cluster:
+        """Add another cluster, also while the manager runs. Controllers with a ``ClusterSource`` engage it.
+
+        ::
+
+            member = manager.add_cluster("north", Client.from_kubeconfig("north.yaml"))
+            machines = await member.client.list(VirtulMachine)
+            await manager.remove_cluster("north")
+
+        Args:
+            name: Its name, in requests and in ``manager.clusters``.
+            client: Its client. Whoever has made it closes it, after :meth:`remove_cluster`.
+            options: The options of its cache.
+
+        Raises:
+            ValueError: There is a cluster of this name.
+        """
+        cache = InformerCache.of(client, options, clock=self.clock)
+        cluster = Cluster(name, client.with_cache(cache), cache)
+        self.clusters.add(cluster)
+        self.add(cache, name=f"informers of cluster {name}")
+        return cluster
+
+    async def remove_cluster(self, name: str) -> None:
+        """Remove a cluster. Its waiting requests are dropped. Returns when the running ones and its watches have ended.
+
+        Raises:
+            KeyError: There is no cluster of this name.
+            RuntimeError: A reconcile for this cluster asks for it, and would wait for itself.
+        """
+        cluster = self.clusters[name]
+        context = current_reconcile.get()
+        if context is not None and getattr(context.request, "cluster", None) == name:
+            raise RuntimeError(f"a reconcile for cluster `{name}` cannot remove it: it would wait for its own end")
+        function = cluster.cache.run
+        removal = self._removals.get(function)
+        if removal is None:
+            removal = asyncio.create_task(self._remove_cluster(cluster), name=f"removal of cluster {name}")
+            self._removals[function] = removal
+            removal.add_done_callback(lambda _: self._removals.pop(function, None))
+        await asyncio.shield(removal)
+
+    async def _remove_cluster(self, cluster: Cluster) -> None:
+        await self.clusters.remove(cluster)
+        await self._others.remove(cluster.cache.run)
 
     def listen(self, listener: ReconcileListener) -> None:
         """Tell a listener why each reconcile ran, what it sent and how it ended. Costs time for each reconcile."""
