@@ -16,11 +16,13 @@ import pytest
 
 from pykb.api.core.v1 import Container, Node, Pod, PodSpec, Secret
 from pykb.api.meta.v1 import ObjectMeta
+from pykb.api.rbac.v1 import PolicyRule, Role, RoleBinding, RoleRef, Subject
 from pykb.runtime import ExecResult, Request
 from pykb.runtime.client._pods import LONGEST_LINE
-from pykb.runtime.errors import ApiError, BadRequest, NotFound
+from pykb.runtime.errors import ApiError, BadRequest, Forbidden, NotFound
 from pykb.runtime.fake import FakeApiServer, fake_client
 from pykb.runtime.serving.tls import self_signed
+from pykb.testing import eventually
 
 pytestmark = pytest.mark.apiserver
 
@@ -295,6 +297,41 @@ async def test_refusals_of_commands_are_errors(client, namespace, pod):
     for command in ("ls -l", []):
         with pytest.raises(ValueError, match="a command is a list"):
             await client.exec(pod, command)
+
+
+async def test_the_documented_permissions_are_enough_and_needed(client, namespace, kubelet, pod):
+    """Those of the markers in the guide, for a user without others."""
+
+    async def nothing(command, given):
+        return b"", b"", exits_with(0)
+
+    kubelet.parts, kubelet.command = [b"x"], nothing
+    ann = client.impersonate(f"ann-{namespace}")
+    role = Role(metadata=ObjectMeta(name="ann", namespace=namespace), rules=[])
+    await client.create(role)
+    subject = Subject(kind="User", name=f"ann-{namespace}", api_group="rbac.authorization.k8s.io")
+    ref = RoleRef(api_group="rbac.authorization.k8s.io", kind="Role", name="ann")
+    await client.create(
+        RoleBinding(metadata=ObjectMeta(name="ann", namespace=namespace), role_ref=ref, subjects=[subject])
+    )
+    with pytest.raises(Forbidden):
+        await ann.logs(pod, container="web")
+    role.rules = [PolicyRule(api_groups=[""], resources=["pods/log"], verbs=["get"])]
+    await client.update(role)
+
+    async def may_read():
+        assert await ann.logs(pod, container="web") == "x"
+
+    await eventually(may_read)
+    with pytest.raises(Forbidden):
+        await ann.exec(pod, ["true"], container="web")
+    role.rules = [PolicyRule(api_groups=[""], resources=["pods/exec"], verbs=["get", "create"])]
+    await client.update(role)
+
+    async def may_run():
+        assert (await ann.exec(pod, ["true"], container="web")).exit_code == 0
+
+    await eventually(may_run)
 
 
 async def test_commands_in_memory_ask_the_handler_of_the_test():
