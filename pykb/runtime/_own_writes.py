@@ -3,6 +3,9 @@
 The answer to a write comes a moment before its event reaches the cache. Another event, such as that
 of a child created just before, would wake the reconciler in this moment. It would read the state
 from before its own write, and write again. So the request waits, and no worker waits with it.
+
+A conflict means that the cache lacks the write of somebody else. A retry that reads the same state
+conflicts again, so it waits in the same way.
 """
 
 from __future__ import annotations
@@ -92,6 +95,16 @@ def note_write(
         return
     key = NamespacedName(metadata.get("namespace", ""), name)
     unseen = cache.when_seen(gvk, key, version, is_gone=_is_gone(metadata))
+    if unseen is not None:
+        context.unseen.append(unseen)
+
+
+def note_conflict(cache: CacheReader | None, gvk: GroupVersionKind, key: NamespacedName, version: str) -> None:
+    """Note that an object has changed since the running reconcile, if there is one, read this version of it."""
+    context = current_reconcile.get()
+    if context is None or cache is None or not version.isdecimal():
+        return
+    unseen = cache.when_seen(gvk, key, str(int(version) + 1))
     if unseen is not None:
         context.unseen.append(unseen)
 

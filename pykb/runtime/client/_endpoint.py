@@ -12,13 +12,13 @@ import orjson
 
 from pykb.meta.gvk import GroupVersionKind, NamespacedName
 from pykb.runtime._logging import current_reconcile
-from pykb.runtime._own_writes import note_deletion, note_write
+from pykb.runtime._own_writes import note_conflict, note_deletion, note_write
 from pykb.runtime.client.codec import AnyObject, Kind, UnreadableObjects, gvk_of, resource_of
-from pykb.runtime.client.connection import Call, Connection, Method, parse_path
+from pykb.runtime.client.connection import Call, Connection, Method, Route, parse_path
 from pykb.runtime.client.json_text import Page, encode, read_object, writable
 from pykb.runtime.client.mapper import ResourceMapper, ResourceMapping
 from pykb.runtime.client.options import ClientOptions
-from pykb.runtime.errors import NotFound
+from pykb.runtime.errors import Conflict, NotFound
 
 if TYPE_CHECKING:
     from pykb.runtime.client.connection import CacheReader
@@ -106,8 +106,9 @@ class Exchange:
         body: Mapping[str, Any] | bytes | None = None,
         content_type: str = "application/json",
         repeatable: bool = False,
+        read_at: str = "",
     ) -> dict[str, Any]:
-        """Send a request and return the object in the answer.
+        """Send a request and return the object in the answer. ``read_at`` is the version that a write starts from.
 
         Raises:
             ApiError: The server refused.
@@ -126,12 +127,12 @@ class Exchange:
         )
         context = current_reconcile.get()
         if context is None or context.recording is None or context.recording.record is None:
-            return await self._send(call, endpoint)
+            return await self._send(call, endpoint, read_at)
         from pykb.runtime.controller.recording import recorded
 
-        return await recorded(context.recording, call, self.cache, endpoint.gvk, self._send(call, endpoint))
+        return await recorded(context.recording, call, self.cache, endpoint.gvk, self._send(call, endpoint, read_at))
 
-    async def _send(self, call: Call, endpoint: Endpoint) -> dict[str, Any]:
+    async def _send(self, call: Call, endpoint: Endpoint, read_at: str) -> dict[str, Any]:
         try:
             answer = _read(await self.connection.request(call), call)
         except NotFound as error:
@@ -139,6 +140,10 @@ class Exchange:
                 # The resource is missing, not the object: its CRD was deleted and may come back
                 # changed.
                 self.mapper.forget(endpoint.gvk)
+            raise
+        except Conflict as error:
+            if (route := parse_path(call.path)) is not None and _has_changed(error, route):
+                note_conflict(self.cache, endpoint.gvk, NamespacedName(route.namespace, route.name), read_at)
             raise
         if call.method != "GET" and not is_dry_run(call):
             if call.method != "DELETE":
@@ -155,6 +160,11 @@ class Exchange:
         if self.options.field_validation:
             pairs.append(("fieldValidation", self.options.field_validation))
         return tuple(pairs)
+
+
+def _has_changed(error: Conflict, route: Route) -> bool:
+    """Whether a conflict is about the version of the object, not about the owner of a field or a quota."""
+    return not error.causes and (error.details.kind, error.details.name) == (route.plural, route.name)
 
 
 def is_dry_run(call: Call) -> bool:

@@ -23,6 +23,7 @@ from pykb.runtime.client.codec import (
     key_of,
     namespace_of,
     replace_content,
+    resource_version_of,
     to_wire,
 )
 from pykb.runtime.client.options import Propagation
@@ -227,7 +228,7 @@ class Writer:
         if preconditions := {name: value for name, value in conditions.items() if value}:
             body["preconditions"] = preconditions
         try:
-            await self._exchange.send("DELETE", endpoint, body=body)
+            await self._exchange.send("DELETE", endpoint, body=body, read_at=resource_version or "")
         except NotFound as error:
             if not missing_ok or not error.details.name:
                 raise
@@ -274,7 +275,8 @@ async def update_at(
     refuse_partial(obj)
     endpoint = await object_endpoint(exchange, obj, subresource)
     query = exchange.write_query(field_manager=field_manager, dry_run=dry_run)
-    replace_content(obj, await exchange.send("PUT", endpoint, query=query, body=to_wire(obj)))
+    version = resource_version_of(obj)
+    replace_content(obj, await exchange.send("PUT", endpoint, query=query, body=to_wire(obj), read_at=version))
     return obj
 
 
@@ -287,7 +289,10 @@ async def patch_at(
         return obj
     endpoint = await object_endpoint(exchange, obj, subresource)
     query = exchange.write_query(field_manager=field_manager, dry_run=dry_run)
-    answer = await exchange.send("PATCH", endpoint, query=query, body=body, content_type=patch.content_type)
+    version = resource_version_of(obj)
+    answer = await exchange.send(
+        "PATCH", endpoint, query=query, body=body, content_type=patch.content_type, read_at=version
+    )
     replace_content(obj, answer)
     return obj
 
@@ -317,7 +322,13 @@ async def apply_at(
     if force:
         query = (*query, ("force", "true"))
     answer = await exchange.send(
-        "PATCH", endpoint, query=query, body=wire, content_type=APPLY_CONTENT_TYPE, repeatable=True
+        "PATCH",
+        endpoint,
+        query=query,
+        body=wire,
+        content_type=APPLY_CONTENT_TYPE,
+        repeatable=True,
+        read_at=resource_version or "",
     )
     replace_content(obj, answer)
     return obj

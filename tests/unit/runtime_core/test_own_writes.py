@@ -5,14 +5,19 @@ from datetime import timedelta
 
 import pytest
 
+from pykb.api.core.v1 import ConfigMap
+from pykb.api.meta.v1 import ObjectMeta
 from pykb.meta.gvk import NamespacedName
 from pykb.runtime._logging import ReconcileContext, current_reconcile
-from pykb.runtime._own_writes import LIMIT, note_write
+from pykb.runtime._own_writes import LIMIT, note_conflict, note_write
 from pykb.runtime.cache._options import InformerOptions, NamespaceSelection
 from pykb.runtime.cache.informer import Informer
+from pykb.runtime.client.patches import merge_from
 from pykb.runtime.clock import VirtualClock
 from pykb.runtime.controller.controller import Controller
 from pykb.runtime.controller.reconcile import Reconciler, Request
+from pykb.runtime.errors import Conflict, StatusDetails
+from pykb.runtime.fake import fake_client
 
 from .conftest import WIDGET, turn, widget  # noqa: TID252 - shared by this folder only
 
@@ -109,12 +114,12 @@ async def test_versions_without_an_order_are_not_awaited():
 class Mirrors:
     """The cache of a client: one informer."""
 
-    def __init__(self):
-        self.informer = informer()
+    def __init__(self, gvk=WIDGET):
+        self.gvk, self.informer = gvk, informer()
 
     def when_seen(self, gvk, key, version, *, is_gone=False):
         """As the real one."""
-        assert gvk == WIDGET
+        assert gvk == self.gvk
         return self.informer.when_seen(key, version, is_gone=is_gone)
 
 
@@ -224,4 +229,97 @@ async def test_writes_outside_of_a_reconcile_are_not_noted():
     """A program without controllers has nobody who would wait."""
     cache = Mirrors()
     note_write(cache, WIDGET, widget("a", "9"))
+    assert not cache.informer._awaited
+
+
+class Outdated(Reconciler):
+    """Its writes conflict, until the cache has version 9."""
+
+    def __init__(self, cache):
+        super().__init__(client=None)
+        self.cache = cache
+        self.calls = 0
+
+    async def reconcile(self, request):
+        """Write what was read, as the client does."""
+        self.calls += 1
+        if self.cache.informer.store.peek(A).resource_version == "8":
+            note_conflict(self.cache, WIDGET, A, "8")
+            raise Conflict(409, "Conflict", "the object has been modified", StatusDetails())
+
+
+async def test_the_retry_of_a_conflict_waits_for_the_other_write(running):
+    """It would read the same state, and conflict again."""
+    clock, cache = VirtualClock(), Mirrors()
+    cache.informer.upsert(A, widget("a", "8"), listed=True)
+    reconciler = Outdated(cache)
+    controller = Controller("widget", reconciler, clock=clock)
+    running(controller.run())
+    controller.queue.add(Request("default", "a"))
+    for _ in range(4):
+        await turn()
+        clock.advance(timedelta(seconds=1))
+    assert reconciler.calls == 1
+    cache.informer.upsert(A, widget("a", "9"), listed=False)
+    await turn()
+    assert reconciler.calls == 2
+    assert not clock.pending
+
+
+def config(**fields):
+    """An object that the server knows without a CRD."""
+    return ConfigMap(metadata=ObjectMeta(name="a", namespace="default"), **fields)
+
+
+@pytest.fixture
+def reconcile():
+    """The context of a running reconcile."""
+    context = ReconcileContext("config", "", Request("default", "a"))
+    token = current_reconcile.set(context)
+    yield context
+    current_reconcile.reset(token)
+
+
+async def patched(client, old):
+    """Patch with the version that was read."""
+    patch = merge_from(old, optimistic_lock=True)
+    old.data = {"a": "3"}
+    await client.patch(old, patch)
+
+
+WRITES = {
+    "update": lambda client, old: client.update(old),
+    "patch": patched,
+    "delete": lambda client, old: client.delete(old, resource_version=old.metadata.resource_version),
+    "apply": lambda client, old: client.apply(
+        config(), field_manager="x", resource_version=old.metadata.resource_version
+    ),
+}
+
+
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
+async def test_the_client_notes_which_version_is_outdated(reconcile, write):
+    """Every write that names the version which it starts from."""
+    client = fake_client()
+    old = await client.create(config(data={"a": "1"}))
+    cache = Mirrors(ConfigMap.gvk)
+    cache.informer.upsert(A, old.to_wire(), listed=True)
+    new = await client.update(ConfigMap.from_wire(old.to_wire() | {"data": {"a": "2"}}))
+    client._exchange.cache = cache
+    with pytest.raises(Conflict):
+        await write(client, old)
+    (unseen,) = reconcile.unseen
+    assert not unseen.done()
+    cache.informer.upsert(A, new.to_wire(), listed=False)
+    assert unseen.done()
+
+
+async def test_a_conflict_about_the_owner_of_a_field_is_not_awaited(reconcile):
+    """No later version would solve it."""
+    client = fake_client()
+    await client.apply(config(data={"a": "1"}), field_manager="one")
+    client._exchange.cache = cache = Mirrors(ConfigMap.gvk)
+    with pytest.raises(Conflict):
+        await client.apply(config(data={"a": "2"}), field_manager="two")
+    assert not reconcile.unseen
     assert not cache.informer._awaited
