@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from functools import lru_cache
 from typing import Annotated, Any
 
 from pydantic import GetCoreSchemaHandler
@@ -33,6 +34,7 @@ _LONGEST = (2**63 - 1) // 1000
 """The longest duration in microseconds. Go counts nanoseconds in 64 bits."""
 
 
+@lru_cache(maxsize=1024)
 def parse_time(text: str) -> datetime:
     """Parse a time in RFC 3339 form.
 

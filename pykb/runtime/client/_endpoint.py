@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -172,6 +173,7 @@ def is_dry_run(call: Call) -> bool:
     return _DRY_RUN in call.query or (call.method == "DELETE" and b'"dryRun"' in (call.body or b""))
 
 
+@lru_cache(maxsize=4096)  # a reconciler names its object at each write
 def _segment(name: str) -> str:
     if name in (".", "..") or "/" in name or "%" in name:
         raise ValueError(f"`{name}` is not a valid name: a name is not `.` or `..` and has neither `/` nor `%`")

@@ -176,6 +176,8 @@ class Http1Stream(Http1Connection):
         self._complete = False
         self._lost: ConnectionLost | None = None
         self._more: asyncio.Future[None] | None = None
+        self._waiting_since = 0.0
+        self._watchdog: asyncio.TimerHandle | None = None
 
     async def body(self, patience: float | None) -> AsyncIterator[bytes]:
         """Yield the body that follows the head returned by :meth:`exchange`.
@@ -187,20 +189,27 @@ class Http1Stream(Http1Connection):
             ConnectionLost: The connection ended before the body did.
             TimeoutError: No data came for ``patience`` seconds.
         """
-        while True:
-            if self._body:
-                data, self._body, self._unread = b"".join(self._body), [], 0
-                if self._transport is not None:
-                    self._transport.resume_reading()
-                yield data
-            elif self._complete:
-                return
-            elif self._lost is not None:
-                raise self._lost
-            else:
-                self._more = asyncio.get_running_loop().create_future()
-                async with asyncio.timeout(patience):
+        loop = asyncio.get_running_loop()
+        if patience is not None:
+            self._watch_silence(loop, loop.time() + patience, patience)
+        try:
+            while True:
+                if self._body:
+                    data, self._body, self._unread = b"".join(self._body), [], 0
+                    if self._transport is not None:
+                        self._transport.resume_reading()
+                    yield data
+                elif self._complete:
+                    return
+                elif self._lost is not None:
+                    raise self._lost
+                else:
+                    self._waiting_since = loop.time()
+                    self._more = loop.create_future()
                     await self._more
+        finally:
+            if self._watchdog is not None:
+                self._watchdog.cancel()
 
     # -- for the parser
 
@@ -233,6 +242,19 @@ class Http1Stream(Http1Connection):
         super()._fail(error)
         self._lost = self._lost or error
         self._wake()
+
+    def _watch_silence(self, loop: asyncio.AbstractEventLoop, deadline: float, patience: float) -> None:
+        self._watchdog = loop.call_at(deadline, self._check_silence, loop, patience)
+
+    def _check_silence(self, loop: asyncio.AbstractEventLoop, patience: float) -> None:
+        """End a wait that has lasted too long. One timer for the whole stream: a timer for each wait costs more."""
+        is_waiting = self._more is not None and not self._more.done()
+        deadline = (self._waiting_since if is_waiting else loop.time()) + patience
+        if self._more is not None and is_waiting and deadline <= loop.time():
+            self._more.set_exception(TimeoutError())
+            return
+        if not self.closed.done():
+            self._watch_silence(loop, deadline, patience)
 
     def _wake(self) -> None:
         if self._more is not None and not self._more.done():

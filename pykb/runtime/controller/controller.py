@@ -12,7 +12,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from typing import Any, Generic, Protocol, TypeAlias, TypedDict
+from typing import Any, Generic, Protocol, TypeAlias, TypedDict, cast
 
 from pykb.api.safe_text import error_text, without_values
 from pykb.api.unreadable import UnreadableObject
@@ -155,6 +155,8 @@ class Controller(Generic[RequestT]):
         self.sharded = False
         """Whether all replicas run it, each for its share of objects. The manager's sharding sets it."""
         self._reconciler = reconciler
+        self._function: object = None
+        self._is_async = False
         self._clock: Clock = clock or SystemClock()
         workers = self.options.max_concurrent_reconciles
         self._metrics: ControllerMetrics = (metrics or Metrics()).controller(name, lambda: self.queue, workers=workers)
@@ -314,8 +316,11 @@ class Controller(Generic[RequestT]):
     async def _call(self, request: RequestT) -> Result:
         reconcile = self._reconciler.reconcile
         running: Awaitable[object]
-        if inspect.iscoroutinefunction(reconcile):
-            running = reconcile(request)
+        function = getattr(reconcile, "__func__", reconcile)
+        if function is not self._function:  # to look at a function costs more than to call it
+            self._function, self._is_async = function, inspect.iscoroutinefunction(reconcile)
+        if self._is_async:
+            running = cast("Awaitable[object]", reconcile(request))
         else:
             answer = await self._call_in_thread(request)
             # A plain method that returns a coroutine (a wrapper) is awaited here like an async one.
