@@ -143,7 +143,7 @@ def api(
     )
     planned = accepted(*plan(options), root)
     if scaffold(planned.plan, f"`{planned.resource}`", root, options.plugins, dry_run=dry_run, diff=diff, make=make):
-        _say_next_api(planned.resource, made=make)
+        _say_next_api(planned.resource)
 
 
 def _asked_api(
@@ -178,7 +178,7 @@ def _has_controller(project: Project, group: str, kind: str) -> bool:
     return any(r.group == group and r.kind == kind and r.has_controller for r in project.resources)
 
 
-def _say_next_api(resource: Resource, *, made: bool) -> None:
+def _say_next_api(resource: Resource) -> None:
     if not resource.api:
         console.say(f"\nNext: write the reconcile logic of {resource.kind} in its controller")
         return
@@ -186,7 +186,8 @@ def _say_next_api(resource: Resource, *, made: bool) -> None:
         f"\nNext: define the fields of {resource.kind} in "
         f"{resource.path.replace('.', '/')}/{resource.singular}_types.py, then"
     )
-    console.say("  make install run" if made else "  make manifests install run")
+    console.say("  make dev              # on a control plane of its own")
+    console.say("  make install run      # or in the cluster of your kubeconfig")
 
 
 def webhook(
@@ -268,7 +269,7 @@ def webhook(
         )
     what = f"the webhooks of `{planned.resource}`"
     if scaffold(planned.plan, what, root, options.plugins, dry_run=dry_run, diff=diff, make=make):
-        _say_next_webhook(planned, project, options, made=make)
+        _say_next_webhook(planned, project, options)
 
 
 def _asked_webhook(
@@ -304,7 +305,7 @@ def _chosen(options: NewWebhook, answers: dict[str, bool]) -> NewWebhook:
     )
 
 
-def _say_next_webhook(planned: WebhookPlan, project: Project, options: NewWebhook, *, made: bool) -> None:
+def _say_next_webhook(planned: WebhookPlan, project: Project, options: NewWebhook) -> None:
     resource = planned.resource
     package = project.package
     group = f"{resource.group_package}/" if project.multigroup else ""
@@ -313,7 +314,7 @@ def _say_next_webhook(planned: WebhookPlan, project: Project, options: NewWebhoo
         places.append(f"{package}/webhooks/{group}{resource.version}/{resource.singular}_webhook.py")
     places += [f"{package}/api/{group}{spoke}/{resource.singular}_conversion.py" for spoke in planned.spokes]
     console.say(f"\nNext: implement them in {', '.join(places)}, then")
-    console.say("  make test" if made else "  make manifests test")
+    console.say("  make test")
     say_needed(planned.certificates)
     console.say("`ENABLE_WEBHOOKS=false make run` runs without webhooks")
 

@@ -72,17 +72,24 @@ def _told(cause: ReconcileCause, record: ReconcileRecord) -> str:
         return f"{what} was {cause.event}d"
     if not cause.changes:
         return f"{what} was written, without a change"
+    did = _done_to(what, cause)
+    writer = cause.written_by
+    if writer is None:
+        return f"somebody else {did}"
+    if (writer.controller, writer.request) == (record.id.controller, record.id.request):
+        return f"it {did} itself"
+    if writer.controller == record.id.controller:
+        return f"it {did} itself, for {writer.request}"
+    return f"the controller {writer.controller} {did}"
+
+
+def _done_to(what: str, cause: ReconcileCause) -> str:
+    if any(each.path == "metadata.deletionTimestamp" for each in cause.changes):
+        return f"asked to delete {what}"
     changed = sorted(cause.changes, key=lambda each: each.path.startswith("metadata."))
     first, *more = [f"`{each.path}`" for each in changed]
     fields = f"{first} and {len(more)} more field{'s' * (len(more) > 1)}" if more else first
-    writer = cause.written_by
-    if writer is None:
-        return f"somebody else changed {fields} of {what}"
-    if (writer.controller, writer.request) == (record.id.controller, record.id.request):
-        return f"it changed {fields} of {what} itself"
-    if writer.controller == record.id.controller:
-        return f"it changed {fields} of {what} itself, for {writer.request}"
-    return f"the controller {writer.controller} changed {fields} of {what}"
+    return f"changed {fields} of {what}"
 
 
 def line_of(record: ReconcileRecord) -> str:

@@ -34,7 +34,9 @@ def test_an_api_is_added_everywhere_it_belongs(pykb, project: Path, status) -> N
     ended = pykb(*MACHINE, *BOTH)
     assert ended.code == 0
     assert ended.err.endswith(
-        "Next: define the fields of Machine in sealvm/api/v1/machine_types.py, then\n  make manifests install run\n"
+        "Next: define the fields of Machine in sealvm/api/v1/machine_types.py, then\n"
+        "  make dev              # on a control plane of its own\n"
+        "  make install run      # or in the cluster of your kubeconfig\n"
     )
     assert sorted(status(project)) == sorted(
         [

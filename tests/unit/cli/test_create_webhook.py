@@ -67,7 +67,7 @@ def test_a_webhook_is_added_everywhere_it_belongs(pykb, project: Path, status) -
     """Files, insertions, PROJECT; and what to do next."""
     ended = pykb(*HOOK, "--defaulting", "--programmatic-validation")
     assert ended.code == 0, ended.err
-    assert "Next: implement them in sealvm/webhooks/v1/machine_webhook.py, then\n  make manifests test\n" in ended.err
+    assert "Next: implement them in sealvm/webhooks/v1/machine_webhook.py, then\n  make test\n" in ended.err
     assert "cert-manager" not in ended.err
     assert "keep " not in ended.err
     assert sorted(status(project)) == sorted(

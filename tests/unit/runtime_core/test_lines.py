@@ -38,6 +38,8 @@ from pykb.testing import eventually, running
 OWN = ReconcileId("web", Request("default", "home"), "1")
 SERVICE = ObjectId("v1", "Service", "default", "home")
 PORT, TYPE = FieldChange("spec.ports", 80, 81), FieldChange("spec.type", None, "NodePort")
+AGE = FieldChange("metadata.deletionGracePeriodSeconds", None, 0)
+DELETION = FieldChange("metadata.deletionTimestamp", None, "2026-01-01T00:00:00Z")
 
 
 def changed(*changes: FieldChange, by: ReconcileId | None = None) -> ReconcileCause:
@@ -58,6 +60,8 @@ def changed(*changes: FieldChange, by: ReconcileId | None = None) -> ReconcileCa
         ([ReconcileCause(CauseKind.EVENT, EventType.DELETE, SERVICE)], "Service home was deleted"),
         ([changed(PORT)], "somebody else changed `spec.ports` of Service home"),
         ([changed(PORT, TYPE)], "somebody else changed `spec.ports` and 1 more field of Service home"),
+        ([changed(AGE, DELETION)], "somebody else asked to delete Service home"),
+        ([changed(DELETION, by=OWN)], "it asked to delete Service home itself"),
         ([changed(PORT, by=OWN)], "it changed `spec.ports` of Service home itself"),
         ([changed(PORT, by=OWN._replace(request="b"))], "it changed `spec.ports` of Service home itself, for b"),
         ([changed(PORT, by=OWN._replace(controller="b"))], "the controller b changed `spec.ports` of Service home"),
