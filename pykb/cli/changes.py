@@ -22,6 +22,7 @@ from pykb.diagnostics.render import Format
 from pykb.files.apply import apply, backups
 from pykb.files.origin import missing_key
 from pykb.files.plan import Action, Change, Draft, Plan, add_fixes
+from pykb.project.layout import placed
 
 if TYPE_CHECKING:
     from pykb.gen.run import GenerateResult
@@ -32,7 +33,7 @@ PlanT = TypeVar("PlanT")
 
 def accepted(plan: PlanT | None, found: Diagnostics, root: Path) -> PlanT:
     """Report what was found. Ends the command if it has no plan."""
-    report(_from_working_directory(found, root))
+    report(_from_working_directory(placed(found, root), root))
     if plan is None:
         raise typer.Exit(_exit_code(found))
     return plan

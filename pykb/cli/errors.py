@@ -161,11 +161,23 @@ def _sentence(text: str) -> str:
     return text[:1].lower() + text[1:]
 
 
+def _placed(found: Diagnostic) -> Diagnostic:
+    """The finding, with the name of the folder where the project has its manifests."""
+    from pykb.cli.project import find_root
+    from pykb.project.layout import config_folder, reworded
+
+    try:
+        root = find_root()
+        return found if root is None else reworded(found, config_folder(root))
+    except (EnvironmentProblem, OSError):  # it is what is reported
+        return found
+
+
 def _from_exception(error: BaseException) -> tuple[Diagnostic, int]:
     """The diagnostic and the exit code for an exception that no command handled."""
     match error:
         case EnvironmentProblem():
-            return error.diagnostic, EXIT_FINDINGS
+            return _placed(error.diagnostic), EXIT_FINDINGS
         case click.UsageError():
             return _from_usage_error(error), EXIT_USAGE
         case click.ClickException():

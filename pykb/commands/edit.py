@@ -145,7 +145,7 @@ def _regrouped(project: Project, *, multigroup: bool) -> Project:
 
 def _say_cluster_wide(plan: PlanBuilder, project: Project, found: Diagnostics) -> None:
     """Warn of permissions in the whole cluster, which the scaffold does not have any more."""
-    for path in python_files(plan.root):
+    for path in python_files(plan):
         text = (plan.current(path) or b"").decode("utf-8", "replace")
         for number, line in enumerate(text.splitlines(), 1):
             if _RBAC.match(line):

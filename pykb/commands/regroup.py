@@ -186,7 +186,7 @@ def _targets(
 ) -> dict[str, list[str]]:
     """Every file to move or to rewrite, with its new paths."""
     targets = {path: new for path, new in layout.moves.items() if plan.current(path) is not None}
-    for path in python_files(plan.root):
+    for path in python_files(plan):
         if path not in targets:
             module = module_of(path)
             suffix = "/__init__.py" if path.endswith("/__init__.py") else ".py"
@@ -194,7 +194,7 @@ def _targets(
             targets[path] = [path if new == module else new.replace(".", "/") + suffix]
     for package, new in renames.modules.items():
         old_folder, new_folder = package.replace(".", "/"), new.replace(".", "/")
-        for path in _files(plan.root, old_folder):
+        for path in map(plan.place, _files(plan.root, old_folder)):
             targets.setdefault(path, [path.replace(old_folder, new_folder, 1)])
     targets = {path: new for path, new in targets.items() if path not in going}
     for path, (target, *_) in targets.items():
@@ -287,10 +287,10 @@ def merged(path: str, content: bytes, fresh: Sequence[tuple[bytes, bytes]], foun
 def _mentions(plan: PlanBuilder, handled: set[str], renames: Renames, found: Diagnostics) -> None:
     """Warn of other files that name what moves."""
     folders = {name.replace(".", "/"): new.replace(".", "/") for name, new in renames.modules.items()}
-    for path in project_files(plan.root):
+    for path in project_files(plan):
         if path in handled or path.endswith(".py") or path == FILE_NAME:
             continue
-        for number, line in enumerate(_text(plan.root / path).splitlines(), 1):
+        for number, line in enumerate(_text(plan.root / plan.place(path)).splitlines(), 1):
             name = next((name for name in folders if name in line), "")
             module = renames.mentioned(line)
             if name or module:

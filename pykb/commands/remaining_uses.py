@@ -26,7 +26,7 @@ _KUSTOMIZATION = "kustomization.yaml"
 def remaining_uses(plan: PlanBuilder, gone: Scaffold) -> Iterator[tuple[Span, str]]:
     """The uses, with the places in the files on disk."""
     removed = _removed(plan, gone)
-    for path in python_files(plan.root):
+    for path in python_files(plan):
         source = _source(plan.current(path))
         if source is None:
             continue
@@ -63,7 +63,7 @@ def _by_line(source: Source, path: str, removed: set[str]) -> dict[int, str]:
 def _kustomizations(plan: PlanBuilder, removed: set[str]) -> Iterator[tuple[Span, str]]:
     """The places in kustomizations that name a removed file, or a folder without its kustomization."""
     folders = {path.removesuffix(f"/{_KUSTOMIZATION}") for path in removed if path.endswith(f"/{_KUSTOMIZATION}")}
-    for path in project_files(plan.root) if removed else ():
+    for path in project_files(plan) if removed else ():
         content = plan.current(path) if path.endswith(f"/{_KUSTOMIZATION}") else None
         text = (content or b"").decode("utf-8", "replace")
         for node in _scalars(text):
@@ -107,17 +107,20 @@ def module_of(path: str) -> str:
     return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
 
-def python_files(root: Path) -> Iterator[str]:
+def python_files(plan: PlanBuilder) -> Iterator[str]:
     """The Python files of a project."""
-    return (path for path in project_files(root) if path.endswith(".py"))
+    return (path for path in project_files(plan) if path.endswith(".py"))
 
 
-def project_files(root: Path) -> Iterator[str]:
-    """The files of a project, without environments, nested projects and other hidden folders than `.github`."""
-    for folder, names, files in os.walk(root):
+def project_files(plan: PlanBuilder) -> Iterator[str]:
+    """The files of a project by their paths in the plan.
+
+    Environments, nested projects and other hidden folders than `.github` are left out.
+    """
+    for folder, names, files in os.walk(plan.root):
         here = Path(folder)
         names[:] = sorted(name for name in names if not _is_foreign(here / name))
-        yield from sorted((here / name).relative_to(root).as_posix() for name in files)
+        yield from sorted(plan.place((here / name).relative_to(plan.root).as_posix()) for name in files)
 
 
 def _is_foreign(folder: Path) -> bool:

@@ -121,7 +121,7 @@ def _with(request: KindRequest, after: Options) -> KindRequest:
 
 def _rehead(plan: PlanBuilder, old: str, new: str, known: set[str]) -> None:
     """Replace the header of the user's own files that have it."""
-    for path in python_files(plan.root):
+    for path in python_files(plan):
         text = plan.text(path) if path not in known else None
         if text is not None and old and text.startswith(f"{old}\n"):
             rest = text.removeprefix(f"{old}\n")

@@ -36,6 +36,7 @@ from pykb.files.state import STATE
 from pykb.plugins.registry import DEFAULT
 from pykb.project import FILE_NAME, version_numbers
 from pykb.project.file import Project
+from pykb.project.layout import CONFIG, mentioning
 from pykb.project.resource import Operand, Resource
 from pykb.project.writer import with_cli_version
 from pykb.scaffold import license  # noqa: A004 - our module of that name
@@ -195,6 +196,7 @@ def plan_update(options: Updates, project: Project, root: Path) -> tuple[Plan | 
         steps = recipe(project, root, header)
         before = releases.render(then, steps, found)
         after = releases.render(now, steps, found) if before else {}
+        before, after = (_mentioning(tree, plan.config) for tree in (before, after))
         version = then.version
     if found.has_errors():
         return None, found
@@ -211,6 +213,14 @@ def plan_update(options: Updates, project: Project, root: Path) -> tuple[Plan | 
     if not built.changes and not found:
         found.add(UNCHANGED.at(None, "nothing was changed: the project is up to date"))
     return (None if found.has_errors() else built), found
+
+
+def _mentioning(tree: Tree, config: str) -> Tree:
+    """A scaffold whose words name the folder where the project has its manifests."""
+    if config == CONFIG:
+        return tree
+    texts = {path: mentioning(file.content.decode("utf-8", "surrogateescape"), config) for path, file in tree.items()}
+    return {path: File(texts[path].encode("utf-8", "surrogateescape"), file.executable) for path, file in tree.items()}
 
 
 def combine(before: Tree, mine: Tree, after: Tree) -> Update:
@@ -293,8 +303,8 @@ def _files(plan: PlanBuilder, scaffolded: set[str]) -> Iterator[tuple[str, File]
         snapshot = plan.read(path)
         if snapshot is not None and snapshot.content is not None:
             yield path, File(snapshot.content, bool((snapshot.mode or 0) & 0o100))
-    for path in project_files(plan.root):
-        place = plan.root / path
+    for path in project_files(plan):
+        place = plan.root / plan.place(path)
         is_own = path not in scaffolded and place.name != ".git" and path != FILE_NAME and not place.is_symlink()
         if is_own and place.is_file() and place.stat().st_size < _LARGE:
             yield path, File(read_bytes(place), bool(place.stat().st_mode & 0o100))
@@ -370,8 +380,8 @@ def _check_committed(root: Path, found: Diagnostics) -> None:
 def _check_tracked(plan: PlanBuilder, found: Diagnostics) -> None:
     """Report files that would change and that git does not have."""
     known = git.tracked(plan.root)
-    others = (path for path in sorted(plan.changed - known) if not path.startswith(f"{STATE}/"))
-    lost = [path for path in others if plan.before(path) is not None]
+    others = (path for path in sorted(plan.changed) if plan.place(path) not in known)
+    lost = [path for path in others if not path.startswith(f"{STATE}/") and plan.before(path) is not None]
     if lost:
         message = f"the update would change files that are not committed: {_listed(lost)}"
         found.add(UPDATE_UNCOMMITTED.at(None, message, notes=_NOTHING, help=("commit them, or move them away",)))

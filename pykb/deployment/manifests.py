@@ -16,6 +16,7 @@ from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.cli import IMAGE_NAME
 from pykb.diagnostics.codes.environment import KUSTOMIZATION
 from pykb.meta.names import is_image
+from pykb.project.layout import config_path
 from pykb.reading import yaml_text
 from pykb.tools.kubectl import build_kustomization
 
@@ -42,7 +43,7 @@ def render_operator(root: Path, image: str) -> str:
                 None, f"`{image}` is not the name of an image", help=("--image registry.example.com/operator:v1.0.0",)
             )
         )
-    return _IMAGE_LINE.sub(lambda found: f"{found[1]}{image}", _render(root / "config/default"))
+    return _IMAGE_LINE.sub(lambda found: f"{found[1]}{image}", _render(root, "default"))
 
 
 def render_crds(root: Path) -> list[Object]:
@@ -51,16 +52,16 @@ def render_crds(root: Path) -> list[Object]:
     Raises:
         EnvironmentProblem: A folder cannot be rendered.
     """
-    objects = objects_of(_render(root / "config/crd"))
+    objects = objects_of(_render(root, "crd"))
     crds = of_kind(objects, CRD)
     return as_deployed(root, names_of(crds)) if any(map(is_converted, crds)) else objects
 
 
 def render_samples(root: Path) -> list[Object]:
     """Render config/samples. Without it, or if it cannot be rendered, there are no samples."""
-    folder = root / "config/samples"
+    folder = config_path(root, "samples")
     try:
-        return objects_of(_render(folder)) if (folder / "kustomization.yaml").is_file() else []
+        return objects_of(_render(root, "samples")) if (folder / "kustomization.yaml").is_file() else []
     except EnvironmentProblem:
         return []
 
@@ -74,12 +75,12 @@ def as_deployed(root: Path, names: Collection[str]) -> list[Object]:
     Raises:
         EnvironmentProblem: config/default cannot be rendered.
     """
-    crds = of_kind(objects_of(_render(root / "config/default")), CRD)
+    crds = of_kind(objects_of(_render(root, "default")), CRD)
     return [each for each in crds if each["metadata"]["name"] in names]
 
 
-def _render(folder: Path) -> str:
-    return build_kustomization(folder, folders=program_folders())
+def _render(root: Path, name: str) -> str:
+    return build_kustomization(config_path(root, name), root=root, folders=program_folders())
 
 
 def objects_of(text: str) -> list[Object]:

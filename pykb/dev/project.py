@@ -21,6 +21,7 @@ from pykb.envtest.webhooks import MANIFEST
 from pykb.meta.gvk import GroupKind
 from pykb.project import FILE_NAME
 from pykb.project.file import read
+from pykb.project.layout import config_path
 from pykb.runtime import LogFormat
 
 INTERVAL = timedelta(seconds=0.3)
@@ -133,7 +134,7 @@ class DevProject:
     @property
     def crds(self) -> Path:
         """The folder of the generated CRDs."""
-        return self.root / "config" / "crd" / "bases"
+        return config_path(self.root, "crd/bases")
 
     @property
     def watched(self) -> Watched:
@@ -162,7 +163,7 @@ class DevProject:
     @property
     def webhook_manifest(self) -> Path:
         """The file with the generated webhook configurations."""
-        return self.root / MANIFEST
+        return config_path(self.root, MANIFEST)
 
     def converted_kinds(self) -> frozenset[GroupKind]:
         """The kinds with a conversion webhook in PROJECT; empty when the file cannot be read."""

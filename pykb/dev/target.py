@@ -20,6 +20,8 @@ from pykb.envtest.crds import install_crds, read_crds
 from pykb.envtest.reporter import Reporter, Silent
 from pykb.envtest.rest import Rest
 from pykb.files.state import opened
+from pykb.project import FILE_NAME
+from pykb.project.layout import config_path
 from pykb.tools.kubectl import Kubectl
 
 CRD_TIMEOUT = timedelta(seconds=60)
@@ -75,8 +77,8 @@ class RealTarget:
     def install(self, crds: Path) -> list[str]:
         """Apply the definitions of a folder and wait until they are established; returns their names."""
         definitions = {definition["metadata"]["name"]: definition for _, definition in read_crds([crds])}
-        root = crds.parents[2]
-        if any(map(is_converted, definitions.values())) and (root / "config/default").is_dir():
+        root = next((folder for folder in crds.parents if (folder / FILE_NAME).is_file()), crds.parents[2])
+        if any(map(is_converted, definitions.values())) and config_path(root, "default").is_dir():
             definitions |= {each["metadata"]["name"]: each for each in as_deployed(root, set(definitions))}
         names = list(definitions)
         if names:

@@ -29,7 +29,8 @@ from pykb.diagnostics.codes.environment import (
 from pykb.envtest.rest import APPLY, FIELD_MANAGER, Rest
 from pykb.reading import yaml_text
 
-MANIFEST = "config/webhook/manifests.yaml"
+MANIFEST = "webhook/manifests.yaml"
+"""The manifest of the webhooks, below `config/`."""
 API_VERSION = "admissionregistration.k8s.io/v1"
 COLLECTIONS = {
     "MutatingWebhookConfiguration": "mutatingwebhookconfigurations",

@@ -19,18 +19,18 @@ from pykb.diagnostics import Diagnostic, EnvironmentProblem, Span
 from pykb.diagnostics.codes.explore import NOT_EXPLORED
 from pykb.diagnostics.suggest import closest
 from pykb.envtest.crds import read_crds
-from pykb.envtest.webhooks import WebhookManifest
+from pykb.envtest.webhooks import MANIFEST, WebhookManifest
 from pykb.explore._actors import Actor
 from pykb.explore._gate import place_in, span_of
 from pykb.explore._history import Identity, Manifest
 from pykb.explore._world import Subject
+from pykb.project.layout import CONFIG, config_folder, config_path
 from pykb.reading import yaml_text
 from pykb.runtime import Manager
 
-CRDS = "config/crd/bases"
-SAMPLES = "config/samples"
-ROLE = "config/rbac/role.yaml"
-WEBHOOKS = "config/webhook/manifests.yaml"
+CRDS = "crd/bases"
+SAMPLES = "samples"
+ROLE = "rbac/role.yaml"
 _NAMESPACE = "default"
 
 
@@ -57,7 +57,7 @@ def subject_of(
         EnvironmentProblem: There is no CRD or no sample, or the manager cannot be imported.
     """
     crds = _definitions(root)
-    files = [root / sample] if sample else sorted((root / SAMPLES).glob("*.yaml"))
+    files = [root / sample] if sample else sorted(config_path(root, SAMPLES).glob("*.yaml"))
     written = [each for each in _documents(root, files) if each.is_manifest]
     own = {(crd["spec"]["group"], crd["spec"]["names"]["kind"]): crd for crd in crds}
     samples: dict[Identity, Manifest] = {}
@@ -69,10 +69,11 @@ def subject_of(
             identity = Identity.of(manifest)
             samples[identity], places[identity] = manifest, each.span
     if not samples:
-        raise EnvironmentProblem(_no_sample(kind, sample or SAMPLES, own, [each.content["kind"] for each in written]))
-    roles = (each.content for each in _documents(root, [root / ROLE]))
+        place = sample or f"{config_folder(root)}/{SAMPLES}"
+        raise EnvironmentProblem(_no_sample(kind, place, own, [each.content["kind"] for each in written]))
+    roles = (each.content for each in _documents(root, [config_path(root, ROLE)]))
     rules = [rule for role in roles for rule in role.get("rules") or ()]
-    entries = WebhookManifest.read(root / WEBHOOKS).entries
+    entries = WebhookManifest.read(config_path(root, MANIFEST)).entries
     webhooks = {id(entry.configuration): entry.configuration for entry in entries}
     called = register or _register_of(root, package)
     return Subject(
@@ -88,7 +89,7 @@ def subject_of(
 
 
 def _definitions(root: Path) -> list[Manifest]:
-    folder = root / CRDS
+    folder = config_path(root, CRDS)
     crds = read_crds([folder]) if folder.is_dir() else []
     for file, crd in crds:
         try:
@@ -176,7 +177,7 @@ def _no_sample(kind: str, where: str, own: Iterable[tuple[str, str]], written: l
     if kind and not asked and (near := closest(kind, [*kinds, *written])):
         return NOT_EXPLORED.at(None, f"there is no sample of the kind `{kind}`", help=(f"did you mean `{near}`?",))
     if asked:
-        message = f"there is no CustomResourceDefinition of {asked[0]} in `{CRDS}`"
+        message = f"there is no CustomResourceDefinition of {asked[0]} in `{CONFIG}/{CRDS}`"
         return NOT_EXPLORED.at(None, message, help=("pykb generate",))
     if not kinds:
         first = ("for the first kind: `pykb create api --help`", "for the CRDs of present kinds: `pykb generate`")

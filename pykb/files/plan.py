@@ -179,11 +179,15 @@ class Draft:
         self._seen: dict[str, Snapshot | None] = {}
         self._changes: dict[str, Change] = {}
 
+    def place(self, path: str) -> str:
+        """Where the file of a path is; for the place of a file, its path. Subclasses may know other places."""
+        return path
+
     def read(self, path: str) -> Snapshot | None:
         """The file at a path before any change. Returns ``None`` and reports it when no command may write there."""
         if path not in self._seen:
             try:
-                self._seen[path] = snapshot(self.root, path)
+                self._seen[path] = snapshot(self.root, self.place(path))
             except OutsideError as error:
                 self._seen[path] = None
                 self.diagnostics.add(error.diagnostic)
@@ -240,10 +244,11 @@ class Draft:
 
     def put(self, before: Snapshot, content: bytes | None, action: Action, *, new_mode: int | None = None) -> None:
         """Add a change. A file keeps its mode and the action of its first change."""
-        known = self._changes.get(before.path)
+        path = self.place(before.path)
+        known = self._changes.get(path)
         mode = before.mode or new_mode or (known.mode if known else self._new_mode)
         is_removal = Action.REMOVE in {action, known.action if known else action}
-        self._changes[before.path] = Change(before, content, action if is_removal or not known else known.action, mode)
+        self._changes[path] = Change(before, content, action if is_removal or not known else known.action, mode)
 
     def move(self, path: str, target: str, content: bytes) -> None:
         """Move a file to another path, with another content. It keeps its mode."""
@@ -251,7 +256,7 @@ class Draft:
         if before is not None and there is not None:
             self.update(path, None)
             self.put(there, content, Action.MOVE, new_mode=before.mode)
-            self._changes[target] = replace(self._changes[target], origin=path)
+            self._changes[target] = replace(self._changes[target], origin=self.place(path))
 
     def back_up(self, path: str) -> None:
         """Keep a copy of a file that was changed or removed."""

@@ -18,9 +18,10 @@ from pykb.gen.checks.value import broken_rules, misfits, with_defaults
 from pykb.gen.ir import Crd, CrdVersion, SchemaNode
 from pykb.gen.manifest import ManifestLoader, load_manifest
 from pykb.meta.gvk import GroupKind
+from pykb.project.layout import config_path
 from pykb.reading import yaml_text
 
-SAMPLES = "config/samples"
+SAMPLES = "samples"
 _SEEN = ("name", "generateName")
 """What CEL sees of the metadata."""
 _PLACE = re.compile(r"(?: at|field) `([^`]+)`")
@@ -37,7 +38,7 @@ def check_samples(root: Path, crds: Sequence[Crd], diagnostics: Diagnostics, *, 
     """
     versions = {(f"{crd.group}/{each.name}", crd.names.kind): each for crd in crds for each in crd.versions}
     for path in _sample_files(root):
-        shown = f"{SAMPLES}/{path.name}"
+        shown = path.relative_to(root).as_posix()
         try:
             found = list(_objects(yaml_text.documents(read_text(path), ManifestLoader)))
         except (OSError, UnicodeDecodeError, yaml.MarkedYAMLError) as error:
@@ -66,7 +67,7 @@ def check_samples(root: Path, crds: Sequence[Crd], diagnostics: Diagnostics, *, 
 
 def _sample_files(root: Path) -> list[Path]:
     """The files that `kubectl apply -f config/samples` reads, without those that only kustomize reads."""
-    found = (path for suffix in ("yaml", "yml", "json") for path in (root / SAMPLES).glob(f"*.{suffix}"))
+    found = (path for suffix in ("yaml", "yml", "json") for path in config_path(root, SAMPLES).glob(f"*.{suffix}"))
     return sorted(path for path in found if path.stem != "kustomization")
 
 
@@ -184,7 +185,7 @@ def read_samples(root: Path) -> dict[tuple[str, str], str]:
     Files that are not YAML or not manifests are ignored.
     """
     found: dict[tuple[str, str], str] = {}
-    for path in sorted((root / SAMPLES).glob("*.yaml")):
+    for path in sorted(config_path(root, SAMPLES).glob("*.yaml")):
         try:
             text = read_text(path)
         except (OSError, UnicodeDecodeError):

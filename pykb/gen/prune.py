@@ -20,6 +20,7 @@ from pykb.gen.run import GenerateOptions, GenerateResult
 from pykb.gen.webhook import FILE_NAME
 from pykb.meta.gvk import GroupKind
 from pykb.project import FILE_NAME as PROJECT
+from pykb.project.layout import config_folder
 
 if TYPE_CHECKING:
     from pykb.project.file import Project
@@ -145,7 +146,7 @@ def _users(root: Path, own: str, group: str, kind: str, plural: str) -> Iterator
     if GroupKind(group, kind) in _project(root).kinds:
         yield PROJECT
     word = re.compile(rf"(?<![A-Za-z0-9-])(?:{re.escape(kind)}|{re.escape(plural)})(?![A-Za-z0-9-])")
-    for path in sorted((root / "config").rglob("*.yaml")):
+    for path in sorted((root / config_folder(root)).rglob("*.yaml")):
         shown = path.relative_to(root).as_posix()
         text = _text(path)
         if shown != own and group in text and word.search(text):

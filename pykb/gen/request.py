@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pykb._regular_file import read_bytes, real_path
-from pykb.diagnostics import Diagnostic, Diagnostics, Span
+from pykb.diagnostics import Diagnostic, Diagnostics, EnvironmentProblem, Span
 from pykb.diagnostics.codes.generate import OPTION
 from pykb.diagnostics.suggest import closest
 from pykb.gen._commandline import (
@@ -24,6 +24,7 @@ from pykb.gen._commandline import (
 )
 from pykb.gen.output import DEFAULT_FOLDERS, OutputRules, check_places
 from pykb.gen.run import GENERATORS, GenerateOptions
+from pykb.project.layout import CONFIG, config_folder, swapped
 from pykb.reading import TomlError, read_toml
 
 KEYS: Mapping[str, tuple[type, ...]] = {
@@ -43,7 +44,7 @@ KEYS: Mapping[str, tuple[type, ...]] = {
     "builtin-descriptions": (str,),
     "allow-breaking": (bool,),
 }
-_TABLES = ("boilerplate", "generate")
+_TABLES = ("boilerplate", "config", "generate")
 _NOUNS = {str: "a string", int: "a whole number", bool: "`true` or `false`", list: "a list of strings"}
 
 
@@ -188,7 +189,7 @@ def make_request(root: Path, given: Given, diagnostics: Diagnostics) -> Request:
     output_dir = _first(
         typed.optional(given.output_dir), in_settings.optional(settings.get("output-dir")), default=None
     )
-    rules = _rules(output_dir, given, line, typed)
+    rules = _rules(output_dir, _config(root, diagnostics), given, line, typed)
     if not given.allow_outside:  # not a setting: a cloned repository brings its own
         diagnostics.extend(check_places(root, rules, options.generators))
     if given.check and rules.printed:
@@ -312,8 +313,17 @@ def _first(*values: Any, default: Any) -> Any:
     return next((value for value in values if value is not None), default)
 
 
-def _rules(output_dir: str | None, given: Given, line: CommandLine, typed: _Typed) -> OutputRules:
-    folders = dict(DEFAULT_FOLDERS) if output_dir is None else dict.fromkeys(GENERATORS, output_dir)
+def _config(root: Path, diagnostics: Diagnostics) -> str:
+    try:
+        return config_folder(root)
+    except EnvironmentProblem as problem:
+        diagnostics.add(problem.diagnostic)
+        return CONFIG
+
+
+def _rules(output_dir: str | None, config: str, given: Given, line: CommandLine, typed: _Typed) -> OutputRules:
+    defaults = {name: swapped(folder, config) for name, folder in DEFAULT_FOLDERS.items()}
+    folders = defaults if output_dir is None else dict.fromkeys(GENERATORS, output_dir)
     printed = set(GENERATORS if given.stdout else ())
     discarded: set[str] = set()
     for name in GENERATORS:

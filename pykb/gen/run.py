@@ -24,6 +24,7 @@ from pykb.markers.model import SourceFile
 from pykb.markers.registry import MarkerRegistry, builtin_registry
 from pykb.meta.gvk import GroupKind
 from pykb.project import content
+from pykb.project.layout import config_path
 
 GENERATORS = ("crd", "rbac", "webhook")
 
@@ -243,7 +244,7 @@ def _generate_crds(
     crds = find_crds(sources, options, diagnostics)
     if diagnostics.has_errors():
         return (), tuple(crds)
-    if (options.root / "config" / "samples").is_dir():
+    if config_path(options.root, "samples").is_dir():
         from pykb.gen._samples import check_samples
 
         check_samples(options.root, crds, diagnostics, is_whole=options.is_whole)

@@ -20,6 +20,7 @@ from pykb.diagnostics.codes.environment import KUSTOMIZATION
 from pykb.diagnostics.codes.project import CHART_EDITED
 from pykb.files.plan import digest
 from pykb.files.temporary import temporary
+from pykb.project.layout import CONFIG
 from pykb.reading import read_json, yaml_text
 from pykb.scaffold.plan import OnExists, PlanBuilder
 from pykb.tools.kubectl import build_kustomization
@@ -29,7 +30,6 @@ MANAGER = "manager"
 """The name of the manager's container."""
 
 _DEFAULT = "config/default"
-_CONFIG = "config"
 _OPTIONAL = {"resources": ("../prometheus", "../network-policy"), "components": ("../autoscaling",)}
 """Folders that config/default names only if the user wants them, by its lists."""
 
@@ -80,15 +80,16 @@ def render(plan: PlanBuilder) -> Rendered:
     """
     with temporary("render") as root:
         _copy(plan, root)
-        objects = objects_of(_build(root / _DEFAULT))
-        file = root / _DEFAULT / "kustomization.yaml"
+        folder = root / plan.place(_DEFAULT)
+        objects = objects_of(_build(folder, root))
+        file = folder / "kustomization.yaml"
         settings: dict[str, Any] = yaml_text.load(read_bytes(file))
         for key, names in _OPTIONAL.items():
             known = list(settings.get(key) or [])
-            more = [name for name in names if name not in known and any((root / _DEFAULT).glob(f"{name}/*"))]
+            more = [name for name in names if name not in known and any(folder.glob(f"{name}/*"))]
             settings = {**settings, **({key: [*known, *more]} if known or more else {})}
         file.write_text(json.dumps(settings), encoding="utf-8")
-        optional = objects_of(_build(root / _DEFAULT))
+        optional = objects_of(_build(folder, root))
     present = {_identity(each) for each in objects}
     optional = [each for each in optional if _identity(each) not in present]
     return Rendered(objects, optional, str(settings.get("namespace") or ""), str(settings.get("namePrefix") or ""))
@@ -113,16 +114,19 @@ def container_of(deployment: Object) -> dict[str, Any]:
 
 def _copy(plan: PlanBuilder, root: Path) -> None:
     """Copy config/ with the changes of the plan."""
-    if (plan.root / _CONFIG).is_dir():
+    if (plan.root / plan.config).is_dir():
         # Links stay links: kustomize refuses those that lead out.
-        shutil.copytree(plan.root / _CONFIG, root / _CONFIG, symlinks=True, ignore=_special)
+        shutil.copytree(plan.root / plan.config, root / plan.config, symlinks=True, ignore=_special)
     for path in plan.changed:
         content = plan.current(path)
-        if path.startswith(f"{_CONFIG}/") and content is not None:
-            (root / path).parent.mkdir(parents=True, exist_ok=True)
-            (root / path).write_bytes(content)
-        elif path.startswith(f"{_CONFIG}/"):
-            (root / path).unlink(missing_ok=True)
+        copy = root / plan.place(path)
+        if not path.startswith(f"{CONFIG}/"):
+            continue
+        if content is None:
+            copy.unlink(missing_ok=True)
+        else:
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_bytes(content)
 
 
 def _special(folder: str, names: list[str]) -> list[str]:
@@ -131,8 +135,8 @@ def _special(folder: str, names: list[str]) -> list[str]:
     return [name for name, path in paths if not (path.is_file() or path.is_dir() or path.is_symlink())]
 
 
-def _build(folder: Path) -> str:
-    return build_kustomization(folder, folders=program_folders())
+def _build(folder: Path, root: Path) -> str:
+    return build_kustomization(folder, root=root, folders=program_folders())
 
 
 def _identity(obj: Object) -> tuple[str, str, str]:

@@ -39,7 +39,12 @@ class Files:
             own: Values only for this template.
         """
         request = self.request
-        seen = {"request": request, "project": request.project, "resource": request.resource}
+        seen = {
+            "request": request,
+            "project": request.project,
+            "resource": request.resource,
+            "config": self.plan.config,
+        }
         text = render_file(template, seen | own)
         if template.endswith(".py.j2"):
             with contextlib.suppress(SyntaxError):  # the plan reports it

@@ -14,10 +14,11 @@ from pathlib import Path, PurePosixPath
 
 import yaml
 
-from pykb.diagnostics import Diagnostic, Span
+from pykb.diagnostics import Diagnostic, EnvironmentProblem, Span
 from pykb.diagnostics.codes.scaffold import FILE_EXISTS, FILE_MISSING, RENDERED_BROKEN
 from pykb.files.plan import Action, Draft, Plan
 from pykb.project import FILE_NAME
+from pykb.project.layout import CONFIG, config_folder, swapped
 from pykb.python_source.layout import WIDTH
 from pykb.reading import read_python, yaml_text
 from pykb.scaffold import kustomization
@@ -42,12 +43,26 @@ class Edit:
 
 
 class PlanBuilder(Draft):
-    """Collects the changes that plugins want."""
+    """Collects the changes that plugins want. Paths below `config/` are those of the manifests, wherever they are.
+
+    Attributes:
+        config: The folder of the manifests.
+        edits: The edits that the plan loses.
+    """
 
     def __init__(self, root: Path) -> None:
         super().__init__(root)
         self._kept: set[str] = set()
         self.edits: list[Edit] = []
+        self.config = CONFIG
+        try:
+            self.config = config_folder(root)
+        except EnvironmentProblem as problem:
+            self.diagnostics.add(problem.diagnostic)
+
+    def place(self, path: str) -> str:
+        """Where the file of a path is, and the other way round."""
+        return swapped(path, self.config)
 
     def create(self, path: str, content: bytes, *, on_exists: OnExists = OnExists.REFUSE, mode: int = 0o644) -> None:
         """Create a file. An existing file with the same content is not a change."""
@@ -139,7 +154,7 @@ class PlanBuilder(Draft):
 
     def keep(self, path: str) -> None:
         """List a file that stays although the command could have changed it."""
-        self._kept.add(path)
+        self._kept.add(self.place(path))
 
     def build(self) -> Plan:
         """The plan, with PROJECT last, so that it never lists files that do not exist yet."""

@@ -262,7 +262,7 @@ def _holds_others(plan: PlanBuilder, path: str) -> bool:
     if pure.name != "__init__.py":
         return False
     for each in (plan.root / pure.parent).rglob("*"):
-        name = each.relative_to(plan.root).as_posix()
+        name = plan.place(each.relative_to(plan.root).as_posix())
         if each.is_file() and "__pycache__" not in each.parts and name != path and plan.current(name) is not None:
             return True
     return False

@@ -33,6 +33,7 @@ from pykb.envtest.webhooks import (
 )
 from pykb.meta.gvk import CONVERT, GroupKind
 from pykb.project.file import read
+from pykb.project.layout import config_path
 from pykb.runtime.manager.manager import Manager
 from pykb.runtime.manager.options import CertificateOptions, ManagerOptions
 from pykb.runtime.webhook.server import WebhookServer
@@ -99,7 +100,9 @@ async def webhooks_in_effect(
     # In threads: the API server calls the webhooks during the request.
     try:
         with _explained():
-            await asyncio.to_thread(_install, rest, installed, serving, project / MANIFEST, paths, server.converted)
+            await asyncio.to_thread(
+                _install, rest, installed, serving, config_path(project, MANIFEST), paths, server.converted
+            )
         yield
     finally:
         await asyncio.to_thread(_remove, rest, installed, serving)

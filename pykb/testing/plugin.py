@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from pykb.testing._explorers import ProjectExplorer
     from pykb.testing._managers import RunManager
 
-CRD_FOLDER = "config/crd/bases"
+CRD_FOLDER = "crd/bases"
+"""The folder of the CRDs, below `config/`."""
 
 _ASSETS: pytest.StashKey[Assets | EnvironmentProblem] = pytest.StashKey()
 
@@ -136,8 +137,9 @@ def crds(control_plane: ControlPlane | ExistingCluster, pytestconfig: pytest.Con
     """
     from pykb.diagnostics import EnvironmentProblem
     from pykb.envtest.crds import has_conversion
+    from pykb.project.layout import config_path
 
-    folder = pytestconfig.rootpath / CRD_FOLDER
+    folder = config_path(pytestconfig.rootpath, CRD_FOLDER)
     if not folder.is_dir():
         yield []  # a project without its own kinds
         return

@@ -26,7 +26,7 @@ APPLY = ("--server-side", "--force-conflicts", f"--field-manager={FIELD_MANAGER}
 """Server-side apply, since a large CRD does not fit into the annotation of client-side apply. Conflicts are forced: the
 files are the source of truth, and override changes made by hand."""
 
-_GENERATED = re.compile(r"config/(crd/bases/[^/]+|rbac/role\.yaml|webhook/manifests\.yaml)$")
+_GENERATED = re.compile(r"(?:.+/)?(crd/bases/[^/]+|rbac/role\.yaml|webhook/manifests\.yaml)$")
 """What `pykb generate` writes by default."""
 
 
@@ -117,11 +117,12 @@ def _kustomize_command(*, folders: Sequence[Path]) -> tuple[str, ...]:
     )
 
 
-def build_kustomization(folder: Path, *, folders: Sequence[Path] = ()) -> str:
+def build_kustomization(folder: Path, *, root: Path | None = None, folders: Sequence[Path] = ()) -> str:
     """Render a kustomization to manifests.
 
     Args:
         folder: The folder of its ``kustomization.yaml``.
+        root: The project. Messages name files relative to it. Defaults to the parent of the folder's parent.
         folders: Folders to search for the programs before PATH.
 
     Raises:
@@ -130,7 +131,7 @@ def build_kustomization(folder: Path, *, folders: Sequence[Path] = ()) -> str:
     """
     done = run((*_kustomize_command(folders=folders), folder))
     if not done.ok and (missing := next(_missing_files(folder, set()), None)) is not None:
-        root = real_path(folder).parent.parent
+        root = real_path(root) if root else real_path(folder).parent.parent
         path = os.path.relpath(missing, root)
         helps = ("pykb generate     # writes CRDs, roles and webhooks",) if _GENERATED.match(path) else ()
         raise EnvironmentProblem(

@@ -100,7 +100,7 @@ def universe(plan: PlanBuilder) -> dict[str, str]:
     Leaves out what is not part of the project: git's and pykb's own files, virtual environments and caches, binary
     and large files, and links, which may lead out of the project.
     """
-    paths = {*_paths(plan.root), *plan.changed}
+    paths = {*map(plan.place, _paths(plan.root)), *plan.changed}
     texts = {path: _text(plan.current(path)) for path in sorted(paths)}
     return {path: text for path, text in texts.items() if text is not None}
 

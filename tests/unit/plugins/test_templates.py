@@ -155,7 +155,14 @@ def test_a_template_names_nothing_else_in_any_branch(name: str) -> None:
     tree = environment().parse((FILES / name).read_text("utf-8"))
     request = WebhookRequest if is_of_webhooks(name) else ApiRequest
     seen = {"request": request, **SEEN}
-    assert meta.find_undeclared_variables(tree) <= {"request", "project", "resource", "mutating", *OWN.get(name, ())}
+    assert meta.find_undeclared_variables(tree) <= {
+        "request",
+        "project",
+        "resource",
+        "config",
+        "mutating",
+        *OWN.get(name, ()),
+    }
     for node in tree.find_all(nodes.Getattr):
         if isinstance(node.node, nodes.Name) and node.node.name in seen:
             assert hasattr(seen[node.node.name], node.attr), f"{node.node.name}.{node.attr}"
