@@ -196,12 +196,11 @@ def plan_update(options: Updates, project: Project, root: Path) -> tuple[Plan | 
         steps = recipe(project, root, header)
         before = releases.render(then, steps, found)
         after = releases.render(now, steps, found) if before else {}
-        before, after = (_mentioning(tree, plan.config) for tree in (before, after))
         version = then.version
     if found.has_errors():
         return None, found
     mine = dict(_files(plan, {*before, *after}))
-    update = combine(before, mine, after)
+    update = combine(_mentioning(before, plan.config), mine, _mentioning(after, plan.config))
     _change(plan, mine, update)
     _report(update, mine, found, is_error=options.writes and not options.markers)
     plan.update(FILE_NAME, with_cli_version(project, pykb.__version__).text.encode())

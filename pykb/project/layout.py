@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from pykb._regular_file import read_bytes
+from pykb._regular_file import read_bytes, real_path
 from pykb.diagnostics import Diagnostic, Diagnostics, EnvironmentProblem, Span
 from pykb.diagnostics.codes.generate import OPTION
 from pykb.reading import TomlError, read_toml
@@ -36,7 +36,7 @@ def config_folder(root: Path) -> str:
         return CONFIG
     if named is None or named == CONFIG:
         return CONFIG
-    return _checked(root.resolve(), named)
+    return _checked(real_path(root), named)
 
 
 def config_path(root: Path, path: str) -> Path:
