@@ -139,7 +139,10 @@ def crds(control_plane: ControlPlane | ExistingCluster, pytestconfig: pytest.Con
     from pykb.envtest.crds import has_conversion
     from pykb.project.layout import config_path
 
-    folder = config_path(pytestconfig.rootpath, CRD_FOLDER)
+    try:
+        folder = config_path(pytestconfig.rootpath, CRD_FOLDER)
+    except EnvironmentProblem as problem:
+        pytest.fail(_explain(problem), pytrace=False)
     if not folder.is_dir():
         yield []  # a project without its own kinds
         return

@@ -42,20 +42,22 @@ async def test_it(client, namespace, crds, control_plane):
 
 
 @pytest.mark.parametrize(
-    ("mark", "options"),
+    ("mark", "options", "config"),
     [
         (
             "asyncio",
             ("-p", "no:anyio", "-o", "asyncio_mode=strict", "-o", "asyncio_default_fixture_loop_scope=function"),
+            "config",
         ),
-        ("anyio", ("-p", "no:asyncio")),
+        ("anyio", ("-p", "no:asyncio"), "deploy/config"),
     ],
 )
 def test_async_fixtures_work_under_either_plugin(
-    control_plane: ControlPlane, tmp_path: Path, mark: str, options: tuple[str, ...]
+    control_plane: ControlPlane, tmp_path: Path, mark: str, options: tuple[str, ...], config: str
 ) -> None:
     """Against the cluster that the environment names, whose definitions come from the project's folder."""
-    bases = tmp_path / "config" / "crd" / "bases"
+    bases = tmp_path / config / "crd" / "bases"
+    (tmp_path / "pyproject.toml").write_text(f'[tool.pykb]\nconfig = "{config}"\n')
     bases.mkdir(parents=True)
     (bases / "things.yaml").write_text(CRD)
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
