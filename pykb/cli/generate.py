@@ -14,7 +14,7 @@ from pykb.cli import console
 from pykb.cli.errors import EXIT_FINDINGS, EXIT_USAGE, finish, report
 
 if TYPE_CHECKING:
-    from pykb.diagnostics import Diagnostic, Diagnostics
+    from pykb.diagnostics import Diagnostic
     from pykb.files.plan import Plan
     from pykb.gen.request import Request
     from pykb.gen.run import GenerateResult
@@ -265,8 +265,8 @@ def _check(plan: Plan, result: GenerateResult) -> None:
     diff, differing = output.check(plan)
     if diff:
         console.out(diff.rstrip("\n"))
-    report([*(judged := Diagnostics(_judged(result.diagnostics))), *differing])
-    _say_how_to_break(judged)
+    judged = Diagnostics(_judged(result.diagnostics))
+    report([*judged, *differing])
     if judged.has_errors() or differing.has_errors():
         raise typer.Exit(EXIT_FINDINGS)
 
@@ -279,7 +279,6 @@ def _write(plan: Plan, root: Path, request: Request, result: GenerateResult, *, 
 
     judged = Diagnostics(_judged(result.diagnostics) if strict else result.diagnostics)
     report(judged)
-    _say_how_to_break(judged)
     if result.diagnostics.has_errors():
         raise typer.Exit(EXIT_FINDINGS)
     text = output.printed(result.artifacts, request.rules)
@@ -290,20 +289,21 @@ def _write(plan: Plan, root: Path, request: Request, result: GenerateResult, *, 
         raise typer.Exit(EXIT_FINDINGS)
 
 
-def _say_how_to_break(judged: Diagnostics) -> None:
-    """Say what makes ``--strict`` and ``--check`` accept a breaking change."""
+def _judged(found: Iterable[Diagnostic]) -> Iterable[Diagnostic]:
+    """For ``--check`` and ``--strict``: each warning is an error.
+
+    A breaking change since the last commit stays a warning. It may be meant, and nobody has it yet. ``--check-compat``
+    compares with what others have.
+    """
     from pykb.diagnostics import Severity
     from pykb.diagnostics.codes.generate import BREAKING_CHANGE
 
-    if any(each.code is BREAKING_CHANGE and each.severity is Severity.ERROR for each in judged):
-        console.say("if it is meant, commit the CRD, or pass `--allow-breaking`")
-
-
-def _judged(found: Iterable[Diagnostic]) -> Iterable[Diagnostic]:
-    """For ``--check`` and ``--strict``: each warning is an error."""
-    from pykb.diagnostics import Severity
-
-    return (replace(each, severity=Severity.ERROR) if each.severity is Severity.WARNING else each for each in found)
+    return (
+        replace(each, severity=Severity.ERROR)
+        if each.severity is Severity.WARNING and each.code is not BREAKING_CHANGE
+        else each
+        for each in found
+    )
 
 
 def _compare(root: Path, revision: str, request: Request, result: GenerateResult) -> None:

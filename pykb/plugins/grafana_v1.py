@@ -98,6 +98,11 @@ _ROWS: dict[str, tuple[_Panel, ...]] = {
                 (_own("controller_runtime_reconcile_timeouts_total"), "{{controller}} timeouts"),
             ],
         ),
+        _Panel(
+            "Event handlers that failed",
+            "ops",
+            [(_own("pykb_event_handler_failures_total"), "{{controller}}")],
+        ),
         _Panel("Hot loops", "ops", [(_own("pykb_reconcile_loops_total"), "{{controller}}")]),
         _Panel(
             "Duration of a reconcile",
@@ -149,7 +154,10 @@ _ROWS: dict[str, tuple[_Panel, ...]] = {
         _Panel(
             "Lists and watches that failed",
             "ops",
-            [(_rate("pykb_watch_failures_total", "group, kind"), "{{group}} {{kind}}")],
+            [
+                (_rate("pykb_watch_failures_total", "group, kind"), "{{group}} {{kind}}"),
+                (_rate("pykb_cache_function_failures_total", "group, kind"), "{{group}} {{kind}} functions"),
+            ],
         ),
         _Panel(
             "Silence of watches",

@@ -104,20 +104,22 @@ def test_a_file_changes_in_between(
     assert (root / "sealvm/__main__.py").read_text() == "x = 1\n"
 
 
-@pytest.mark.parametrize("case", ["completed", "undone", "taken_back", "left_out"])
+@pytest.mark.parametrize(
+    "case", ["recovered/completed", "recovered/undone", "recovered/taken_back", "recovered/left_out"]
+)
 def test_the_command_before_was_killed(
     root: Path, golden, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, case: str
 ) -> None:
     """Killed after some files: completed by the next command. Undone when a file was edited or taken back."""
-    kill(monkeypatch, after=0 if case == "left_out" else 14)
+    kill(monkeypatch, after=0 if case == "recovered/left_out" else 14)
     made = sorted((root / "sealvm/api").rglob("*.py"))
-    assert bool(made) is (case != "left_out")
-    if case == "undone":
+    assert bool(made) is (case != "recovered/left_out")
+    if case == "recovered/undone":
         (root / "PROJECT").write_text((root / "PROJECT").read_text() + "# mine\n")
-    if case == "taken_back":
+    if case == "recovered/taken_back":
         made[0].unlink()
-    golden(f"recovered/{case}", first_lines(stderr_of(capfd, *REFUSED, code=2)))
-    assert (root / "sealvm/api").exists() is (case == "completed")
+    golden(case, first_lines(stderr_of(capfd, *REFUSED, code=2)))
+    assert (root / "sealvm/api").exists() is (case == "recovered/completed")
     assert not (root / ".pykb/transaction").exists()
 
 

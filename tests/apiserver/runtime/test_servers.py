@@ -87,6 +87,8 @@ def refuse(event, arguments):
         raise OSError(30, "Read-only file system")
 
 sys.addaudithook(refuse)
+# These libraries write the certificates in a kubeconfig to files. Those of a pod are files already.
+sys.modules["kubernetes"] = sys.modules["kubernetes_asyncio"] = None
 """
 
 MANAGER = """

@@ -44,7 +44,8 @@ def scraped() -> dict[str, set[str]]:
     metrics.observe_unreadable(GroupVersionKind("g", "v1", "K"))
     metrics.observe_blocking_webhook("/x", 1)
     found = {"pykb_watch_failures_total": {"group", "version", "kind"}}  # there are none without informers
-    found["pykb_watch_silence_seconds"] = found["pykb_watch_failures_total"]
+    for name in ("pykb_watch_silence_seconds", "pykb_cache_function_failures_total"):
+        found[name] = found["pykb_watch_failures_total"]
     for family in text_string_to_metric_families(metrics.render()[0].decode()):
         for sample in family.samples:
             found.setdefault(sample.name, set()).update(sample.labels)

@@ -142,14 +142,14 @@ def test_undeploy_leaves_the_manager_while_objects_wait_for_it(grow: Grow, contr
 @pytest.mark.apiserver
 def test_a_command_that_changes_nothing_says_so(grow: Grow, control_plane: ControlPlane) -> None:
     """An empty answer could also be a mistake, such as another cluster."""
-    root = grow(NewProject("quay.example.com", "quay"), NewApi("fleet", "v1", "Barge"))
+    root = grow(NewProject("jetty.example.com", "jetty"), NewApi("fleet", "v1", "Barge"))
 
     def pykb(*words: str) -> str:
         return run(root, sys.executable, "-m", "pykb", *words, KUBECONFIG=str(control_plane.kubeconfig))
 
     assert "crd/bases" in pykb("generate")
     assert "nothing would change" not in pykb("install", "--diff")
-    assert "barges.fleet.quay.example.com serverside-applied" in pykb("install")
+    assert "barges.fleet.jetty.example.com serverside-applied" in pykb("install")
     assert pykb("install", "--diff") == "nothing would change\n"
     assert "there was nothing to delete" not in pykb("uninstall")
     for command in ("uninstall", "undeploy"):
