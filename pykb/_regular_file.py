@@ -64,6 +64,29 @@ def read_text(path: Path, *, most: int = MOST_BYTES) -> str:
     return read_bytes(path, most=most).decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
 
 
+def check_folder(folder: Path, *, most: int = MOST_BYTES) -> None:
+    """Check a folder that another program reads: it has only regular files, links to such, and further folders.
+
+    Links that lead nowhere are left to that program.
+
+    Args:
+        folder: The folder. One that does not exist has no files.
+        most: The largest size of a file in bytes.
+
+    Raises:
+        UnsuitableFileError: A file is not a regular one, or larger than ``most``.
+    """
+    for place, _, names in os.walk(folder):
+        for path in (Path(place) / name for name in names):
+            try:
+                status = path.stat()
+            except OSError:
+                continue
+            _check(path, status)
+            if status.st_size > most:
+                raise _too_large(path, most)
+
+
 def real_path(path: Path) -> Path:
     """The path without links. What exists of it is enough, and a loop of links stays as it is.
 

@@ -23,7 +23,7 @@ from pykb.files.temporary import temporary
 from pykb.project.layout import CONFIG
 from pykb.reading import read_json, yaml_text
 from pykb.scaffold.plan import OnExists, PlanBuilder
-from pykb.tools.kubectl import build_kustomization
+from pykb.tools.kubectl import build_kustomization, check_kustomization
 
 AUTOSCALER = "HorizontalPodAutoscaler"
 MANAGER = "manager"
@@ -115,8 +115,9 @@ def container_of(deployment: Object) -> dict[str, Any]:
 def _copy(plan: PlanBuilder, root: Path) -> None:
     """Copy config/ with the changes of the plan."""
     if (plan.root / plan.config).is_dir():
+        check_kustomization(plan.root / plan.config, root=plan.root)
         # Links stay links: kustomize refuses those that lead out.
-        shutil.copytree(plan.root / plan.config, root / plan.config, symlinks=True, ignore=_special)
+        shutil.copytree(plan.root / plan.config, root / plan.config, symlinks=True)
     for path in plan.changed:
         content = plan.current(path)
         copy = root / plan.place(path)
@@ -127,12 +128,6 @@ def _copy(plan: PlanBuilder, root: Path) -> None:
         else:
             copy.parent.mkdir(parents=True, exist_ok=True)
             copy.write_bytes(content)
-
-
-def _special(folder: str, names: list[str]) -> list[str]:
-    """Pipes and devices, which nobody could read."""
-    paths = ((name, Path(folder) / name) for name in names)
-    return [name for name, path in paths if not (path.is_file() or path.is_dir() or path.is_symlink())]
 
 
 def _build(folder: Path, root: Path) -> str:

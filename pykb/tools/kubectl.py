@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -14,7 +15,7 @@ from pathlib import Path
 
 import yaml
 
-from pykb._regular_file import read_bytes, real_path
+from pykb._regular_file import UnsuitableFileError, check_folder, read_bytes, real_path
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.environment import KUSTOMIZATION, TOOL_MISSING
 from pykb.reading import yaml_text
@@ -26,6 +27,9 @@ APPLY = ("--server-side", "--force-conflicts", f"--field-manager={FIELD_MANAGER}
 """Server-side apply, since a large CRD does not fit into the annotation of client-side apply. Conflicts are forced: the
 files are the source of truth, and override changes made by hand."""
 
+_KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+_FOLDERS = ("resources", "components", "bases", "generators", "transformers", "validators")
+"""The fields of a kustomization that may name folders."""
 _GENERATED = re.compile(r"(?:.+/)?(crd/bases/[^/]+|rbac/role\.yaml|webhook/manifests\.yaml)$")
 """What `pykb generate` writes by default."""
 
@@ -126,18 +130,66 @@ def build_kustomization(folder: Path, *, root: Path | None = None, folders: Sequ
         folders: Folders to search for the programs before PATH.
 
     Raises:
-        EnvironmentProblem: No program was found, or it failed. The diagnostic names a missing file, or
-            quotes the program's output.
+        EnvironmentProblem: No program was found, or it failed. The diagnostic names a missing file, one that is not a
+            regular file, or quotes the program's output.
     """
+    root = real_path(root) if root else real_path(folder).parent.parent
+    for each in _read_folders(folder, root):
+        check_kustomization(each, root=root)
     done = run((*_kustomize_command(folders=folders), folder))
     if not done.ok and (missing := next(_missing_files(folder, set()), None)) is not None:
-        root = real_path(root) if root else real_path(folder).parent.parent
         path = os.path.relpath(missing, root)
         helps = ("pykb generate     # writes CRDs, roles and webhooks",) if _GENERATED.match(path) else ()
         raise EnvironmentProblem(
             KUSTOMIZATION.at(None, f"{os.path.relpath(folder, root)} needs `{path}`, which does not exist", help=helps)
         )
     return succeeded(done).stdout
+
+
+def check_kustomization(folder: Path, *, root: Path) -> None:
+    """Check that kustomize, which reads this folder itself, finds neither devices nor pipes in it.
+
+    Args:
+        folder: The folder, with those below it.
+        root: The project, for the names of files in messages.
+
+    Raises:
+        EnvironmentProblem: There is such a file, or one that is too large.
+    """
+    try:
+        check_folder(folder)
+    except UnsuitableFileError as error:
+        path = os.path.relpath(error.filename, root)
+        message = f"kustomize cannot read `{path}`: {error.strerror}"
+        raise EnvironmentProblem(KUSTOMIZATION.at(None, message, help=(f"rm {shlex.quote(path)}",))) from error
+
+
+def _read_folders(folder: Path, root: Path) -> Iterator[Path]:
+    """The folders of the project that kustomize reads: this one, and all that kustomizations name."""
+    seen: set[Path] = set()
+    left = [real_path(folder)]
+    while left:
+        place = left.pop()
+        if place in seen:
+            continue
+        seen.add(place)
+        yield place  # checked before it is read here
+        for name in _KUSTOMIZATIONS:
+            try:
+                content = yaml_text.load(read_bytes(place / name))
+            except (OSError, yaml.YAMLError):
+                continue  # kustomize says what is wrong with it
+            fields = content if isinstance(content, dict) else {}
+            lists = [found for key in _FOLDERS if isinstance(found := fields.get(key), list)]
+            paths = [place / text for names in lists for text in names if isinstance(text, str)]
+            left += [real_path(path) for path in paths if _is_folder(path) and real_path(path).is_relative_to(root)]
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):  # too long for a name, or with a NUL
+        return False
 
 
 def _missing_files(folder: Path, seen: set[Path]) -> Iterator[Path]:

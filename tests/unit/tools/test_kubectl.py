@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -124,3 +126,55 @@ def test_other_failures_are_quoted(programs: Path, tmp_path: Path, text: str) ->
         build_kustomization(tmp_path)
     assert caught.value.diagnostic.code.slug == "command-failed"
     assert "no such file" in caught.value.diagnostic.notes[0]
+
+
+def put_pipe(place: Path) -> None:
+    """A pipe that nobody writes to: who opens it waits."""
+    os.mkfifo(place)
+
+
+def put_large(place: Path) -> None:
+    """A file that is large, and takes no room on the disk."""
+    with place.open("wb") as file:
+        file.truncate(2**40)
+
+
+@pytest.mark.parametrize(
+    ("put_file", "said"),
+    [
+        (lambda place: place.symlink_to("/dev/zero"), "it is a device, expected a file"),
+        (put_pipe, "it is a pipe, expected a file"),
+        (put_large, "it is larger than 16 MiB"),
+    ],
+)
+@pytest.mark.parametrize(
+    "name", ["config/default/kustomization.yaml", "config/rbac/role.yaml", "elsewhere/Kustomization"]
+)
+def test_kustomize_gets_only_files(
+    programs: Path, tmp_path: Path, put_file: Callable[[Path], None], said: str, name: str
+) -> None:
+    """It reads a repository itself, so a device there would fill the memory, and a pipe would let it hang."""
+    put(programs, "kustomize")
+    for folder, names in {
+        "config/default": "../rbac",
+        "config/rbac": "../../elsewhere",
+        "elsewhere": "../config/default",
+    }.items():
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "kustomization.yml").write_text(f"components: [{names}]\n")
+    put_file(tmp_path / name)
+    with pytest.raises(EnvironmentProblem) as caught:
+        build_kustomization(tmp_path / "config/default")
+    found = caught.value.diagnostic
+    assert (found.message, found.help) == (f"kustomize cannot read `{name}`: {said}", (f"rm {name}",))
+
+
+def test_what_is_outside_of_the_project_is_not_searched(programs: Path, tmp_path: Path) -> None:
+    """Patches have paths such as `/`, and a kustomization may name any folder of the machine."""
+    put(programs, "kustomize")
+    put_pipe(tmp_path / "pipe")
+    folder = tmp_path / "project/config/default"
+    folder.mkdir(parents=True)
+    text = f"resources: [../../.., {tmp_path}]\npatches: [{{patch: x, target: {{name: /}}, path: ../../..}}]\n"
+    (folder / "kustomization.yaml").write_text(text)
+    assert build_kustomization(folder).startswith("kustomize build ")
