@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Protocol
 
 from pykb.diagnostics import EnvironmentProblem
-from pykb.diagnostics.codes.environment import ASSETS_VERSION
+from pykb.diagnostics.codes.environment import ASSETS_MISSING, ASSETS_VERSION
 from pykb.envtest.reporter import Reporter
 
 ETCD = "etcd"
@@ -219,8 +219,17 @@ class Cache:
 
     @contextlib.contextmanager
     def lock(self, version: str, reporter: Reporter) -> Iterator[None]:
-        """Let only one process at a time get a version. The system frees the lock of a process that dies."""
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        """Let only one process at a time get a version. The system frees the lock of a process that dies.
+
+        Raises:
+            EnvironmentProblem: There can be no cache in this place.
+        """
+        try:
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            message = f"there can be no cache for the programs in `{self.folder}`: {error.strerror}"
+            helps = ("name a folder of yours: `export XDG_CACHE_HOME=FOLDER`",)
+            raise EnvironmentProblem(ASSETS_MISSING.at(None, message, help=helps)) from error
         with (self.folder / f".lock-{version}").open("a") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

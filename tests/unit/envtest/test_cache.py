@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from pykb.diagnostics import EnvironmentProblem
 from pykb.envtest.assets import get_assets
 from pykb.envtest.cache import Cache, SourceUnusable, platform_name, user_cache_folder
 from pykb.envtest.reporter import Reporter, Silent
@@ -173,3 +174,16 @@ def test_the_cache_follows_xdg(monkeypatch: pytest.MonkeyPatch, value: str, expe
     """A relative XDG_CACHE_HOME does not count, as the specification says."""
     monkeypatch.setenv("XDG_CACHE_HOME", value)
     assert str(user_cache_folder()).endswith(expected)
+
+
+@pytest.mark.parametrize("home", ["/proc", "/dev/null"])
+def test_a_home_without_a_cache_is_said(monkeypatch: pytest.MonkeyPatch, home: str) -> None:
+    """Services and containers have such homes. The message says what to set."""
+    monkeypatch.delenv("KUBEBUILDER_ASSETS", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setenv("HOME", home)
+    with pytest.raises(EnvironmentProblem) as caught:
+        get_assets("1.36.1", sources=(Shelf(),))
+    found = caught.value.diagnostic
+    assert found.message.startswith(f"there can be no cache for the programs in `{home}/.cache/")
+    assert found.help == ("name a folder of yours: `export XDG_CACHE_HOME=FOLDER`",)
