@@ -8,6 +8,7 @@ from __future__ import annotations
 import shlex
 import shutil
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -150,7 +151,7 @@ def up(
     cluster = _find_cluster(name)
     wanted = parse_version(version or KUBERNETES)
     gates = _gates_of(feature_gates)
-    _refuse_other_port(cluster.status(), port)
+    _refuse_other(cluster.status(), port=port, version=wanted if version else "", feature_gates=gates)
     with ProgressReporter() as reporter:
         assets = get_assets(wanted, reporter=reporter)
         status = cluster.up(
@@ -164,20 +165,37 @@ def up(
             _add_controller_manager(cluster, wanted, reporter)
 
 
-def _refuse_other_port(running: Status, port: int) -> None:
-    """End the command if the control plane already runs on another port."""
+def _refuse_other(running: Status, *, port: int, version: str, feature_gates: Mapping[str, bool]) -> None:
+    """End the command if the control plane already runs, and in another way than the options say."""
     from urllib.parse import urlsplit
 
     from pykb.cli.errors import EXIT_USAGE, finish
     from pykb.diagnostics.codes.cli import USAGE
+    from pykb.envtest.cache import Cache, matches
 
+    if not running.alive:
+        return
+    others = []
     present = urlsplit(running.url).port
-    if port and running.alive and present != port:
-        message = f"`--port {port}`: the control plane already runs on port {present}"
-        finish(
-            [USAGE.at(None, message, help=("pykb cluster down      # deletes its data, then start it again",))],
-            code=EXIT_USAGE,
-        )
+    if port and present != port:
+        others.append((f"--port {port}", f"on port {present}"))
+    cache = Cache.of_user()
+    if version and running.assets is not None and running.assets.parent == cache.folder:  # not of KUBEBUILDER_ASSETS
+        kept = cache.version_of(running.assets)
+        if not matches(version, kept):
+            others.append((f"--version {version}", f"with Kubernetes {kept}"))
+    if any(running.feature_gates.get(gate) is not on for gate, on in feature_gates.items()):
+        gates = _as_text(running.feature_gates)
+        others.append((f"--feature-gates {_as_text(feature_gates)}", f"with {gates or 'the default features'}"))
+    helps = ("pykb cluster down      # deletes its data, then start it again",)
+    finish(
+        [USAGE.at(None, f"`{given}`: the control plane already runs {how}", help=helps) for given, how in others],
+        code=EXIT_USAGE,
+    )
+
+
+def _as_text(gates: Mapping[str, bool]) -> str:
+    return ",".join(f"{gate}={str(on).lower()}" for gate, on in gates.items())
 
 
 def _gates_of(text: str) -> dict[str, bool]:

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import IO, Any
@@ -62,6 +62,7 @@ class Facts:
     port: int
     sockets: str
     assets: str
+    feature_gates: dict[str, bool] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,8 @@ class Status:
         exited: Components that have ended, with their exit codes.
         url: URL of the apiserver; empty when it does not run.
         kubeconfig: The administrator's kubeconfig.
+        assets: The folder of its programs; ``None`` when it does not run.
+        feature_gates: The features of its apiserver that were switched on or off.
     """
 
     alive: bool
@@ -81,6 +84,8 @@ class Status:
     exited: dict[str, int]
     url: str
     kubeconfig: Path
+    assets: Path | None = None
+    feature_gates: Mapping[str, bool] = field(default_factory=dict)
 
     @property
     def complete(self) -> bool:
@@ -118,13 +123,15 @@ class Cluster:
         self._require_own()
         if not self._alive():
             return Status(alive=False, running={}, exited={}, url="", kubeconfig=self.kubeconfig)
-        state = self._state()
+        state, facts = self._state(), self._facts()
         return Status(
             alive=True,
             running=state.running,
             exited=state.exited,
             url=self._layout().server,
             kubeconfig=self.kubeconfig,
+            assets=Path(facts.assets),
+            feature_gates=facts.feature_gates,
         )
 
     def up(
@@ -196,7 +203,7 @@ class Cluster:
     ) -> None:
         sockets = self.folder if fits_sockets(self.folder) else new_sockets()
         with contextlib.closing(reserve_port(port)) as reserved, self._open("alive") as alive:
-            facts = Facts(port_of(reserved), str(sockets), str(assets.folder))
+            facts = Facts(port_of(reserved), str(sockets), str(assets.folder), dict(feature_gates))
             layout = Layout(self.folder, facts.port, sockets)
             layout.create(Authority())
             program = assets.kube_controller_manager if controller_manager else None

@@ -202,10 +202,18 @@ def test_a_cluster_that_runs_is_used_and_left_running(project: Path, devs: list[
     pykb(project, "cluster", "up", "--no-controller-manager")
     cluster = Cluster(project / ".pykb" / "cluster")
     try:
-        command = [sys.executable, "-m", "pykb", "cluster", "up", "--port", "1"]
-        done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
-        assert (done.returncode, done.stdout) == (2, "")
-        assert "error[usage]: `--port 1`: the control plane already runs on port " in done.stderr
+        others = {
+            "--port 1": "on port ",
+            "--feature-gates ShardedListAndWatch=true": "with the default features",
+            "--version <1.20": "with Kubernetes 1.",
+        }
+        for given, how in others.items():
+            if given.startswith("--version") and "KUBEBUILDER_ASSETS" in os.environ:
+                continue  # programs of unknown version, for which the option does not count
+            command = [sys.executable, "-m", "pykb", "cluster", "up", *given.split()]
+            done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
+            assert (done.returncode, done.stdout) == (2, "")
+            assert f"error[usage]: `{given}`: the control plane already runs {how}" in done.stderr
         dev = Dev(project)
         devs.append(dev)
         dev.says("the cluster of `pykb cluster up`")
