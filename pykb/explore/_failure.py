@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from pykb.api.safe_text import safe_text
 from pykb.explore._gate import Place, place_in
 from pykb.runtime.controller.controller import BUGS
 
@@ -43,7 +44,7 @@ def failure_of(error: BaseException, root: Path | None, at: float) -> Failure:
         root: The folder of the user's code.
         at: The virtual time.
     """
-    text = str(error).partition("\n")[0]
+    text = safe_text(error).partition("\n")[0]
     text = text if len(text) <= _LONGEST_MESSAGE else f"{text[: _LONGEST_MESSAGE - 3]}..."
     is_bug = isinstance(error, BUGS) or type(error) in _BAD_VALUES
     return Failure(type(error).__name__, text, place_of_error(error, root), at, is_bug)

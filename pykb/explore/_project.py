@@ -15,6 +15,7 @@ from typing import Any
 import yaml
 
 from pykb._regular_file import read_bytes
+from pykb.api.safe_text import error_text
 from pykb.diagnostics import Diagnostic, EnvironmentProblem, Span
 from pykb.diagnostics.codes.explore import NOT_EXPLORED
 from pykb.diagnostics.suggest import closest
@@ -27,6 +28,7 @@ from pykb.explore._world import Subject
 from pykb.project.layout import CONFIG, config_folder, config_path
 from pykb.reading import yaml_text
 from pykb.runtime import Manager
+from pykb.runtime._guard import is_end
 
 CRDS = "crd/bases"
 SAMPLES = "samples"
@@ -161,12 +163,14 @@ def _register_of(root: Path, package: str) -> Callable[[Manager], None]:
 def _imported(root: Path, module: str) -> ModuleType:
     try:
         return importlib.import_module(module)
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
+        if is_end(error):
+            raise
         frames = [(frame.filename, frame.lineno or 0) for frame in traceback.extract_tb(error.__traceback__)]
         if isinstance(error, SyntaxError) and error.filename:
             frames.append((error.filename, error.lineno or 0))
         place = place_in(root, reversed(frames))
-        message = f"`{module}` cannot be imported: {type(error).__name__}: {error}"
+        message = f"`{module}` cannot be imported: {error_text(error)}"
         raise EnvironmentProblem(NOT_EXPLORED.at(span_of(place), message)) from error
 
 

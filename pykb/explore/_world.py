@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pykb.api.safe_text import error_text, safe_text
 from pykb.diagnostics import EnvironmentProblem, Span
 from pykb.diagnostics.codes.explore import NOT_EXPLORED, UNKNOWN_CONDITION
 from pykb.explore._actors import Actor, Actors
@@ -34,6 +35,7 @@ from pykb.runtime import (
     ReconcileListener,
     ReconcileRecord,
 )
+from pykb.runtime._guard import is_end
 from pykb.runtime.client.codec import gvk_of
 from pykb.runtime.client.mapper import ResourceMapper
 from pykb.runtime.controller.lines import because, line_of
@@ -195,7 +197,7 @@ class _World(ReconcileListener):
             try:
                 await self._act(step)
             except (ApiError, NoKindMatch) as error:
-                refused = str(error)
+                refused = safe_text(error)
                 if getattr(error, "status", 0) < 500 and len(self._tape.struck) == struck:
                     break
                 await asyncio.sleep(_RESTART)
@@ -258,8 +260,8 @@ class _World(ReconcileListener):
             died = asyncio.create_task(gate.died.wait())
             try:
                 await asyncio.wait({running, died}, return_when=asyncio.FIRST_COMPLETED)
-                if not died.done() and (error := running.exception()):
-                    self.outcome.broken = f"{type(error).__name__}: {error}"
+                if not died.done() and not running.cancelled() and (error := running.exception()):
+                    self.outcome.broken = error_text(error)
                 gate.die()
                 if self._tape.overrun:
                     await self._loop.create_future()
@@ -274,9 +276,11 @@ class _World(ReconcileListener):
             self._subject.register(manager)
         except EnvironmentProblem:
             raise
-        except Exception as error:
+        except BaseException as error:
+            if is_end(error):
+                raise
             place = place_of_error(error, self._subject.root)
-            message = f"`register` fails: {type(error).__name__}: {error}"
+            message = f"`register` fails: {error_text(error)}"
             raise EnvironmentProblem(NOT_EXPLORED.at(span_of(place), message)) from error
 
     def _serve_kinds_of_others(self, manager: Manager) -> None:

@@ -8,9 +8,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from pydantic import BaseModel
 
 from pykb.diagnostics import Diagnostic, EnvironmentProblem
 from pykb.explore import Explorer, Fault, FaultKind, History, Step, Verb, subject_of
+from pykb.explore._time import VirtualTime
+from pykb.explore._world import cluster_of, play
 from pykb.runtime import Manager
 from pykb.runtime.fake import fake_client
 
@@ -105,6 +108,52 @@ def test_a_mistake_in_a_file_is_told_with_its_place(root, file, old, new, line, 
     assert found.span is not None
     assert found.span.path == file
     assert line is None or found.span.line == line
+
+
+class Wordless(BaseException):
+    """What a library in another language may raise."""
+
+    def __str__(self) -> str:
+        """Fail as well."""
+        raise ValueError("no words")
+
+
+class Login(BaseModel):
+    """A model whose errors quote a secret."""
+
+    port: int
+
+
+RAISED = [
+    ("raise ValueError('a\\x1b[2J\\rb')", "ValueError: a\\x1b[2J\\x0db"),
+    ("raise __import__('tests.explorer.test_project', fromlist=['x']).Wordless", "raised `ValueError`"),
+    ("__import__('tests.explorer.test_project', fromlist=['x']).Login(port='s3cret')", "Login: "),
+    ("raise SystemExit(0)", "SystemExit: 0"),
+    ("raise BaseExceptionGroup('several', [GeneratorExit()])", "BaseExceptionGroup: several"),
+    ("raise GeneratorExit", "GeneratorExit"),
+    ("raise ValueError('x' * 10**6)", "(1000000 characters)"),
+]
+
+
+@pytest.mark.parametrize(("raised", "said"), RAISED, ids=range(len(RAISED)))
+@pytest.mark.parametrize("is_import", [True, False])
+def test_whatever_the_program_raises_is_one_safe_message(root, raised, said, is_import):
+    """While it is imported, and in `register`. Without secrets, and without what a terminal would act on."""
+    main = f"{PACKAGE}/__main__.py"
+    old = "def register" if is_import else "    # +pykb:scaffold:builder"
+    change(root, main, old, f"{raised}\n\n\n{old}" if is_import else f"    {raised}\n{old}")
+    subject = subject_of(root, package=PACKAGE)
+
+    async def started() -> None:
+        await play(subject, await cluster_of(subject), History(()))
+
+    with pytest.raises(EnvironmentProblem) as caught:
+        VirtualTime().run(started, 0)
+    message = caught.value.diagnostic.message
+    assert said in message
+    assert message.isprintable()
+    assert "s3cret" not in message
+    assert len(message) < 5000
 
 
 def test_other_documents_are_left_out(root):
