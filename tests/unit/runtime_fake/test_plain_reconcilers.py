@@ -218,7 +218,7 @@ async def test_another_event_loop_in_a_thread_is_an_error():
 @pytest.mark.parametrize(
     ("asynchronous", "plain", "left_out"),
     [
-        (Client, facade.SyncClient, {"close", "watch"}),
+        (Client, facade.SyncClient, {"close", "watch", "log_lines"}),
         (StatusWriter, facade.SyncStatusWriter, set()),
         (ScaleClient, facade.SyncScaleClient, set()),
         (SubresourceClient, facade.SyncSubresourceClient, set()),
