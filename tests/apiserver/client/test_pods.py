@@ -272,10 +272,11 @@ async def test_what_is_printed_is_bounded(client, kubelet, pod):
 
 async def test_a_command_that_hangs_ends_the_wait_and_the_connection(client, kubelet, pod):
     """By the timeout, or because the caller is cancelled."""
-    begun = asyncio.Event()
+    begun, ended = asyncio.Event(), asyncio.Event()
 
     async def hang(command, given):
         begun.set()
+        await ended.wait()
         return b"", b"", {}
 
     kubelet.command = hang
@@ -286,6 +287,7 @@ async def test_a_command_that_hangs_ends_the_wait_and_the_connection(client, kub
         await running
     with pytest.raises(TimeoutError):
         await client.exec(pod, ["sleep"], container="web", timeout=timedelta(milliseconds=1))
+    ended.set()
 
 
 async def test_refusals_of_commands_are_errors(client, namespace, pod):

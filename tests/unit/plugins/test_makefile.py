@@ -193,7 +193,8 @@ def test_a_docker_without_the_plugin_for_several_platforms_is_said(root: Path, t
     tool.write_text("#!/bin/sh\necho 'unknown flag: --name' >&2\nexit 125\n")
     tool.chmod(0o755)
     command = ["make", "docker-buildx", f"CONTAINER_TOOL={tool}"]
-    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("MAKE")}
+    done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, check=False)
     error, help_, *rest = done.stderr.splitlines()
     assert (done.stdout, error) == ("", f"error: {tool} has no plugin buildx")
     assert help_.startswith("help: install it (https://docs.docker.com/go/buildx); `make docker-build docker-push`")
