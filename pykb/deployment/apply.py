@@ -236,7 +236,7 @@ def deploy(
         _check_accepted(cluster, _inside(new, operator), before=f"only the namespace `{names}` was made")
     # If an apply breaks off, no webhook may be left that refuses objects because nobody answers.
     callers = [each for each in operator if each["kind"] in WEBHOOK_KINDS]
-    said = apply_all(cluster.kubectl, [each for each in operator if each not in callers], reporter)
+    said = apply_all(cluster.kubectl, [each for each in operator if each["kind"] not in WEBHOOK_KINDS], reporter)
     if callers:
         said += apply_all(cluster.kubectl, callers, reporter)
     if timeout is not None:
