@@ -23,7 +23,7 @@ SCRIPTS = {
     "mermaid.js": "@mermaid-js/tiny/dist/mermaid.tiny.js",
     "iframe-worker.js": "iframe-worker/shim/index.js",
 }
-BOOSTS = {"tutorials/": 20, "how-to/": 20, "explanation/": 10, "reference/api/": 0.1, "": 1}
+BOOSTS = {"tutorials/": 20, "how-to/": 20, "explanation/": 10, "reference/api/": 0.01, "": 1}
 """How much a word in a page counts in the search, by the start of its path: guides come before the Python API."""
 
 _LINK = re.compile(r"\[((?:[^\[\]`]|`[^`]*`)*)\]\(((?:\.\./)+[^)#\s]+)(#[^)\s]*)?\)")
