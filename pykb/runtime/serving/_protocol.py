@@ -114,6 +114,10 @@ class ServerProtocol(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Called when the connection is made."""
         self.transport = cast("asyncio.Transport", transport)
+        if self._connection.place is None:  # it was cut meanwhile
+            self.transport.abort()
+            return
+        self._connection.cut = self.transport.abort
         self._open_ones.add(self)
 
     def data_received(self, data: bytes) -> None:
@@ -124,6 +128,8 @@ class ServerProtocol(asyncio.Protocol):
             self._refuse(TOO_EARLY)
             return
         self._connections.received(self._connection, len(data))
+        if self.transport is None or self.transport.is_closing():  # it has just been cut
+            return
         try:
             self._parser.feed_data(data)
         except HttpParserUpgrade:

@@ -210,10 +210,7 @@ class HttpServer:
             self._handler, self._connections, connection, body_limit=self._body_limit, open_ones=self._open_ones
         )
         loop = asyncio.get_running_loop()
-        transport, _ = await loop.connect_accepted_socket(
-            lambda: protocol, accepted, ssl=self._tls() if self._tls else None
-        )
-        connection.cut = transport.abort
+        await loop.connect_accepted_socket(lambda: protocol, accepted, ssl=self._tls() if self._tls else None)
 
     def _opened(self, accepted: socket.socket, connection: Connection, opening: asyncio.Task[None]) -> None:
         self._opening.discard(opening)

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 import ssl
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from datetime import timedelta
 
 import aiohttp
 import pytest
+import uvloop
 
 from benchmarks import flood
 from pykb.runtime.clock import VirtualClock
@@ -312,6 +314,38 @@ async def test_who_has_gone_is_worked_for_no_more(serve, sent):
     await begun.wait()
     writer.transport.abort()
     await asyncio.wait_for(broken_off.wait(), 25)
+
+
+@pytest.mark.parametrize("secure", [False, True], ids=["plain", "tls"])
+def test_a_connection_that_is_cut_by_its_first_bytes_is_not_answered(secure, caplog):
+    """It is closed, and nobody can fill the log."""
+    answered = []
+
+    async def note(request):
+        answered.append(request)
+        return HttpResponse.text("ok")
+
+    async def serve_and_flood():
+        certificate = ServingCertificate(CertificateOptions())
+        trust = ssl.create_default_context(cadata=certificate.authority.decode()) if secure else None
+        tls = (lambda: certificate.context) if secure else None
+        server = HttpServer("test", LOOPBACK, note, tls=tls, limits=Limits(received=10_000))
+        serving = asyncio.create_task(server.run())
+        await server.listening()
+        for _ in range(5):
+            reader, writer = await asyncio.open_connection("127.0.0.1", server.port, ssl=trust)
+            writer.write(b"GET / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" + b"x" * 15_000)
+            await ended(reader)
+            writer.transport.abort()
+        assert not len(server._connections)
+        serving.cancel()
+        await asyncio.wait({serving})
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(serve_and_flood())
+    gc.collect()
+    assert not answered
+    assert {record.name for record in caplog.records} == {"pykb.runtime.serving._connections"}
 
 
 def test_memory_of_connections_that_were_cut_is_free_at_once():
