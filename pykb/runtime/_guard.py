@@ -13,7 +13,8 @@ import functools
 import signal
 import threading
 import traceback
-from collections.abc import Callable
+import types
+from collections.abc import Callable, Coroutine, Generator
 from typing import Any, ParamSpec, TypeVar
 
 P = ParamSpec("P")
@@ -72,6 +73,84 @@ async def take_back_cancellation(task: asyncio.Task[Any]) -> None:
         await asyncio.sleep(0)  # before Python 3.13, the next `await` gets the cancellation nevertheless
     except asyncio.CancelledError:
         return
+
+
+class OwnCancellations:
+    """Counts how often a coroutine has cancelled the task that runs it, to take that back.
+
+    What cancels the task within a step is the coroutine. Its caller and time limits do so between two steps.
+    """
+
+    def __init__(self) -> None:
+        self._task = asyncio.current_task()
+        self._before = 0
+        self._count = 0
+
+    def begin_step(self) -> None:
+        """The coroutine runs."""
+        if self._task is not None:
+            self._before = self._task.cancelling()
+
+    def end_step(self) -> None:
+        """The coroutine waits, or has ended."""
+        if self._task is not None:
+            self._count = max(0, self._count + self._task.cancelling() - self._before)
+
+    def arrived(self, error: BaseException) -> None:
+        """The task has got an error where the coroutine waits."""
+        if isinstance(error, asyncio.CancelledError):
+            self._forget()
+
+    async def outcome(self, end: BaseException) -> Any:
+        """Return the result of the coroutine, which has ended with this error. Its task continues in any case.
+
+        Raises:
+            CancelledError: It has cancelled its task.
+            BaseException: The error, if it is not the one that has the result.
+        """
+        self.end_step()
+        has_cancelled = self._count > 0
+        if has_cancelled:
+            await self._take_back()
+        if not isinstance(end, StopIteration):
+            raise end
+        if has_cancelled:
+            raise asyncio.CancelledError("it cancelled its own task") from None
+        return end.value
+
+    async def _take_back(self) -> None:
+        self._forget()
+        try:
+            await asyncio.sleep(0)  # before Python 3.13, the next `await` gets the cancellation nevertheless
+        except asyncio.CancelledError:
+            if self._task is not None and self._task.cancelling():
+                raise  # somebody else has cancelled it as well
+
+    def _forget(self) -> None:
+        while self._count and self._task is not None:
+            self._count -= 1
+            self._task.uncancel()
+
+
+@types.coroutine
+def keeping_its_task(coroutine: Coroutine[Any, Any, T]) -> Generator[Any, Any, T]:
+    """Await a coroutine, which may cancel the running task. Then it raises ``CancelledError``, and the task continues."""
+    raised: BaseException | None = None
+    own = OwnCancellations()
+    while True:
+        own.begin_step()
+        try:
+            waits_for = coroutine.send(None) if raised is None else coroutine.throw(raised)
+        except BaseException as end:  # noqa: BLE001 - it is raised, unless it has the result
+            answer: T = yield from own.outcome(end).__await__()
+            return answer
+        own.end_step()
+        raised = None
+        try:
+            yield waits_for
+        except BaseException as error:  # noqa: BLE001 - a cancellation, for one
+            raised = error
+            own.arrived(error)
 
 
 def call_for_future(function: Callable[[], T]) -> T:

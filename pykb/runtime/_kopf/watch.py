@@ -20,10 +20,10 @@ from typing import Any
 import aiohttp
 import kopf
 
-from pykb.api.safe_text import error_text
+from pykb.api.safe_text import ValuesLeftOut, error_text, without_values
 from pykb.api.unreadable import UnreadableObject
 from pykb.meta.gvk import GroupVersionKind, GroupVersionResource
-from pykb.runtime._guard import call_for_future, is_closing, is_end
+from pykb.runtime._guard import call_for_future, is_closing, is_end, keeping_its_task
 from pykb.runtime._kopf.internals import APIForbiddenError, continuous_watch, invocation, invoke, references, watching
 from pykb.runtime._kopf.libraries import configure_libraries
 from pykb.runtime._logging import Lasting
@@ -66,23 +66,41 @@ def give_login(registry: kopf.OperatorRegistry) -> None:
 
 
 async def guarded_invoke(fn: Callable[..., Any], **options: Any) -> Any:
-    """Call a handler as kopf does. kopf gets an ``Exception``, which it logs and retries, for all that it raises.
+    """Call a handler as kopf does. kopf gets an ``Exception`` with a text, for all that it raises.
 
-    Another one would end kopf. ``StopIteration`` of a plain function would let its object wait for ever.
+    kopf logs it, writes its text into the object, and tries again. Anything else would end kopf, or let the object
+    wait for ever.
     """
     task = asyncio.current_task()
     try:
-        return await invoke(fn if invocation.is_async_fn(fn) else partial(_called, fn), **options)
-    except (Exception, asyncio.CancelledError):
-        raise
+        return await invoke(partial(_awaited if invocation.is_async_fn(fn) else _called, fn), **options)
     except BaseException as error:
         if is_end(error) or is_closing(error, task):
             raise
-        raise RuntimeError(f"a handler ended by {error_text(error)}") from error
+        if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+            raise  # kopf stops a daemon, or the manager stops
+        shown = without_values(error)
+        if isinstance(shown, Exception) and not isinstance(shown, ValuesLeftOut) and _has_text(shown):
+            raise
+        raise RuntimeError(f"a handler ended by {error_text(error)}") from shown
 
 
-def _called(fn: Callable[..., Any], **arguments: Any) -> Any:
+async def _awaited(fn: Callable[..., Any], /, **arguments: Any) -> Any:
+    async def handler() -> Any:
+        return await fn(**arguments)
+
+    return await keeping_its_task(handler())
+
+
+def _called(fn: Callable[..., Any], /, **arguments: Any) -> Any:
     return call_for_future(partial(fn, **arguments))
+
+
+def _has_text(error: Exception) -> bool:
+    try:
+        return bool(str(error) or repr(error))
+    except BaseException:  # noqa: BLE001 - kopf would end by it
+        return False
 
 
 class HandlerWatches:

@@ -24,6 +24,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from pykb.runtime._bridge import call_in_thread
+from pykb.runtime._guard import OwnCancellations
 from pykb.runtime._metrics import Metrics
 from pykb.runtime.clock import Clock
 
@@ -65,48 +66,6 @@ class Lane:
         """Lets waiters continue in the order of their arrival."""
 
 
-class _OwnCancellations:
-    """Counts how often a coroutine has cancelled the task that runs it, to take that back.
-
-    What cancels the task within a step is the coroutine. The server and its time limits do so between two steps.
-    """
-
-    def __init__(self) -> None:
-        self._task = asyncio.current_task()
-        self._before = 0
-        self.count = 0
-
-    def begin_step(self) -> None:
-        """The coroutine runs."""
-        if self._task is not None:
-            self._before = self._task.cancelling()
-
-    def end_step(self) -> None:
-        """The coroutine waits, or has ended."""
-        if self._task is not None:
-            self.count = max(0, self.count + self._task.cancelling() - self._before)
-
-    def arrived(self, error: BaseException) -> None:
-        """The task has got an error where the coroutine waits."""
-        if isinstance(error, asyncio.CancelledError):
-            self._forget()
-
-    @types.coroutine
-    def take_back(self) -> Generator[None, None, None]:
-        """Let the task continue."""
-        self._forget()
-        try:
-            yield  # before Python 3.13, the next step gets the cancellation nevertheless
-        except asyncio.CancelledError:
-            if self._task is not None and self._task.cancelling():
-                raise  # the server has cancelled it as well
-
-    def _forget(self) -> None:
-        while self.count and self._task is not None:
-            self.count -= 1
-            self._task.uncancel()
-
-
 class Steps:
     """Awaits the coroutines of one webhook and measures how long each step takes."""
 
@@ -121,7 +80,7 @@ class Steps:
     def follow(self, coroutine: Coroutine[Any, Any, T], called: str) -> Generator[Any, Any, T]:
         """Await a coroutine and return its result."""
         raised: BaseException | None = None
-        own = _OwnCancellations()
+        own = OwnCancellations()
         while True:
             if raised is None and self._clock.now() - self._blocked_at < INTERVAL:
                 try:
@@ -132,16 +91,8 @@ class Steps:
             own.begin_step()
             try:
                 waits_for = coroutine.send(None) if raised is None else coroutine.throw(raised)
-            except BaseException as end:
-                own.end_step()
-                has_cancelled = own.count > 0
-                if has_cancelled:
-                    yield from own.take_back()
-                if not isinstance(end, StopIteration):
-                    raise
-                if has_cancelled:
-                    raise asyncio.CancelledError("it cancelled its own task") from None
-                answer: T = end.value
+            except BaseException as end:  # noqa: BLE001 - it is raised, unless it has the result
+                answer: T = yield from own.outcome(end).__await__()
                 return answer
             finally:
                 raised = None

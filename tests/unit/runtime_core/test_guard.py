@@ -12,6 +12,7 @@ from pathlib import Path
 
 import aiohttp
 import pytest
+from pydantic import TypeAdapter
 
 import pykb.runtime
 from pykb.api import Converter, CustomResource, GroupVersion, Struct, carry_over
@@ -652,21 +653,61 @@ async def test_a_worker_that_is_cancelled_later_continues():
         await eventually(lambda: reconciler.seen["b"] > 0)
 
 
-@pytest.mark.parametrize("outcome", [name for name in OUTCOMES if "ancel" not in name])
+def _misfit():
+    """Raise Pydantic's error, which quotes a value."""
+    TypeAdapter(int).validate_python("hunter2")
+
+
+@pytest.mark.parametrize("outcome", [*OUTCOMES, "a value that does not fit"])
 @pytest.mark.parametrize("is_async", [False, True])
-async def test_kopf_gets_an_exception_for_all_that_a_handler_raises(outcome, is_async):
-    """It logs and retries those. Others would end it, or let the object wait for ever."""
+async def test_kopf_gets_an_exception_with_a_text_for_all_that_a_handler_raises(outcome, is_async):
+    """It logs and retries those, and writes their text into the object. Others would end it, or let the object wait."""
     from pykb.runtime._kopf.watch import guarded_invoke
 
+    fails = {**OUTCOMES, "a value that does not fit": _misfit}[outcome]
+
     def plain(**_):
-        OUTCOMES[outcome]()
+        if fails is _cancelling:
+            raise asyncio.CancelledError  # a thread has no task
+        fails()
 
     async def coroutine(**_):
-        OUTCOMES[outcome]()
+        fails()
+        await asyncio.sleep(0)
 
     async with asyncio.timeout(60):
-        with pytest.raises(Exception):  # noqa: B017 - any of them
+        with pytest.raises(Exception) as raised:  # noqa: PT011 - any of them
             await guarded_invoke(coroutine if is_async else plain, settings=None, kwargsrc=None, kwargs={})
+    assert "hunter2" not in (str(raised.value) or repr(raised.value))
+    assert not asyncio.current_task().cancelling()
+    await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+async def test_kopf_stops_a_daemon_by_cancelling_it(is_async):
+    """That is no failure."""
+    from pykb.runtime._kopf.watch import guarded_invoke
+
+    begun = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def plain(**_):
+        loop.call_soon_threadsafe(begun.set)
+
+    async def coroutine(**_):
+        begun.set()
+        await asyncio.sleep(60)
+
+    running = asyncio.create_task(
+        guarded_invoke(coroutine if is_async else plain, settings=None, kwargsrc=None, kwargs={})
+    )
+    if is_async:
+        await begun.wait()
+    else:
+        await asyncio.sleep(0)
+    running.cancel()
+    await asyncio.wait({running})
+    assert running.cancelled()
 
 
 def test_what_a_signal_raises_is_no_failure():
