@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, ValidationError
@@ -13,9 +13,6 @@ from pykb.api import _accept as accept
 from pykb.api.annotations import LIST_TYPE, ListMap, ListSet
 from pykb.api.wire import FieldPlan, clone_struct, encode_struct, is_whole
 from pykb.meta.names import to_camel
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 class Struct(BaseModel):
@@ -179,6 +176,9 @@ Schema = dict[str, Any]
 # always strings.
 _ONE = ("schema", "items_schema", "values_schema", "json_schema", "python_schema")
 _MANY = ("steps", "definitions")
+_COLLECTIONS = ("list", "dict", "set", "frozenset", "tuple")
+"""Only the first item that does not fit is reported. Each error takes a kilobyte, and a list can have a million."""
+
 _DONE = "pykb"  # marks rewritten schemas, in their metadata
 
 _SCALARS = {
@@ -265,6 +265,8 @@ class _Walk:
             target.update(made, ref=name)
 
     def _parts(self, schema: Schema) -> None:
+        if schema["type"] in _COLLECTIONS:
+            schema["fail_fast"] = True
         for key in _ONE:
             inner = schema.get(key)
             if isinstance(inner, dict):
@@ -297,12 +299,35 @@ class _Walk:
 
 def _check_unique(value: Any) -> Any:
     if isinstance(value, list | tuple):
-        seen: list[Any] = []
-        for item in value:
-            if item in seen:
-                raise PydanticCustomError("duplicate", "{item} is in the list twice", {"item": repr(item)})
-            seen.append(item)
+        index = _first_again(map(_frozen, value))
+        if index is not None:
+            raise PydanticCustomError("duplicate", "{item} is in the list twice", {"item": repr(value[index])})
     return value
+
+
+def _first_again(values: Iterable[Hashable]) -> int | None:
+    """The index of the first value that was there before."""
+    seen: set[Hashable] = set()
+    for index, value in enumerate(values):
+        if value in seen:
+            return index
+        seen.add(value)
+    return None
+
+
+def _frozen(value: Any) -> Hashable:
+    """What is equal for equal values, and has a hash: to compare each with each would take minutes."""
+    if type(value) is str:
+        return cast("str", value)
+    if isinstance(value, Mapping):
+        return (dict, frozenset((key, _frozen(each)) for key, each in value.items()))
+    if isinstance(value, list | tuple):
+        return (list, tuple(map(_frozen, value)))
+    if isinstance(value, set | frozenset):
+        return frozenset(map(_frozen, value))
+    if isinstance(value, Struct):
+        return (type(value), _frozen(value.__dict__), _frozen(value.__pydantic_extra__ or {}))
+    return cast("Hashable", value if getattr(value, "__hash__", None) is not None else repr(value))
 
 
 _check_unique.is_constraint = True  # type: ignore[attr-defined] # known to `stored`
@@ -317,13 +342,11 @@ class _KeysUnique:
         self.keys = keys
 
     def __call__(self, value: Any) -> Any:
-        seen: list[Any] = []
-        for item in value or ():
-            key = tuple(_field(item, name) for name in self.keys)
-            if key in seen:
-                shown = ", ".join(f"{name}: {part}" for name, part in zip(self.keys, key, strict=True))
-                raise PydanticCustomError("duplicate", "{keys} is in the list twice", {"keys": shown})
-            seen.append(key)
+        items = list(value or ())
+        index = _first_again(tuple(_frozen(_field(item, name)) for name in self.keys) for item in items)
+        if index is not None:
+            shown = ", ".join(f"{name}: {_field(items[index], name)}" for name in self.keys)
+            raise PydanticCustomError("duplicate", "{keys} is in the list twice", {"keys": shown})
         return value
 
 

@@ -11,10 +11,12 @@ from uuid import UUID
 
 import pytest
 from pydantic import Field, SecretStr, TypeAdapter, ValidationError, create_model
+from pydantic_core import PydanticCustomError
 
 from pykb.api import Format, Int32, Int64, IntOrString, ListMap, ListSet, Struct
 from pykb.api._accept import to_rust
 from pykb.api.formats import checker
+from pykb.api.struct import _check_unique, _KeysUnique
 from pykb.meta.names import to_camel, to_snake
 
 
@@ -223,6 +225,66 @@ def test_checked_lists_may_have_defaults() -> None:
     assert checked.ports == []
     with pytest.raises(ValidationError):
         checked.ports = [Port(name="a"), Port(name="a")]
+
+
+class Counted(int):
+    """A number that counts how often it is compared."""
+
+    compared = 0
+    __hash__ = int.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        Counted.compared += 1
+        return int.__eq__(self, other)
+
+
+def test_duplicates_are_found_without_comparing_each_with_each() -> None:
+    """An object of 1.5 MiB may have 100,000 items."""
+    Counted.compared = 0
+    _check_unique([Counted(number) for number in range(1000)])
+    _KeysUnique(("name",))([{"name": Counted(number)} for number in range(1000)])
+    assert Counted.compared < 1000
+
+
+EQUAL = [
+    ("a", "a"),
+    (1, 1.0),
+    ([1, {"a": [2]}], [1, {"a": [2]}]),
+    ({"a": 1, "b": {"c": 2}}, {"b": {"c": 2}, "a": 1}),
+    (Port(name="a"), Port(name="a")),
+    (Port.from_wire({"name": "a", "more": 1}), Port.from_wire({"name": "a", "more": 1})),
+]
+DIFFERENT = ["a", "b", 1, None, [1], [2], {"a": 1}, {"a": 2}, {"b": 1}, Port(name="a"), Port(name="b")]
+
+
+@pytest.mark.parametrize(("one", "other"), EQUAL)
+def test_equal_items_are_duplicates(one: Any, other: Any) -> None:
+    """Whatever they are."""
+    with pytest.raises(PydanticCustomError):
+        _check_unique([one, "between", other])
+
+
+def test_different_items_are_no_duplicates() -> None:
+    """Whatever they are."""
+    assert _check_unique(DIFFERENT) is DIFFERENT
+
+
+class Collections(Struct):
+    numbers: list[int] = []
+    ports: list[Port] = []
+    by_name: dict[str, int] = {}
+    several: set[int] = set()
+    pair: tuple[int, ...] = ()
+
+
+@pytest.mark.parametrize("name", ["numbers", "ports", "byName", "several", "pair"])
+def test_only_the_first_item_that_does_not_fit_is_an_error(name: str) -> None:
+    """Errors take much more memory than what they are about."""
+    wrong = {f"{number}": "x" for number in range(1000)} if name == "byName" else [f"{n}" for n in range(1000)]
+    for read in (Collections.from_wire, Collections.from_stored):
+        with pytest.raises(ValidationError) as raised:
+            read({name: wrong})
+        assert raised.value.error_count() == 1
 
 
 def test_secrets_go_out_as_they_are() -> None:
