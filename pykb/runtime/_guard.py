@@ -110,13 +110,16 @@ class OwnCancellations:
         """
         self.end_step()
         has_cancelled = self._count > 0
-        if has_cancelled:
-            await self._take_back()
-        if not isinstance(end, StopIteration):
-            raise end
-        if has_cancelled:
-            raise asyncio.CancelledError("it cancelled its own task") from None
-        return end.value
+        try:
+            if has_cancelled:
+                await self._take_back()
+            if not isinstance(end, StopIteration):
+                raise end
+            if has_cancelled:
+                raise asyncio.CancelledError("it cancelled its own task") from None
+            return end.value
+        finally:
+            del end  # its traceback refers to this call: free the memory at once
 
     async def _take_back(self) -> None:
         self._forget()
@@ -144,8 +147,9 @@ def keeping_its_task(coroutine: Coroutine[Any, Any, T]) -> Generator[Any, Any, T
         except BaseException as end:  # noqa: BLE001 - it is raised, unless it has the result
             answer: T = yield from own.outcome(end).__await__()
             return answer
+        finally:
+            raised = None
         own.end_step()
-        raised = None
         try:
             yield waits_for
         except BaseException as error:  # noqa: BLE001 - a cancellation, for one

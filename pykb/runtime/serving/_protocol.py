@@ -163,6 +163,7 @@ class ServerProtocol(asyncio.Protocol):
         self._parser = None  # they refer to each other: free the memory at once
         if self.task is not None:
             self.task.cancel()
+            self.task = None  # so does one that has not begun, by the traceback of its cancellation
 
     # -- for the parser, which stops at an error
 

@@ -6,6 +6,7 @@ import gc
 import ssl
 import subprocess
 import sys
+import weakref
 from datetime import timedelta
 
 import aiohttp
@@ -17,7 +18,7 @@ from pykb.runtime.clock import VirtualClock
 from pykb.runtime.manager.options import CertificateOptions
 from pykb.runtime.serving import BindAddress, HttpResponse, HttpServer
 from pykb.runtime.serving._connections import IDLE, RECEIVE, SWEEP, TOLD, WAIT, Connections, Limits
-from pykb.runtime.serving._protocol import HEAD, HEADERS
+from pykb.runtime.serving._protocol import HEAD, HEADERS, ServerProtocol
 from pykb.runtime.serving.tls import ServingCertificate
 from pykb.testing import eventually
 
@@ -346,6 +347,41 @@ def test_a_connection_that_is_cut_by_its_first_bytes_is_not_answered(secure, cap
     gc.collect()
     assert not answered
     assert {record.name for record in caplog.records} == {"pykb.runtime.serving._connections"}
+
+
+class Wire(asyncio.Transport):
+    """A connection without a network."""
+
+    def is_closing(self):
+        """It is open."""
+        return False
+
+    def abort(self):
+        """Close it."""
+
+
+async def test_memory_of_a_request_whose_client_has_gone_is_free_at_once():
+    """Nothing waits for the garbage collector, which does not see how large a body is."""
+    connections = Connections("test", Limits(), VirtualClock())
+
+    async def read(request):
+        raise AssertionError
+
+    def abandoned():
+        protocol = ServerProtocol(read, connections, connections.add(), body_limit=100, open_ones=set())
+        protocol.connection_made(Wire())
+        protocol.data_received(b"POST / HTTP/1.1\r\nContent-Length: 4\r\n\r\nbody")
+        protocol.connection_lost(None)
+        return weakref.ref(protocol)
+
+    gc.collect()
+    gc.disable()
+    try:
+        reference = abandoned()
+        await turn()
+        assert reference() is None
+    finally:
+        gc.enable()
 
 
 def test_memory_of_connections_that_were_cut_is_free_at_once():
