@@ -69,11 +69,13 @@ class Attack:
         server: The attacked server.
         content: Makes what each connection sends. Without it, nothing is sent, not even a TLS handshake.
         connections: How many connections are kept open.
+        waits: Whether a connection waits for its answer. Otherwise, it is closed when all is sent.
     """
 
     server: str
     content: Callable[[], bytes] | None
     connections: int = 4050
+    waits: bool = True
 
 
 ATTACKS = {
@@ -88,6 +90,8 @@ ATTACKS = {
     "pipelining": Attack("webhook", lambda: _posted(_disks(60_000)) * 100, 50),
     "reviews": Attack("webhook", lambda: _posted(_disks(6_900_000)), 50),
     "admitted": Attack("webhook", lambda: _posted(_disks(2_250_000)), 50),
+    "abandoned": Attack("webhook", lambda: _posted(_disks(2_250_000)), 50, waits=False),
+    "misfits": Attack("webhook", lambda: _posted(_disks(900_000, "1")), 50),
     "concurrent": Attack("webhook", lambda: _posted(_disks(340_000)), 50),
     "strings": Attack("webhook", lambda: _posted(review('{"text": "%s"}' % ("x" * 6_900_000))), 50),
     "deep": Attack("webhook", lambda: _posted(review('{"x": %s}' % ("[" * 3_000_000 + "]" * 3_000_000))), 50),
@@ -241,8 +245,8 @@ def _status(connection: http.client.HTTPConnection) -> int:
 class Flood:
     """Keeps connections open until it is stopped."""
 
-    def __init__(self, port: int, content: bytes | None, *, tls: bool, connections: int) -> None:
-        self._port, self._content, self._tls = port, content, tls
+    def __init__(self, port: int, content: bytes | None, *, tls: bool, connections: int, waits: bool) -> None:
+        self._port, self._content, self._tls, self._waits = port, content, tls, waits
         self._stop = threading.Event()
         self.opened = 0
         self._slots: list[list[socket.socket | None]] = [[None] * (connections // THREADS) for _ in range(THREADS)]
@@ -286,6 +290,8 @@ class Flood:
                 return plain
             made = _ANYBODY.wrap_socket(plain) if self._tls else plain
             made.sendall(self._content)
+            if not self._waits:
+                made.close()
         except BaseException:
             plain.close()
             raise
@@ -317,7 +323,8 @@ def flooded(attack: Attack, port: int, connections: int) -> Iterator[Callable[[]
 
 def _attack(attack: Attack, port: int, connections: int, pipe: Connection) -> None:
     content = attack.content() if attack.content is not None else None
-    with Flood(port, content, tls=attack.server != "probes", connections=connections) as flood:
+    tls = attack.server != "probes"
+    with Flood(port, content, tls=tls, connections=connections, waits=attack.waits) as flood:
         pipe.recv()
     pipe.send((flood.opened, flood.held()))
 

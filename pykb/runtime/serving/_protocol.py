@@ -246,6 +246,8 @@ class ServerProtocol(asyncio.Protocol):
         answer = b""
         try:
             answer = await self._answer_to(request)
+        except asyncio.CancelledError:
+            pass  # a task that ends so keeps its traceback, and with it the body
         finally:  # also after an error that ends the program
             self.task = None
             self._connections.answered(self._connection)

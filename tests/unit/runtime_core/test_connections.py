@@ -352,32 +352,37 @@ def test_a_connection_that_is_cut_by_its_first_bytes_is_not_answered(secure, cap
 class Wire(asyncio.Transport):
     """A connection without a network."""
 
+    closed = False
+
     def is_closing(self):
-        """It is open."""
-        return False
-
-    def abort(self):
-        """Close it."""
+        """Whether it was closed."""
+        return self.closed
 
 
-async def test_memory_of_a_request_whose_client_has_gone_is_free_at_once():
+@pytest.mark.parametrize("begins", [False, True])
+async def test_memory_of_a_request_whose_client_has_gone_is_free_at_once(begins):
     """Nothing waits for the garbage collector, which does not see how large a body is."""
     connections = Connections("test", Limits(), VirtualClock())
 
     async def read(request):
-        raise AssertionError
+        async with asyncio.timeout(60) as limit:  # it knows its task
+            await asyncio.sleep(60)
+        assert limit
 
-    def abandoned():
+    async def abandoned():
         protocol = ServerProtocol(read, connections, connections.add(), body_limit=100, open_ones=set())
         protocol.connection_made(Wire())
         protocol.data_received(b"POST / HTTP/1.1\r\nContent-Length: 4\r\n\r\nbody")
+        if begins:
+            await turn()
+        protocol.transport.closed = True
         protocol.connection_lost(None)
         return weakref.ref(protocol)
 
     gc.collect()
     gc.disable()
     try:
-        reference = abandoned()
+        reference = await abandoned()
         await turn()
         assert reference() is None
     finally:
