@@ -24,6 +24,7 @@ _LONGEST_CHAIN = 50
 # Characters that control a terminal, change the direction of the text after them, or have no UTF-8.
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 _VALUE = re.compile(r"input_value=[^\n]*")
+_LEFT_OUT = "input_value left out]"
 
 
 def safe_text(value: object, limit: int = LIMIT) -> str:
@@ -38,12 +39,13 @@ def safe_text(value: object, limit: int = LIMIT) -> str:
         text = text[: max(0, limit - len(rest))] + rest
     if text.isprintable() and "input_value=" not in text:
         return text
-    return _UNSAFE.sub(_escape, _VALUE.sub("input_value left out]", text))[:limit]
+    return _UNSAFE.sub(_escape, _VALUE.sub(_LEFT_OUT, text))[:limit]
 
 
 def safe_trace(text: str, limit: int) -> str:
     """The text of a traceback. Its middle is left out if it is too long."""
     if len(text) > limit:
+        text = _VALUE.sub(_LEFT_OUT, text)  # first: nobody could tell the end of a value from other text
         half = limit // 2
         text = f"{text[:half]}\n... ({len(text) - limit} characters)\n{text[-half:]}"
     return safe_text(text, 2 * limit)

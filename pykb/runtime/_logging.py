@@ -16,6 +16,7 @@ from collections.abc import Callable, Hashable, Mapping
 from contextvars import ContextVar
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from math import isfinite
 from typing import IO, TYPE_CHECKING, Any
 
 from pykb.api.safe_text import LIMIT, error_text, safe_text, safe_trace
@@ -166,8 +167,8 @@ class TextFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """One line, and the traceback below it. All but the first line are indented: nothing can look like a record."""
-        head = f"{_time(record)} {record.levelname:<7} {record.name}  {_message(record)}"
-        fields = "".join(f"  {key}={_quoted(value)}" for key, value in fields_of(record).items())
+        head = f"{_time(record)} {record.levelname:<7} {safe_text(record.name)}  {_message(record)}"
+        fields = "".join(_field(key, value) for key, value in fields_of(record).items())
         lines = head + fields + "".join(f"\n{text}" for text in _traces(self, record))
         return lines.replace("\n", "\n  ")
 
@@ -185,9 +186,7 @@ class ShortFormatter(TextFormatter):
             return f"{time} {_message(record, LONGEST_TRACE)}"
         level = "" if record.levelno == logging.INFO else f"{record.levelname} "
         head = f"{time} {level}{_message(record)}"
-        fields = "".join(
-            f"  {key}={_quoted(value)}" for key, value in fields_of(record).items() if key != "reconcileID"
-        )
+        fields = "".join(_field(key, value) for key, value in fields_of(record).items() if key != "reconcileID")
         lines = head + fields + "".join(f"\n{text}" for text in _traces(self, record))
         return lines.replace("\n", "\n  ")
 
@@ -200,10 +199,10 @@ class JsonFormatter(logging.Formatter):
         line: dict[str, Any] = {
             "ts": _time(record),
             "level": record.levelname.lower(),
-            "logger": record.name,
+            "logger": safe_text(record.name),
             "msg": _message(record),
         }
-        line |= {key: _json_value(value) for key, value in fields_of(record).items() if key not in line}
+        line |= {safe_text(key): _json_value(value) for key, value in fields_of(record).items() if key not in line}
         traces = _traces(self, record)
         if traces:
             line["stacktrace"] = "\n".join(traces)
@@ -300,16 +299,22 @@ def _message(record: logging.LogRecord, limit: int = LIMIT) -> str:
 
 def _json_value(value: object) -> object:
     """A field of a line in JSON. What is nested and too long, or not printable, becomes a text."""
-    if value is None or isinstance(value, (bool, float)) or (isinstance(value, int) and value.bit_length() < _BITS):
+    if value is None or isinstance(value, bool) or (isinstance(value, int) and value.bit_length() < _BITS):
+        return value
+    if isinstance(value, float) and isfinite(value):
         return value
     if isinstance(value, str):
         return safe_text(value)
     try:
-        text = json.dumps(value, default=safe_text, ensure_ascii=False)
+        text = json.dumps(value, default=safe_text, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError):
         return safe_text(value)
     made = safe_text(text)
     return value if made == text else made
+
+
+def _field(key: str, value: object) -> str:
+    return f"  {safe_text(key)}={_quoted(value)}"
 
 
 def _quoted(value: object) -> str:

@@ -7,6 +7,7 @@ import logging
 import pytest
 from pydantic import BaseModel, ValidationError
 
+from pykb.api.safe_text import safe_trace
 from pykb.runtime._logging import LogFormat, ReconcileContext, configure_logging, current_reconcile
 from pykb.runtime.controller.reconcile import Request
 
@@ -123,17 +124,25 @@ def test_no_record_controls_a_terminal(log, style, sign, blank):
     stream = log(style)
     token = current_reconcile.set(ReconcileContext("widget", "4f6c", Request("default", f"a{sign}{blank}b")))
     text = f"a{sign}{blank}b"
-    shown = {"field": text, "nested": {"in": [text]}}
-    logging.getLogger("app").error(text, extra=shown, exc_info=ValueError(text), stack_info=True)
+    shown = {"field": text, "nested": {"in": [text]}, text: "field"}
+    logging.getLogger(f"app.{text}").error(text, extra=shown, exc_info=ValueError(text), stack_info=True)
     current_reconcile.reset(token)
     assert sign not in stream.getvalue()
+
+
+def test_a_line_in_json_is_json(log):
+    """There are no other numbers than those of JSON."""
+    stream = log(LogFormat.JSON)
+    logging.getLogger("app").info("rates", extra={"rate": float("nan"), "all": [float("inf")], "part": 0.5})
+    (line,) = (json.loads(text, parse_constant=pytest.fail) for text in stream.getvalue().splitlines())
+    assert (line["rate"], line["all"], line["part"]) == ("nan", "[inf]", 0.5)
 
 
 def test_no_text_begins_a_line_of_its_own(log):
     """What looks like a record is one."""
     stream = log(LogFormat.TEXT)
     forged = "a\n2026-11-21T12:00:00.123Z INFO    app  forged"
-    logging.getLogger("app").error(forged, extra={"field": forged}, exc_info=ValueError(forged))
+    logging.getLogger("app").error(forged, extra={"field": forged, forged: "field"}, exc_info=ValueError(forged))
     assert len([line for line in stream.getvalue().splitlines() if not line.startswith("  ")]) == 1
 
 
@@ -171,6 +180,13 @@ def test_values_of_pydantic_are_in_no_record(log, style):
         logging.getLogger("app").exception("nested", extra={"nested": {"errors": [str(error)]}})
     assert "hunter2" not in stream.getvalue()
     assert "should be a valid integer" in stream.getvalue()
+
+
+@pytest.mark.parametrize("left", range(100))
+def test_a_long_traceback_is_not_cut_within_a_value(left):
+    """What is left of a value would not be known as one."""
+    text = "x" * 200 + "[type=int_parsing, input_value='" + "hunter2" * 8 + "', input_type=str]" + "y" * left
+    assert "unter" not in safe_trace(text, 120)
 
 
 @pytest.mark.parametrize("style", list(LogFormat))
