@@ -318,7 +318,7 @@ def _first_again(values: Iterable[Hashable]) -> int | None:
 def _frozen(value: Any) -> Hashable:
     """What is equal for equal values, and has a hash: to compare each with each would take minutes."""
     if type(value) is str:
-        return cast("str", value)
+        return value
     if isinstance(value, Mapping):
         return (dict, frozenset((key, _frozen(each)) for key, each in value.items()))
     if isinstance(value, list | tuple):

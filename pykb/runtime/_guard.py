@@ -137,7 +137,7 @@ class OwnCancellations:
 
 @types.coroutine
 def keeping_its_task(coroutine: Coroutine[Any, Any, T]) -> Generator[Any, Any, T]:
-    """Await a coroutine, which may cancel the running task. Then it raises ``CancelledError``, and the task continues."""
+    """Await a coroutine that may cancel the running task. It raises ``CancelledError`` then, and the task continues."""
     raised: BaseException | None = None
     own = OwnCancellations()
     while True:

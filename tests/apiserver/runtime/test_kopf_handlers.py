@@ -79,6 +79,39 @@ async def test_handlers_and_a_reconciler_share_a_kind(widgets, namespace):
         assert "a" in reconciler.names
 
 
+class Mute(Exception):  # noqa: N818 - what it is
+    """An error without a text."""
+
+    def __str__(self):
+        """Fail."""
+        raise SystemExit(7)
+
+    __repr__ = __str__
+
+
+async def test_a_handler_is_tried_again_whatever_it_raised(widgets, namespace):
+    """Kopf asks an error for its text, and takes a cancellation for its own. Both would end it, or the object's turn."""
+    registry = kopf.OperatorRegistry()
+    failures = [Mute, asyncio.CancelledError, lambda: asyncio.current_task().cancel()]
+    done = []
+
+    @kopf.on.create(*WIDGETS, registry=registry, backoff=0.1)
+    async def created(name, **_):
+        if failures:
+            failed = failures.pop()()
+            if isinstance(failed, BaseException):
+                raise failed
+            await asyncio.sleep(0)
+        done.append(name)
+
+    manager = manager_for(widgets, namespaces=(namespace,))
+    manager.add_kopf_handlers(registry)
+    async with client_for(widgets) as client, running(manager):
+        await client.create(Widget(metadata=ObjectMeta(name="a", namespace=namespace)))
+        await eventually(lambda: done == ["a"], timeout=LONG)
+        assert not failures
+
+
 class Releasing(Reconciler):
     """Takes away what kopf left, as `docs/how-to/move-from-kopf.md` has it."""
 

@@ -676,7 +676,7 @@ async def test_kopf_gets_an_exception_with_a_text_for_all_that_a_handler_raises(
         await asyncio.sleep(0)
 
     async with asyncio.timeout(60):
-        with pytest.raises(Exception) as raised:  # noqa: PT011 - any of them
+        with pytest.raises(Exception) as raised:
             await guarded_invoke(coroutine if is_async else plain, settings=None, kwargsrc=None, kwargs={})
     assert "hunter2" not in (str(raised.value) or repr(raised.value))
     assert not asyncio.current_task().cancelling()
