@@ -1,6 +1,7 @@
 """How many reviews are answered at once: their memory is estimated, and those that do not fit together take turns."""
 
 import asyncio
+import itertools
 import json
 import subprocess
 import sys
@@ -63,6 +64,26 @@ async def rig():
     for task in made.tasks:
         task.cancel()
     await asyncio.gather(*made.tasks, return_exceptions=True)
+
+
+async def test_a_run_of_the_event_loop_answers_some_reviews_and_then_looks_for_other_work(rig):
+    """Reviews that are answered without waiting fit one after another, however many there are: a probe would wait."""
+    answered, between = 0, []
+
+    async def answer():
+        nonlocal answered
+        async with rig.turns.taken(body(0.1)):
+            answered += 1
+
+    async def look():
+        while answered < 50:
+            between.append(answered)
+            await asyncio.sleep(0)
+
+    await asyncio.gather(look(), *(answer() for _ in range(50)))
+    steps = [after - before for before, after in itertools.pairwise([*between, answered])]
+    assert max(steps) == 2  # of 3.2 MiB each, in 8 MiB
+    assert len(between) <= 30
 
 
 async def test_reviews_that_fit_into_memory_together_are_answered_at_once(rig):
