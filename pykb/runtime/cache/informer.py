@@ -215,12 +215,11 @@ class Informer(Generic[T]):
 
         ``None`` if it has it already, or may never have it because it mirrors a selection. ``is_gone`` says that the
         write has removed the object. The event of that may have come before, and the API server answers with the
-        version before the removal.
+        version before the removal. A selection loses what it has, too.
         """
         stored = self.store.peek(key)
         if (
-            self._selects
-            or (is_gone and stored is None)
+            (stored is None if is_gone else self._selects)
             or not version.isdecimal()
             or (self.part is not None and not self.part.may_see(key))
             or (stored and _moment(version_of(stored.resource_version)) >= _moment(int(version), removed=is_gone))

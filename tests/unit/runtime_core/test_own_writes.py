@@ -96,14 +96,25 @@ async def test_a_cancelled_wait_is_forgotten():
     assert not mirror._awaited
 
 
-@pytest.mark.parametrize(
-    "options",
-    [{"labels": "a=b"}, {"fields": "a=b"}, {"namespaces": {"default": NamespaceSelection(labels="a=b")}}],
-    ids=str,
-)
+SELECTIONS = [{"labels": "a=b"}, {"fields": "a=b"}, {"namespaces": {"default": NamespaceSelection(labels="a=b")}}]
+
+
+@pytest.mark.parametrize("options", SELECTIONS, ids=str)
 async def test_a_mirror_of_a_selection_is_not_awaited(options):
     """It may never have the object."""
     assert informer(**options).when_seen(A, "9") is None
+
+
+@pytest.mark.parametrize("options", SELECTIONS, ids=str)
+async def test_a_removal_from_a_selection_is_awaited(options):
+    """The event comes for every object that the mirror has. Without it, a clean-up runs again on the old copy."""
+    mirror = informer(**options)
+    assert mirror.when_seen(A, "7", is_gone=True) is None
+    mirror.upsert(A, widget("a", "7"), listed=True)
+    future = mirror.when_seen(A, "7", is_gone=True)
+    assert future is not None
+    mirror.remove(A, None)
+    assert future.done()
 
 
 async def test_versions_without_an_order_are_not_awaited():
