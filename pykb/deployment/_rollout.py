@@ -30,8 +30,8 @@ _SIGNALLED = frozenset({0, 137, 143})
 _RESTARTS = 2
 _INTERVAL = 1.0
 _LOG_LINES = 12
-_LOG_GONE = "unable to retrieve container logs for "
-"""What a kubelet answers, as if it were the log, for a container that was removed a moment ago."""
+_LOG_GONE = ("unable to retrieve container logs for ", "failed to try resolving symlinks in path ")
+"""What a kubelet answers, as if it were the log, for a container or a file that was removed a moment ago."""
 _LOG_ATTEMPTS = 5
 
 

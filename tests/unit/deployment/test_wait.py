@@ -45,6 +45,7 @@ def test_any_other_error_and_the_end_of_time_are_reported(kubectl, tmp_path, mes
 
 
 GONE = "unable to retrieve container logs for containerd://5f0c"
+NO_FILE = 'failed to try resolving symlinks in path "/var/log/pods/op_op-1_2b/manager/2.log": lstat: no such file'
 
 
 @pytest.mark.parametrize(
@@ -52,10 +53,11 @@ GONE = "unable to retrieve container logs for containerd://5f0c"
     [
         ([GONE, GONE, GONE, "Traceback"], "its last lines:\nTraceback"),
         ([GONE, "starting"], "its last lines:\nstarting"),
+        ([NO_FILE, NO_FILE, "Traceback"], "its last lines:\nTraceback"),
         ([GONE] * 99, ""),
         (["", ""], ""),
     ],
-    ids=["asked again", "of the running container", "never there", "empty"],
+    ids=["asked again", "of the running container", "its file is gone", "never there", "empty"],
 )
 def test_a_log_that_is_gone_is_asked_for_again(tmp_path, monkeypatch, answers, shown):
     """A kubelet answers with an excuse while it replaces a container. It is not the log."""
