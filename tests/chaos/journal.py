@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
@@ -109,3 +110,23 @@ def shared_overlaps(lines: list[Line]) -> int:
         for times in worked.values()
         for one, two in combinations(times, 2)
     )
+
+
+def modes_at_once(lines: list[Line]) -> int:
+    """How often a process began to work while one that divides the objects differently was at work on any of them.
+
+    ``mode`` says how a process divides them. Nothing is left out for uids, so reconciles of objects that are gone count.
+    """
+    mode: dict[int, str] = {}
+    working: Counter[str] = Counter()
+    count = 0
+    for line in sorted(lines, key=lambda line: line.at):
+        match line.do:
+            case "mode":
+                mode[line.pid] = line.about
+            case "begin":
+                count += sum(number > 0 for other, number in working.items() if other != mode[line.pid])
+                working[mode[line.pid]] += 1
+            case "end" | "raise" | "cancel":
+                working[mode[line.pid]] -= 1
+    return count

@@ -105,7 +105,8 @@ class StandIn:
         argv = [sys.executable, "-m", "tests.chaos.program", "--journal", str(self._journal), "--log-format=json"]
         argv += ["--metrics-bind-address=127.0.0.1:0", "--metrics-secure=false"]
         argv += ["--health-probe-bind-address=127.0.0.1:0", *self._arguments, *arguments]
-        self._processes.start(Component(name, tuple(argv), self._folder / f"{name}.log", ROOT))
+        pid = self._processes.start(Component(name, tuple(argv), self._folder / f"{name}.log", ROOT))
+        Journal(self._journal).note("mode", " ".join(arguments), pid=pid)
 
     async def _probe(self, pod: Pod, pid: int) -> None:
         port = next((line.about for line in self.lines if line.do == "probes" and line.pid == pid), None)

@@ -11,7 +11,7 @@ from pykb.api.meta.v1 import ObjectMeta
 from pykb.runtime.fake import fake_client
 from pykb.runtime.sharding.ranges import Ranges
 from tests.chaos.holders import Holders
-from tests.chaos.journal import Line, shared_overlaps
+from tests.chaos.journal import Line, modes_at_once, shared_overlaps
 from tests.chaos.proxy import Change
 
 
@@ -43,6 +43,17 @@ def test_a_process_works_until_it_is_frozen_or_killed(what: str):
     assert shared_overlaps([*_reconcile(1, 0, 9), stopped, *_reconcile(2, 5, 6)]) == 0
     assert shared_overlaps([*_reconcile(1, 0, 9), stopped, *_reconcile(2, 0.5, 6)]) == 1
     assert shared_overlaps([*_reconcile(1, 0, 9), stopped, *_reconcile(2, 5, 8), *_reconcile(1, 7, 8)]) == 1
+
+
+@pytest.mark.parametrize("how", ["end", "raise", "cancel"])
+def test_two_modes_overlap_whatever_they_work_on(how: str):
+    """Also on other objects, or on those that are gone. Processes of one mode may."""
+    modes = [Line(0, 1, "mode", "--shards=8"), Line(0, 2, "mode", "--leader-elect"), Line(0, 3, "mode", "--shards=8")]
+    first = _reconcile(1, 1, 3, how=how)
+    gone = [Line(2, 2, "begin", "ns/b"), Line(4, 2, "end", "ns/b")]
+    assert modes_at_once([*modes, *first, *gone]) == 1
+    assert modes_at_once([*modes, *first, *_reconcile(3, 2, 4)]) == 0
+    assert modes_at_once([*modes, *first, *_reconcile(2, 3.5, 4)]) == 0
 
 
 async def test_a_write_is_judged_by_the_leases_at_its_version():

@@ -15,7 +15,7 @@ import pytest
 from pykb.envtest import ControlPlane, get_assets
 from pykb.tools.kubectl import Kubectl
 from tests.chaos.cluster import Cluster
-from tests.chaos.journal import shared_overlaps
+from tests.chaos.journal import modes_at_once, shared_overlaps
 from tests.chaos.load import Load
 from tests.chaos.node import NODE, StandIn
 from tests.chaos.verdict import until_right
@@ -108,5 +108,6 @@ async def test_rollouts_and_undos_proceed_and_no_object_is_worked_on_twice(clust
         moment, found = await until_right(cluster.client, objects, LONG)
         assert moment, found
         lines = node.lines
-        assert shared_overlaps(lines) == 0
+        assert {line.about for line in lines if line.do == "mode"} == {"--leader-elect", "--shards=8", "--shards=16"}
+        assert (modes_at_once(lines), shared_overlaps(lines)) == (0, 0)
         assert set(node.codes.values()) == {0}
