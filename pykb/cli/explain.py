@@ -60,9 +60,11 @@ def explain(
       pykb explain pykb.runtime.Manager
       pykb explain Deployment.spec.strategy
     """
-    if subject.startswith("+"):
+    if subject.startswith(("+", "kubebuilder:", "k8s:")):
         _marker(subject.lstrip("+").partition("=")[0])
-    elif subject == "markers":
+        return
+    subject = subject.removesuffix(".md")
+    if subject == "markers":
         from pykb.markers.reference import list_markers
         from pykb.markers.registry import builtin_registry
 

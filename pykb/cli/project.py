@@ -188,7 +188,7 @@ def hand_over(root: Path) -> None:
     is_own = Path(sys.prefix).resolve() == environment.resolve()
     words = own_pykb(root)
     if words is None and not is_own:
-        console.say(f"note: .venv has no pykb that runs; using pykb {__version__} of {Path(sys.prefix).name}")
+        console.say(f"note: .venv has no pykb that runs; using pykb {__version__} of {sys.prefix}")
         return
     theirs = __version__ if is_own else _version(environment)
     pinned = pinned_version(root)

@@ -43,6 +43,7 @@ def check_resources(root: Path, files: Iterable[SourceFile], crds: Sequence[Crd]
 def _misspelt(marker: Marker, known: _Known) -> Iterator[Diagnostic]:
     groups = {"" if group == "core" else group for group in _values(marker, "groups")}
     if not groups <= known.groups:  # somebody else's
+        yield from _misspelt_groups(marker, known)
         return
     for resource in _values(marker, "resources"):
         name, slash, part = resource.partition("/")
@@ -55,6 +56,22 @@ def _misspelt(marker: Marker, known: _Known) -> Iterator[Diagnostic]:
         near = part if is_part else closest(part, _SUBRESOURCES)
         if near is None or (name, part) != (meant, near):
             yield _finding(marker, resource, None if near is None else f"{meant}{slash}{near}")
+
+
+def _misspelt_groups(marker: Marker, known: _Known) -> Iterator[Diagnostic]:
+    """Groups that nobody has, in which a resource has the name of one of the project's."""
+    code, effect = _EFFECTS[marker.name]
+    resources = {resource.partition("/")[0] for resource in _values(marker, "resources")}
+    for group in _values(marker, "groups"):
+        wanted = only_meaning(group, known.groups_with(resources))
+        if wanted and group not in known.groups | known.foreign_groups():
+            yield code.at(
+                marker.span_of_element("groups", group),
+                f"no kind of this project is in the group `{group}`",
+                label=effect,
+                help=(f"did you mean `{wanted}`?", "or list the kind of another project in PROJECT"),
+                severity=Severity.WARNING,
+            )
 
 
 def _finding(marker: Marker, resource: str, wanted: str | None) -> Diagnostic:
@@ -101,6 +118,14 @@ class _Known:
             return None
         own, builtin = ([each for group, each in names if group in groups] for names in (self._own, self._builtin))
         return closest(name, own) or only_meaning(name, builtin)
+
+    def groups_with(self, names: set[str]) -> set[str]:
+        """The project's groups that have one of these resources."""
+        return {group for group, plural in self._own if plural in names}
+
+    def foreign_groups(self) -> set[str]:
+        """The groups of the kinds that another project defines."""
+        return {group for group, _ in self._in_project()}
 
     def _in_project(self) -> set[tuple[str, str]]:
         """The resources that PROJECT lists without a CRD. Another project may define them in the same group."""

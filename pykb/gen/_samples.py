@@ -13,11 +13,12 @@ from pykb._regular_file import read_text
 from pykb.api.builtin import kinds
 from pykb.diagnostics import Diagnostic, Diagnostics, Span
 from pykb.diagnostics.codes.crd import SAMPLE_BROKEN, SAMPLE_REFUSED
-from pykb.diagnostics.suggest import closest
+from pykb.diagnostics.suggest import closest, only_meaning
 from pykb.gen.checks.value import broken_rules, misfits, with_defaults
 from pykb.gen.ir import Crd, CrdVersion, SchemaNode
 from pykb.gen.manifest import ManifestLoader, load_manifest
 from pykb.meta.gvk import GroupKind
+from pykb.meta.names import is_subdomain
 from pykb.project.layout import config_path
 from pykb.reading import yaml_text
 
@@ -132,11 +133,14 @@ def _meant(root: Path, api_version: str, kind: str, crds: Sequence[Crd]) -> tupl
     if own:
         return _in_own_group(root, GroupKind(group, kind), version, own)
     builtin = [each.group_kind for each in kinds()]
-    is_nobodys = any(each.group == group for each in builtin) and GroupKind(group, kind) not in builtin
+    if GroupKind(group, kind) in builtin:
+        return ()
+    theirs = [each.kind for each in builtin if each.group == group]
+    near = only_meaning(kind, theirs)
     for crd in crds:
-        if crd.names.kind == kind and (is_nobodys or closest(group, [crd.group])):
+        if crd.names.kind == kind and (theirs or closest(group, [crd.group])):
             return (f"did you mean `apiVersion: {crd.group}/{crd.versions[-1].name}`?",)
-    return ()
+    return (f"did you mean `{near}`?",) if near else ()
 
 
 def _in_own_group(root: Path, wanted: GroupKind, version: str, own: Sequence[Crd]) -> tuple[str, ...]:
@@ -165,9 +169,19 @@ def _refusals(data: Mapping[str, Any], version: CrdVersion) -> list[str]:
     value = with_defaults({**judged, "metadata": {}}, version.schema)
     refusals = list(misfits(value, version.schema))
     metadata = data.get("metadata")
+    refusals += _refusals_of_name(metadata if isinstance(metadata, dict) else {})
     if isinstance(metadata, dict) and isinstance(value, dict):
         value["metadata"] = {key: metadata[key] for key in _SEEN if isinstance(metadata.get(key), str)}
     return refusals or [str(each) for each in broken_rules(value, version.schema)]
+
+
+def _refusals_of_name(metadata: Mapping[str, Any]) -> list[str]:
+    name = metadata.get("name", metadata.get("generateName"))
+    if name is None or name == "":
+        return ["`metadata.name` is missing"]
+    if not isinstance(name, str):
+        return ["expected a string at `metadata.name`"]
+    return [] if "name" not in metadata or is_subdomain(name) else ["expected a DNS subdomain at `metadata.name`"]
 
 
 def _span(whole: Span, node: yaml.Node, reason: str) -> Span:

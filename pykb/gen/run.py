@@ -330,12 +330,12 @@ def find_crds(sources: Sources, options: GenerateOptions, diagnostics: Diagnosti
 def _converted_kinds(root: Path, diagnostics: Diagnostics) -> frozenset[GroupKind]:
     """The kinds that have a conversion webhook.
 
-    Reports a PROJECT file that cannot be read, since CRDs depend on it.
+    Reports a PROJECT file that cannot be read, since CRDs depend on it, and keys that have no effect.
     """
-    if b"conversion" not in content(root):  # saves loading the YAML parser in most projects
+    if not content(root):
         return frozenset()
     from pykb.project.file import read
 
     project, found = read(root)
-    diagnostics.extend(finding for finding in found if finding.code is PROJECT_SYNTAX)
+    diagnostics.extend(each for each in found if each.code is PROJECT_SYNTAX or each.severity is Severity.WARNING)
     return project.converted_kinds

@@ -59,9 +59,9 @@ SAMPLE_BROKEN = Code(
     "sample-broken",
     "A sample is not a manifest of a kind that exists",
     "Each document in `config/samples` is an object with an `apiVersion` and a `kind`. If its group is one of the "
-    "project's, a class of the project has to define the kind in this version. Objects of other groups are not "
-    "checked, nor are kinds that PROJECT lists without a class. Correct the sample, or delete it if the kind or the "
-    "version is gone.",
+    "project's, a class of the project has to define the kind in this version. Of other groups, only misspelt kinds of "
+    "Kubernetes are found. Kinds that PROJECT lists without a class are not checked. Correct the sample, or delete it "
+    "if the kind or the version is gone.",
 )
 
 CRD_TOO_LARGE = Code(

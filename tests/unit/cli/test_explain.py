@@ -21,6 +21,7 @@ PAGES = {path.stem: path for path in reference().glob("*.md")}
 def test_each_page_of_the_reference_is_shown_and_named_in_the_help(pykb: Any) -> None:
     """Piped, it is the Markdown of the page. No message has the name of a page."""
     assert pykb("explain", "metrics").out == PAGES["metrics"].read_text(encoding="utf-8")
+    assert pykb("explain", "metrics.md").out == PAGES["metrics"].read_text(encoding="utf-8")
     assert json.loads(pykb("explain", "flags", "--format", "json").out)["page"] == "flags"
     (named,) = re.findall(r"pages of the reference: ([^.]*)\.", explain.__doc__ or "")
     assert set(re.split(r",\s+", named)) | {"markers"} == set(PAGES)
@@ -57,6 +58,7 @@ def test_a_name_is_described_with_its_members(pykb: Any) -> None:
         ("pykb.api.conditions.nothing.more", "`pykb explain pykb.api.conditions`"),
         ("pykb.gen.run", "`pykb explain pykb`"),
         ("metrcs", "`pykb explain metrics`"),
+        ("kubebuilder:validation:Minimun", "`pykb explain +kubebuilder:validation:Minimum`"),
         ("Deploymnt.spec", "`pykb explain Deployment.spec`"),
         ("pykb.api.core.v1.Secrt", "`pykb explain pykb.api.core.v1.Secret`"),
         ("Service.spec.prts", "`pykb explain Service.spec.ports`"),

@@ -60,6 +60,7 @@ WRONG = {
         "apiVersion: v1\nkind: List\nitems: [{apiVersion: infra.sealyun.com/v1, kind: Machin}]\n",
         "did you mean `Machine`?",
     ),
+    "a kind of Kubernetes": ("apiVersion: apps/v1\nkind: Deploymnet\n", "did you mean `Deployment`?"),
     "JSON": ('{"apiVersion": "infra.sealyun.com/v1", "kind": "Machin"}', "did you mean `Machine`?"),
 }
 
@@ -76,6 +77,29 @@ def test_a_sample_of_no_kind_is_an_error(pykb, project: Path) -> None:
             assert message in done.err, name
             assert not CRD.exists()
         sample.unlink()
+
+
+@pytest.mark.parametrize(
+    ("metadata", "reason"),
+    [
+        ("{name: Not_A_Name}", "expected a DNS subdomain at `metadata.name`"),
+        ("{name: 5}", "expected a string at `metadata.name`"),
+        ("{labels: {a: b}}", "`metadata.name` is missing"),
+        ("{name: machine-sample}", None),
+        ("{generateName: machine-}", None),
+    ],
+)
+def test_the_name_of_a_sample_is_judged(pykb, project: Path, metadata: str, reason: str | None) -> None:
+    """The API server refuses objects without a name, and names that cannot be in a path."""
+    assert pykb(*MACHINE, "--no-make").code == 0
+    sample = project / "config/samples/infra_v1_machine.yaml"
+    sample.write_text(
+        f"apiVersion: infra.sealyun.com/v1\nkind: Machine\nmetadata: {metadata}\nspec: {{}}\n", encoding="utf-8"
+    )
+    done = pykb("generate", "--strict")
+    assert done.code == (0 if reason is None else 1), done.err
+    assert done.err.count("error[sample-refused]") == (reason is not None), done.err
+    assert reason is None or f"the API server would refuse this sample: {reason}" in done.err
 
 
 FINE = {
