@@ -306,6 +306,7 @@ def find_crds(sources: Sources, options: GenerateOptions, diagnostics: Diagnosti
     from pykb.gen.passes.resolve import Options, Resolver
 
     root = options.root.resolve()
+    converted = _converted_kinds(root, diagnostics)  # before the project's `yaml.py` could stand for the parser
     with importing(root):
         loaded = [load(path, root, diagnostics) for path in sources.modules]
         modules = [module for module in loaded if module is not None]
@@ -320,7 +321,7 @@ def find_crds(sources: Sources, options: GenerateOptions, diagnostics: Diagnosti
             diagnostics,
             Options(options.allow_dangerous_types, options.embedded_metadata, options.says_bare_metadata, texts),
         )
-        crds = assemble(kinds, resolver, diagnostics, converted=_converted_kinds(root, diagnostics))
+        crds = assemble(kinds, resolver, diagnostics, converted=converted)
         check(crds, diagnostics)
         if len(modules) == len(loaded):
             check_placement(sources.files, sources.declarations, kinds, diagnostics)
