@@ -60,6 +60,8 @@ def uncommitted(folder: Path) -> list[str]:
     found = _answer(folder, "config", *about, fine=(0, _NO_MATCH)).split("\0")
     for scope, name in zip(found[::2], found[1::2], strict=False):
         if scope in {"local", "worktree"}:
+            if "=" in name:  # `-c` would end the name there, and the filter would run
+                raise _unreadable("config", f"`{name}` has a name with `=`")
             quiet += ["-c", f"{name}={'false' if name.endswith('.required') else ''}"]
     shown = ("--porcelain", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules=all")
     lines = _answer(folder, "status", *shown, "--", ".", settings=quiet).split("\0")

@@ -210,6 +210,19 @@ def test_no_question_runs_a_program_of_the_repository(clone: Path) -> None:
     assert not (clone.parent / "ran").exists()
 
 
+@pytest.mark.parametrize("driver", ["a=b", "a.x=y", "a b=c", "="])
+@pytest.mark.parametrize("command", ["clean", "process"])
+def test_a_filter_is_not_run_whatever_its_name_is(clone: Path, driver: str, command: str) -> None:
+    """`git -c NAME=VALUE` ends the name at the first `=`, so it cannot switch these off."""
+    git(clone, "config", f"filter.{driver}.{command}", str(clone.parent / "evil"))
+    (clone / ".gitattributes").write_text(f"* filter={driver}\n" if " " not in driver else "")
+    (clone / "crds/a.yaml").write_text("a: 2\n")
+    with pytest.raises(EnvironmentProblem, match="cannot read the repository") as problem:
+        uncommitted(clone)
+    assert f"filter.{driver}.{command}" in problem.value.diagnostic.notes[0]
+    assert not (clone.parent / "ran").exists()
+
+
 def test_what_a_commit_does_not_have_is_no_error(clone: Path) -> None:
     """Nor are revisions that name no commit, a folder without a repository, and a repository without a commit."""
     commit = Commit.find(clone, "HEAD")
