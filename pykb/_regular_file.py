@@ -14,6 +14,9 @@ from pathlib import Path
 MOST_BYTES = 16 * 1024 * 1024
 """The largest file that is read. Manifests and modules have a few hundred kB; all CRDs of a full cluster, 30 MB."""
 
+MOST_SETTINGS = 1024 * 1024
+"""The largest pyproject.toml. Python's reader of TOML takes about ten seconds for 16 MiB, and each command reads it."""
+
 _KINDS = (
     (stat.S_ISFIFO, "a pipe"),
     (stat.S_ISSOCK, "a socket"),

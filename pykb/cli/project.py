@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pykb import __version__
+from pykb._regular_file import MOST_SETTINGS, read_text
 from pykb.cli import console
 from pykb.cli.errors import EXIT_FINDINGS, EXIT_USAGE, finish, flush, report
 from pykb.diagnostics import EnvironmentProblem
@@ -212,10 +213,10 @@ def hand_over(root: Path) -> None:
 def pinned_version(root: Path) -> str | None:
     """The version of pykb that pyproject.toml requires. ``None`` unless it is one exact version."""
     try:
-        text = (root / "pyproject.toml").read_text(encoding="utf-8")
+        text = read_text(root / "pyproject.toml", most=MOST_SETTINGS)
     except (OSError, UnicodeDecodeError):
         return None
-    wanted = re.findall(r"""["']pykubebuilder(?:\[[^]\n]*\])?(?![\w.-]) *([^"'\n;]*)""", text)
+    wanted = re.findall(r"""["']pykubebuilder(?:\[[^]"'\n]*\])?(?![\w.-]) *([^"'\n;]*)""", text)
     found = {"".join(each.split()) for each in wanted}
     only = found.pop() if len(found) == 1 else ""
     return only.removeprefix("==") if only.startswith("==") and "*" not in only and "," not in only else None

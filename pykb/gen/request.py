@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pykb._regular_file import read_bytes, real_path
+from pykb._regular_file import MOST_SETTINGS, read_bytes, real_path
 from pykb.diagnostics import Diagnostic, Diagnostics, EnvironmentProblem, Span
 from pykb.diagnostics.codes.generate import OPTION
 from pykb.diagnostics.suggest import closest
@@ -51,8 +51,11 @@ _NOUNS = {str: "a string", int: "a whole number", bool: "`true` or `false`", lis
 def read_settings(root: Path, diagnostics: Diagnostics) -> Mapping[str, Any]:
     """Read ``[tool.pykb.generate]`` and check its keys."""
     try:
-        content = read_bytes(root / "pyproject.toml")
-    except OSError:
+        content = read_bytes(root / "pyproject.toml", most=MOST_SETTINGS)
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        diagnostics.add(OPTION.at(None, f"cannot read `pyproject.toml`: {error.strerror}"))
         return {}
     if b"tool.pykb" not in content:
         return {}

@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from pykb._regular_file import read_bytes, real_path
+from pykb._regular_file import MOST_SETTINGS, read_bytes, real_path
 from pykb.diagnostics import Diagnostic, Diagnostics, EnvironmentProblem, Span
 from pykb.diagnostics.codes.generate import OPTION
 from pykb.reading import TomlError, read_toml
@@ -31,7 +31,7 @@ def config_folder(root: Path) -> str:
         EnvironmentProblem: The settings name something else than a folder of the project.
     """
     try:
-        named = _named(read_bytes(root / _SETTINGS))
+        named = _named(read_bytes(root / _SETTINGS, most=MOST_SETTINGS))
     except OSError:
         return CONFIG
     if named is None or named == CONFIG:

@@ -6,7 +6,7 @@ import re
 from enum import StrEnum
 from pathlib import Path
 
-from pykb._regular_file import read_text
+from pykb._regular_file import MOST_SETTINGS, read_bytes, read_text
 from pykb.diagnostics import Diagnostics, Span
 from pykb.diagnostics.codes.cli import LICENSE_FILE, LICENSE_NAME
 from pykb.diagnostics.codes.scaffold import BOILERPLATE_BROKEN
@@ -103,7 +103,7 @@ def header_path(plan: PlanBuilder, found: Diagnostics) -> str:
     """Where the licence header is: as ``boilerplate`` in ``[tool.pykb]`` says, for a project that moved it."""
     settings = plan.root / _SETTINGS  # only read, so it may be a link to shared settings
     try:
-        own = read_toml(settings.read_bytes() if settings.is_file() else b"").get("tool", {}).get("pykb", {})
+        own = read_toml(read_bytes(settings, most=MOST_SETTINGS)).get("tool", {}).get("pykb", {})
     except (OSError, TomlError):
         return HEADER  # the generator reports it
     path = own.get("boilerplate", HEADER) if isinstance(own, dict) else HEADER

@@ -12,7 +12,7 @@ from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
 
-from pykb._regular_file import read_bytes, read_text
+from pykb._regular_file import MOST_SETTINGS, read_bytes, read_text
 from pykb.diagnostics import Diagnostic, Diagnostics, Span
 from pykb.diagnostics.codes.project import REQUIREMENTS
 from pykb.diagnostics.suggest import closest
@@ -147,7 +147,7 @@ def _as_text(requirements: Iterable[str], brought: Iterable[str]) -> str:
 
 
 def _digest(file: Path) -> str:
-    return hashlib.sha256(file.read_bytes()).hexdigest()
+    return hashlib.sha256(read_bytes(file)).hexdigest()
 
 
 FILE = "pyproject.toml"
@@ -162,7 +162,7 @@ def read_requirements(root: Path, group: str | None, found: Diagnostics) -> tupl
         found: Gets the mistakes in the file.
     """
     try:
-        table = read_toml(read_bytes(root / FILE))
+        table = read_toml(read_bytes(root / FILE, most=MOST_SETTINGS))
     except OSError as error:
         found.add(REQUIREMENTS.at(None, f"cannot read `{FILE}`: {error.strerror}"))
         return ()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -90,6 +92,19 @@ def test_only_one_exact_version_is_a_pin(tmp_path: Path, text: str, version: str
     """With a range, the pykb of the environment decides."""
     (tmp_path / "pyproject.toml").write_text(text)
     assert pinned_version(tmp_path) == version
+
+
+@pytest.mark.parametrize("make", [lambda path: path.symlink_to("/dev/zero"), os.mkfifo], ids=["device", "pipe"])
+def test_a_pin_is_read_from_regular_files_only(tmp_path: Path, make: Callable[[Path], None]) -> None:
+    """Each command of a project with an environment reads it before anything else."""
+    make(tmp_path / "pyproject.toml")
+    assert pinned_version(tmp_path) is None
+
+
+def test_a_pin_is_found_in_one_pass(tmp_path: Path) -> None:
+    """Each bracket that nothing closes was a search up to the end of the line: minutes for a file of 14 MB."""
+    (tmp_path / "pyproject.toml").write_text('"pykubebuilder[' * 1_000_000)
+    assert pinned_version(tmp_path) is None
 
 
 @pytest.mark.parametrize("lacking", ["python", METADATA])

@@ -56,6 +56,28 @@ def test_what_is_no_file_is_told_and_not_waited_for(
 
 
 @pytest.mark.parametrize("make", [_zeros, os.mkfifo, _loop, _large], ids=lambda make: make.__name__)
+def test_settings_that_cannot_be_read_are_not_taken_for_none(
+    make: Callable[[Path], None], project: Path, pykb: Pykb
+) -> None:
+    """They can say where the manifests go. With an environment, the version that they pin is read first."""
+    (project / ".venv").mkdir()
+    (project / "pyproject.toml").unlink()
+    make(project / "pyproject.toml")
+    ended = pykb("generate")
+    assert ended.code == 1
+    assert "cannot read `pyproject.toml`: " in ended.err
+
+
+@pytest.mark.parametrize("text", ["a=[" + "1," * 600_000 + "]", "#" * 2_000_000], ids=["list", "comment"])
+def test_settings_that_take_long_to_read_are_refused(text: str, project: Path, pykb: Pykb) -> None:
+    """Each command reads them."""
+    with (project / "pyproject.toml").open("a") as file:
+        file.write(f"\n[tool.x]\n{text}\n")
+    ended = pykb("generate")
+    assert "cannot read `pyproject.toml`: it is larger than 1 MiB" in ended.err
+
+
+@pytest.mark.parametrize("make", [_zeros, os.mkfifo, _loop, _large], ids=lambda make: make.__name__)
 @pytest.mark.parametrize("name", ["cookiecutter.json", "{{cookiecutter.project_name}}/a", "templates", "b"])
 def test_a_template_of_what_is_no_file_is_told(
     name: str, make: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pykb: Pykb
