@@ -35,7 +35,6 @@ from pykb.envtest.components import (
     remove_sockets,
     reserve_port,
     start_problem,
-    write_private,
 )
 from pykb.envtest.processes import PROGRAM, State, mentions, process_id
 from pykb.envtest.reporter import Reporter, Silent
@@ -205,7 +204,8 @@ class Cluster:
         with contextlib.closing(reserve_port(port)) as reserved, self._open("alive") as alive:
             facts = Facts(port_of(reserved), str(sockets), str(assets.folder), dict(feature_gates))
             layout = Layout(self.folder, facts.port, sockets)
-            layout.create(Authority())
+            with self._opened() as folder:
+                Layout(folder.reached, facts.port, sockets).create(Authority())
             program = assets.kube_controller_manager if controller_manager else None
             components = [
                 layout.etcd(assets.etcd),
@@ -304,24 +304,29 @@ class Cluster:
 
     @contextlib.contextmanager
     def _one_at_a_time(self) -> Iterator[None]:
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.folder.parent.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with self._opened(make=True):
+            pass
         with self._open("lock") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
 
     @contextlib.contextmanager
-    def _opened(self) -> Iterator[Folder]:
+    def _opened(self, *, make: bool = False) -> Iterator[Folder]:
         """Open the folder. No link that a repository could contain is followed."""
-        is_in_project = self.folder.parent.name == STATE
-        names = (STATE, self.folder.name) if is_in_project else ()
-        top = self.folder.parent.parent.resolve() if is_in_project else self.folder
-        with Folder.open(top) as opened, opened.below(names) as folder:
+        parent = self.folder.parent
+        with (
+            Folder.open(parent.parent.resolve()) as top,
+            top.inner(parent.name, make=0o777 if make else None) as above,
+            above.inner(self.folder.name, make=0o700 if make else None) as folder,
+        ):
             yield folder
 
     def _open(self, name: str) -> IO[bytes]:
         """Open a file to lock. Refuses a link in its place."""
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
-        return os.fdopen(os.open(self.folder / name, flags, 0o600), "wb")
+        with self._opened() as folder:
+            return os.fdopen(os.open(name, flags, 0o600, dir_fd=folder.handle), "wb")
 
     def _require_own(self) -> None:
         """Refuse a folder of a repository or of another user. Its processes would be ended and its files removed."""
@@ -383,9 +388,8 @@ class Cluster:
         return Layout(self.folder, facts.port, Path(facts.sockets))
 
     def _write(self, name: str, value: object) -> None:
-        draft = self.folder / f"{name}.tmp"
-        write_private(draft, json.dumps(value, indent=2).encode())
-        draft.replace(self.folder / name)
+        with self._opened() as folder:
+            folder.put(name, json.dumps(value, indent=2).encode())
 
     def _read(self, name: str) -> Any:
         path = self.folder / name

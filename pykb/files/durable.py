@@ -68,6 +68,12 @@ class Folder:
         """The status of the open folder."""
         return os.fstat(self.handle)
 
+    @property
+    def reached(self) -> Path:
+        """A path of this process that leads to the open folder, on Linux. Elsewhere the path that it was opened by."""
+        path = Path("/proc/self/fd") / str(self.handle)
+        return path if path.is_dir() else self.path
+
     def status(self, name: str) -> os.stat_result | None:
         """The status of an entry, also of a link. ``None`` if there is none."""
         try:

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from pykb.diagnostics import EnvironmentProblem
+from pykb.envtest import cluster
 from pykb.envtest.assets import Assets
 from pykb.envtest.cluster import Cluster
 from pykb.files import origin
@@ -206,4 +207,23 @@ def test_locks_are_no_links(folder: Path, victim: Path, name: str) -> None:
     (folder / name).symlink_to(victim / ("new" if name == "lock" else "keep"))
     with pytest.raises(OSError, match="symbolic"):
         Cluster(folder).down()
+    assert untouched(victim)
+
+
+@pytest.mark.parametrize("moment", ["reserve_port", "Authority"])
+def test_a_folder_that_becomes_a_link_while_a_cluster_starts_is_not_followed(
+    folder: Path, victim: Path, moment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither keys nor kubeconfigs are written over the user's files."""
+    real = getattr(cluster, moment)
+
+    def swap(*arguments: object) -> object:
+        if not folder.is_symlink():
+            folder.rename(folder.parent / "away")
+            folder.symlink_to(victim)
+        return real(*arguments)
+
+    monkeypatch.setattr(cluster, moment, swap)
+    with pytest.raises((EnvironmentProblem, OSError)):
+        Cluster(folder).up(Assets(victim.parent), controller_manager=False)
     assert untouched(victim)
