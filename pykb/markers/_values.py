@@ -345,9 +345,9 @@ def _check_elements(
                 label="the quotes become part of the value",
                 help=(f'write `"{element[1:-1]}"`, or leave the quotes out',),
             )
-        place = find_element(text, start, end, element)
-        if argument.choices and (problem := _check_choice(argument, element, *(place or (start, end)))):
-            return problem if place else replace(problem, fix=None)
+        if argument.choices and (problem := _check_choice(argument, element, start, end)):
+            place = find_element(text, start, end, element)  # a long search, so only for a finding
+            return _check_choice(argument, element, *place) if place else replace(problem, fix=None)
     return None
 
 
