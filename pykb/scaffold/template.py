@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from pykb._regular_file import read_bytes, read_text
+from pykb._regular_file import check_folder, read_bytes, read_text
 from pykb.diagnostics import Diagnostics, Span
 from pykb.diagnostics.codes.scaffold import TEMPLATE_BROKEN, TEMPLATE_MISSING
 from pykb.files.temporary import temporary
@@ -89,7 +89,10 @@ def render_tree(source: Path, variables: Mapping[str, Any], found: Diagnostics) 
     try:
         sandbox = _sandboxed(declared.get("_jinja2_env_vars", {}))
         folder = find_template(source, sandbox)
-        sandbox.loader = FileSystemLoader([folder, source / "templates"])
+        places = [folder, source / "templates"]
+        for place in places:
+            check_folder(place)  # jinja reads included files itself
+        sandbox.loader = FileSystemLoader(places)
         context: dict[str, Any] = {**variables}
         for key, default in declared.items():
             if key not in variables:

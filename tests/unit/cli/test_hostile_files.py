@@ -78,7 +78,9 @@ def test_settings_that_take_long_to_read_are_refused(text: str, project: Path, p
 
 
 @pytest.mark.parametrize("make", [_zeros, os.mkfifo, _loop, _large], ids=lambda make: make.__name__)
-@pytest.mark.parametrize("name", ["cookiecutter.json", "{{cookiecutter.project_name}}/a", "templates", "b"])
+@pytest.mark.parametrize(
+    "name", ["cookiecutter.json", "{{cookiecutter.project_name}}/a", "templates", "templates/included", "b"]
+)
 def test_a_template_of_what_is_no_file_is_told(
     name: str, make: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pykb: Pykb
 ) -> None:
@@ -89,7 +91,9 @@ def test_a_template_of_what_is_no_file_is_told(
     path = template / name
     if path.exists():
         path.unlink()
+    path.parent.mkdir(exist_ok=True)
     make(path)
+    (template / "{{cookiecutter.project_name}}/c").write_text("{% include 'included' %}" * name.count("included"))
     (tmp_path / "app").mkdir()
     monkeypatch.chdir(tmp_path / "app")
     ended = pykb("init", "--domain", "example.com", "--template", str(template))
