@@ -39,7 +39,7 @@ from pykb.envtest.components import (
 from pykb.envtest.processes import PROGRAM, State, mentions, process_id
 from pykb.envtest.reporter import Reporter, Silent
 from pykb.envtest.rest import is_ready
-from pykb.files.durable import Folder
+from pykb.files.durable import Folder, naming
 from pykb.files.origin import UnusableError, require_key, seal, unseal, user_state
 from pykb.files.state import STATE, check_owner
 from pykb.reading import read_json
@@ -49,6 +49,8 @@ NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 """Valid names of clusters. The name becomes a folder."""
 
 _FACTS, _KIND = "cluster.json", "cluster"
+_MOST_BYTES = 64 * 1024
+"""The longest facts that are read."""
 POLL_SECONDS = 0.05
 START_TIMEOUT = timedelta(seconds=60)
 STOP_TIMEOUT = timedelta(seconds=30)
@@ -325,7 +327,7 @@ class Cluster:
     def _open(self, name: str) -> IO[bytes]:
         """Open a file to lock. Refuses a link in its place."""
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
-        with self._opened() as folder:
+        with self._opened() as folder, naming(self.folder / name):
             return os.fdopen(os.open(name, flags, 0o600, dir_fd=folder.handle), "wb")
 
     def _require_own(self) -> None:
@@ -378,7 +380,7 @@ class Cluster:
         """The facts written at the start, if this user wrote them in this folder."""
         try:
             with self._opened() as folder:
-                facts = Facts(**unseal(_KIND, self.folder, folder, folder.read(_FACTS) or b""))
+                facts = Facts(**unseal(_KIND, self.folder, folder, folder.read(_FACTS, most=_MOST_BYTES) or b""))
         except (OSError, UnusableError, TypeError) as error:
             raise self._unreadable(_FACTS, error) from error
         return facts

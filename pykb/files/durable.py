@@ -47,7 +47,7 @@ class Folder:
 
     def inner(self, name: str, *, make: int | None = None) -> Folder:
         """Open a folder in this one, made with the mode ``make`` if it does not exist."""
-        with _naming(self.path / name):
+        with naming(self.path / name):
             if make is not None:
                 with suppress(FileExistsError):
                     os.mkdir(name, make, dir_fd=self.handle)
@@ -85,9 +85,9 @@ class Folder:
         """The names of the entries."""
         return sorted(os.listdir(self.handle))  # noqa: PTH208 - of a handle
 
-    def read(self, name: str) -> bytes | None:
-        """The content of a plain file. ``None`` if there is none."""
-        with _naming(self.path / name):
+    def read(self, name: str, *, most: int = -1) -> bytes | None:
+        """The content of a plain file, or its first ``most`` bytes. ``None`` if there is none."""
+        with naming(self.path / name):
             try:
                 handle = os.open(name, _READ, dir_fd=self.handle)
             except FileNotFoundError:
@@ -95,11 +95,11 @@ class Folder:
             with os.fdopen(handle, "rb") as file:
                 if not stat.S_ISREG(os.fstat(handle).st_mode):
                     raise OSError("it is not a file")
-                return file.read()
+                return file.read(most)
 
     def write(self, name: str, content: bytes, *, mode: int = 0o600) -> None:
         """Write a new file and force it to disk. Refuses an entry in its place."""
-        with _naming(self.path / name):
+        with naming(self.path / name):
             handle = os.open(name, _WRITE, 0o600, dir_fd=self.handle)
             try:
                 view = memoryview(content)
@@ -120,7 +120,7 @@ class Folder:
     def rename(self, name: str, new: str, into: Folder | None = None) -> None:
         """Rename over ``new``, in another folder if given, and force the entries to disk. An error names ``new``."""
         target = into or self
-        with _naming(target.path / new):
+        with naming(target.path / new):
             os.replace(name, new, src_dir_fd=self.handle, dst_dir_fd=target.handle)
             os.fsync(target.handle)
         if target is not self:
@@ -128,17 +128,17 @@ class Folder:
 
     def remove(self, name: str) -> None:
         """Remove a file or a link. Ignores a missing one."""
-        with _naming(self.path / name), suppress(FileNotFoundError):
+        with naming(self.path / name), suppress(FileNotFoundError):
             os.unlink(name, dir_fd=self.handle)
 
     def remove_folder(self, name: str) -> None:
         """Remove an empty folder."""
-        with _naming(self.path / name):
+        with naming(self.path / name):
             os.rmdir(name, dir_fd=self.handle)
 
     def remove_tree(self, name: str) -> None:
         """Remove a folder with its content. Ignores a missing one and refuses a link."""
-        with _naming(self.path / name), suppress(FileNotFoundError):
+        with naming(self.path / name), suppress(FileNotFoundError):
             shutil.rmtree(name, dir_fd=self.handle)
 
     def clear(self, *, but: Sequence[str] = ()) -> None:
@@ -179,7 +179,7 @@ class Folder:
 
         The system frees the lock if this process dies.
         """
-        with _naming(self.path / name):
+        with naming(self.path / name):
             handle = os.open(name, _LOCK, 0o600, dir_fd=self.handle)
         try:
             try:
@@ -193,7 +193,7 @@ class Folder:
 
 
 @contextmanager
-def _naming(path: Path) -> Iterator[None]:
+def naming(path: Path) -> Iterator[None]:
     """Let an error name a whole path."""
     try:
         yield

@@ -201,6 +201,13 @@ def test_the_folder_of_another_user_is_refused(folder: Path, monkeypatch: pytest
         Cluster(folder).down()
 
 
+def test_facts_without_an_end_are_not_read_to_it(folder: Path) -> None:
+    """A terabyte of nothing takes no place on the disk."""
+    with (folder / "cluster.json").open("wb") as file:
+        file.truncate(1024**4)
+    assert Cluster(folder).down() is False
+
+
 @pytest.mark.parametrize("name", ["lock", "alive"])
 def test_locks_are_no_links(folder: Path, victim: Path, name: str) -> None:
     """Neither is a file made where they lead to."""
