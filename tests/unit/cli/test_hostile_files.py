@@ -64,7 +64,7 @@ def test_settings_that_cannot_be_read_are_not_taken_for_none(
     (project / "pyproject.toml").unlink()
     make(project / "pyproject.toml")
     ended = pykb("generate")
-    assert ended.code == 1
+    assert ended.code == 2
     assert "cannot read `pyproject.toml`: " in ended.err
 
 

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import threading
-import time
 
 import pytest
 
@@ -61,6 +60,10 @@ class JobV3(CustomResource, group_version=GroupVersion(GROUP, "v3"), kind="Job")
     status: Status = Field(default_factory=Status)
 
 
+MAY_END = threading.Event()
+"""Lets slow conversions end."""
+
+
 class V1Converter(Converter[JobV1, JobV2]):
     """Splits and joins; one schedule is a bug, one has no form, one gives something else."""
 
@@ -74,7 +77,7 @@ class V1Converter(Converter[JobV1, JobV2]):
             case "wrong":
                 return spoke  # type: ignore[return-value]
             case "slow":
-                time.sleep(0.2)
+                assert MAY_END.wait(30)
         hub = carry_over(spoke, JobV2)
         hub.spec.words = spoke.spec.schedule.split()
         return hub
@@ -357,14 +360,17 @@ async def test_what_is_no_review_is_refused(manager, serving, case):
 async def test_conversion_holds_nothing_else_up(manager, serving):
     """It runs in a thread; and what takes longer than the API server waits is given up."""
     async with serving(manager) as caller:
+        MAY_END.clear()
         asked = asyncio.create_task(converted(caller, "v2", job("v1", schedule="slow")))
-        ticks = 0
-        while not asked.done():
+        for _ in range(6):
             await asyncio.sleep(0.01)
-            ticks += 1
-        assert ticks > 5
+        assert not asked.done()
+        MAY_END.set()
+        await asked
+        MAY_END.clear()
         async with caller.post("/convert?timeout=10ms", review("v2", job("v1", schedule="slow"))) as response:
             assert response.status == 504
+        MAY_END.set()
 
 
 class Asking(Validator[JobV2]):
