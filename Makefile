@@ -35,29 +35,34 @@ screencast: env ## Record the commands that the README and a tutorial show, and 
 ##@ Develop
 
 .PHONY: env
-env: $(VENV)/.ready ## Make the environment in .venv (with uv where there is one, else venv and pip).
+env: $(VENV)/.ready ## Make the environment in .venv with uv: the one on PATH, else the one that requirements.txt pins.
+
+# uv takes the Python that is there, and the index and certificates that pip is configured with by its variables.
+export UV_PYTHON_DOWNLOADS := never
+ifdef PIP_INDEX_URL
+export UV_DEFAULT_INDEX ?= $(PIP_INDEX_URL)
+endif
+ifdef PIP_CERT
+export SSL_CERT_FILE ?= $(PIP_CERT)
+endif
 
 # $(call venv,FOLDER,REQUIREMENTS): an environment with the packages that a file pins.
 define venv
-if command -v uv >/dev/null 2>&1; then \
-  uv venv --quiet --allow-existing --python "$(PYTHON)" "$(1)"; \
-  uv pip install --quiet --python "$(1)/bin/python" --require-hashes -r $(2); \
-else \
-  $(call need,$(PYTHON),name the Python 3.11 or newer that you have: make PYTHON=python3.13 ...); \
-  "$(PYTHON)" -c 'import sys; sys.exit("error: pykb needs Python 3.11 or newer, $(PYTHON) is " + sys.version.split()[0] + "\nhelp: make PYTHON=python3.13 ..." if sys.version_info < (3, 11) else 0)'; \
-  "$(PYTHON)" -m venv "$(1)"; \
-  "$(1)/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile --no-deps --require-hashes \
-    $$("$(1)/bin/python" hack/wheels.py $(2)) -r $(2); \
-fi
+$(call need,$(PYTHON),name the Python 3.11 or newer that you have: make PYTHON=python3.13 ...); \
+"$(PYTHON)" -c 'import sys; sys.exit("error: pykb needs Python 3.11 or newer, $(PYTHON) is " + sys.version.split()[0] + "\nhelp: make PYTHON=python3.13 ..." if sys.version_info < (3, 11) else 0)'; \
+uv=$$(command -v uv || true); \
+if [ -z "$$uv" ]; then \
+  "$(PYTHON)" -m venv "$(1)"; uv=$(1)/bin/uv; \
+  awk '/^[^ #]/ { is_uv = /^uv==/ } is_uv' requirements.txt >"$(1)/uv.txt"; \
+  "$(1)/bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes -r "$(1)/uv.txt"; \
+fi; \
+"$$uv" venv --quiet --allow-existing --python "$(PYTHON)" "$(1)"; \
+"$$uv" pip install --quiet --python "$(1)/bin/python" --require-hashes -r $(2)
 endef
 
 $(VENV)/.ready: requirements.txt pyproject.toml
-	@$(call venv,$(VENV),requirements.txt)
-	@if command -v uv >/dev/null 2>&1; then \
-	  uv pip install --quiet --python "$(BIN)/python" --no-deps --no-build-isolation -e .; \
-	else \
-	  "$(BIN)/python" -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .; \
-	fi
+	@$(call venv,$(VENV),requirements.txt); \
+	"$$uv" pip install --quiet --python "$(BIN)/python" --no-deps --no-build-isolation -e .
 	@touch "$@"
 
 .PHONY: fmt
@@ -79,11 +84,10 @@ golden: env ## Write testdata anew from what pykb does now; read the diff before
 	$(BIN)/pytest -q --update-golden tests/golden tests/ui tests/unit/markers/test_coverage.py tests/unit/markers/test_messages.py
 
 .PHONY: lock
-lock: ## Pin the newest allowed versions of all dependencies, with hashes (needs uv).
-	@$(call need,uv,install it: pip install uv)
-	uv pip compile --quiet pyproject.toml --extra cli --extra otel --extra test --group dev --universal --python-version 3.11 \
+lock: env ## Pin the newest allowed versions of all dependencies, with hashes.
+	$(BIN)/uv pip compile --quiet pyproject.toml --extra cli --extra otel --extra test --group dev --universal --python-version 3.11 \
 	  --generate-hashes --no-header --upgrade -o requirements.txt
-	uv pip compile --quiet --group docs --universal --python-version 3.11 \
+	$(BIN)/uv pip compile --quiet --group docs --universal --python-version 3.11 \
 	  --generate-hashes --no-header --upgrade -o requirements-docs.txt
 
 ##@ Document
@@ -123,17 +127,22 @@ docs-version: $(DOCS_VENV)/.ready ## Commit the site of a version to the branch 
 assets: env ## Get the control plane that the tests start: some minutes the first time, nothing afterwards.
 	@$(BIN)/pykb envtest use >/dev/null
 
+# One worker more than cores, since many tests wait for processes and servers. A module stays on one worker, which sets
+# up its fixtures once; in alphabetical order, the longest modules come first. Tests that ARGS names start at once.
+WORKERS ?= $(if $(filter -k% tests/%,$(ARGS)),0,$(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1))))
+PYTEST = $(BIN)/pytest -q -n $(WORKERS) --dist loadscope --no-loadscope-reorder
+
 .PHONY: test
-test: assets ## Run every test but the slow ones.
-	$(BIN)/pytest -m "not slow" $(ARGS)
+test: assets ## Run every test but the slow ones, on all cores: make test ARGS="-k name", or ARGS="-n 0" for one process.
+	$(PYTEST) -m "not slow" $(ARGS)
 
 .PHONY: test-all
 test-all: assets ## Run all tests, the slow ones too.
-	PYKB_FUZZ_CASES=100000 $(BIN)/pytest $(ARGS)
+	PYKB_FUZZ_CASES=100000 $(PYTEST) $(ARGS)
 
 .PHONY: test-quick
 test-quick: env ## Run the tests that need no control plane, no Go and no generated project.
-	$(BIN)/pytest -m "not slow and not apiserver and not differential and not e2e" $(ARGS)
+	$(PYTEST) -m "not slow and not apiserver and not differential and not e2e" $(ARGS)
 
 # What does not depend on Linux: no processes, no /proc, no control plane.
 PORTABLE := tests/golden tests/unit/api tests/unit/diagnostics tests/unit/gen tests/unit/gen_rbac tests/unit/gen_webhook \
@@ -141,7 +150,7 @@ PORTABLE := tests/golden tests/unit/api tests/unit/diagnostics tests/unit/gen te
 
 .PHONY: test-portable
 test-portable: env ## Run the tests that can pass on any system: types, markers, generator, readers of text.
-	$(BIN)/pytest -m "not slow and not apiserver and not differential and not e2e" $(PORTABLE) $(ARGS)
+	$(PYTEST) -m "not slow and not apiserver and not differential and not e2e" $(PORTABLE) $(ARGS)
 
 .PHONY: test-corpus
 test-corpus: env ## Import a folder of CRDs, generate them again, compare: make test-corpus CRD_CORPUS=FOLDER

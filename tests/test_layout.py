@@ -33,6 +33,20 @@ def test_a_package_imports_only_what_stands_below_it():
     assert done.returncode == 0, done.stdout
 
 
+def test_what_runs_while_the_control_plane_is_built_needs_none():
+    """`.ci/run` names these folders. A test in them that needs the control plane would be left out."""
+    line = re.search(r"^in_memory=.*$", (ROOT / ".ci/run").read_text(encoding="utf-8"), re.MULTILINE)
+    assert line is not None
+    command = ["bash", "-ec", f"{line[0]}; printf '%s\\n' \"${{in_memory[@]}}\""]
+    places = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    files = [
+        file for place in map(ROOT.joinpath, places) for file in ([place] if place.is_file() else place.rglob("*.py"))
+    ]
+    assert len(files) > 100
+    marked = re.compile(r"^ *(?:@|pytestmark = .*)pytest\.mark\.(?:apiserver|e2e|differential)\b", re.MULTILINE)
+    assert [file for file in files if marked.search(file.read_text(encoding="utf-8"))] == []
+
+
 def test_importing_pykb_imports_nothing_heavy():
     """`import pykb` costs nothing: it holds the version and no more."""
     assert not modules_after("import pykb") & HEAVY

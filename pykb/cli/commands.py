@@ -41,7 +41,6 @@ SECTIONS: dict[str, tuple[Command, ...]] = {
         ),
     ),
     "Run and try": (
-        Command("environment", "pykb.cli.project:environment", "install what pyproject.toml requires in .venv"),
         Command("dev", "pykb.cli.dev:dev", "run control plane, CRDs and manager, and follow code changes"),
         Command("explore", "pykb.cli.explore:explore", "look for faults of the operator, without a cluster"),
         Command("run", "pykb.cli.deploy:run", "run the manager on this machine against a cluster"),

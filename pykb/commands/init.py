@@ -33,6 +33,11 @@ from pykb.scaffold.template import opened, render_tree
 PYTHON_VERSION = "3.11"
 """The minimum Python version of a project, the same as pykb's."""
 
+_SETTINGS = "pyproject.toml"
+_UV = b"[tool.uv]\n"
+_LINKS = b'find-links = [".pykb/wheels"]\n'
+"""uv refuses a folder that is not there, so a project has this line only with a wheel."""
+
 
 @dataclass(frozen=True, slots=True)
 class NewProject:
@@ -157,6 +162,9 @@ def pin(plan: PlanBuilder, found: Diagnostics) -> None:
         found.add(WHEEL_UNAVAILABLE.at(None, message, help=helps))
         return
     plan.update(WHEEL, content)
+    settings = plan.current(_SETTINGS)
+    if settings is not None and _LINKS not in settings:
+        plan.update(_SETTINGS, settings.replace(_UV, _UV + _LINKS, 1))
 
 
 def _explain_taken(planned: Diagnostics, found: Diagnostics) -> None:

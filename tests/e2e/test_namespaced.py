@@ -45,15 +45,14 @@ def test_scaffold(shell: Shell) -> None:
 
 
 def test_two_makes_at_once_make_one_environment(shell: Shell, wheels: Path) -> None:
-    """Without a package index. Linters and test tools come later."""
+    """Without a package index. uv gets the folder of wheels that pip is configured with."""
     shell.environment.update(PIP_NO_INDEX="1", PIP_FIND_LINKS=wheels.as_uri())
-    with shell.running("make", ".venv/.made") as other:
-        shell.run("make", ".venv/.made")
+    with shell.running("make", "environment") as other:
+        shell.run("make", "environment")
         assert other.handle.wait(300) == 0, other.log
     shell.run("make", "manifests")
     assert (shell.directory / "config/crd/bases/fleet.example.com_ships.yaml").exists()
     assert has(shell, "typer")
-    assert not has(shell, "pytest")
 
 
 def test_changed_requirements_are_installed_and_removed(shell: Shell) -> None:
@@ -66,7 +65,7 @@ def test_changed_requirements_are_installed_and_removed(shell: Shell) -> None:
     shell.run("make", "manifests")
     assert not has(shell, "cronsim")
     shell.edit("pyproject.toml", ("line-length = 120", "line-length = 100"))
-    assert "install" not in shell.run("make", "manifests", both=True)
+    assert "nstalled" not in shell.run("make", "manifests", both=True)
     (shell.directory / "pyproject.toml").write_text(text, encoding="utf-8")
 
 

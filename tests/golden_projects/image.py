@@ -7,6 +7,8 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
+import venv
 from collections.abc import Iterator
 from importlib.metadata import distribution
 from pathlib import Path
@@ -15,9 +17,9 @@ from packaging.requirements import Requirement
 
 import pykb
 
-PIP = f"""#!/usr/bin/env bash
-# pip --python ENVIRONMENT install ... --requirement FILE: from the packages of these tests, without an index.
-exec '{sys.executable}' '{__file__}' "$2" "${{@: -1}}"
+UV = f"""#!/usr/bin/env bash
+# Makes the environment from the packages of these tests, without an index.
+exec '{sys.executable}' '{__file__}' "$UV_PROJECT_ENVIRONMENT"
 """
 
 
@@ -26,15 +28,17 @@ def build(project: Path, folder: Path) -> Path:
     programs = folder / "bin"
     programs.mkdir(parents=True)
     (programs / "python").symlink_to(sys.executable)
-    (programs / "pip").write_text(PIP, encoding="utf-8")
-    (programs / "pip").chmod(0o755)
+    for name, text in {"pip": "#!/bin/sh\n", "uv": UV}.items():
+        (programs / name).write_text(text, encoding="utf-8")
+        (programs / name).chmod(0o755)
     (folder / "build").mkdir()
-    environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"}
+    variables = {"PATH": f"{programs}:{os.environ['PATH']}", "UV_PROJECT_ENVIRONMENT": str(folder / "opt/venv")}
+    environment = {**os.environ, **variables}
     stage = (project / "Dockerfile").read_text(encoding="utf-8").partition("\nFROM ${RUNTIME_IMAGE}")[0]
     for word, rest in re.findall(r"^(COPY|RUN) ((?:.*\\\n)*.*)", stage, re.MULTILINE):
         if word == "COPY":
             *sources, target = rest.split()
-            _copy(project, sources, folder / "build" / target if target == "./" else folder / target.strip("/"))
+            _copy(project, sources, (folder if target.startswith("/") else folder / "build") / target.strip("/"))
         else:
             command = re.sub(r"(?<![\w.])/(?=opt/venv|image|app)", f"{folder}/", rest)
             subprocess.run(["bash", "-ec", command], cwd=folder / "build", env=environment, check=True)
@@ -47,6 +51,7 @@ def _copy(project: Path, sources: list[str], target: Path) -> None:
             if found.is_dir():
                 shutil.copytree(found, target)
             else:
+                target.mkdir(parents=True, exist_ok=True)
                 shutil.copy(found, target)
 
 
@@ -69,9 +74,10 @@ def _needed(requirements: list[Requirement]) -> Iterator[str]:
                 waiting.append(further)
 
 
-def _install(environment: Path, requirements: Path) -> None:
+def _install(environment: Path) -> None:
+    venv.create(environment)
     (packages,) = environment.glob("lib/python*/site-packages")
-    lines = requirements.read_text(encoding="utf-8").splitlines()
+    lines = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
     for name in {*_needed([Requirement(line) for line in lines])}:
         if name == "pykubebuilder":  # it is editable here
             shutil.copytree(Path(pykb.__file__).parent, packages / "pykb", ignore=shutil.ignore_patterns("__pycache__"))
@@ -84,4 +90,4 @@ def _install(environment: Path, requirements: Path) -> None:
 
 
 if __name__ == "__main__":
-    _install(Path(sys.argv[1]), Path(sys.argv[2]))
+    _install(Path(sys.argv[1]))

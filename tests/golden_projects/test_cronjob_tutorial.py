@@ -32,9 +32,7 @@ DEFINITION = "cronjobs.batch.example.com"
 PYTHON = f"""#!/usr/bin/env bash
 # Makes and fills an environment without a package index: it has what runs these tests. Otherwise it is that Python.
 case "$*" in
-  "-m venv .venv") mkdir -p .venv/bin && cp "$0" .venv/bin/python && touch .venv/bin/pip ;;
-  *"-m pip install"*) touch .venv/bin/pykb ;;
-  *"-m pykb environment"*) ;;
+  hack/environment.py) mkdir -p .venv/bin && cp "$0" .venv/bin/python && touch .venv/.made ;;
   *) exec '{sys.executable}' "$@" ;;
 esac
 """

@@ -11,13 +11,6 @@ TOOL_MISSING = Code(
     "fills and on PATH. Install the program. For kubectl you can run `pykb envtest use` instead.",
 )
 
-ENVIRONMENT_MISSING = Code(
-    "environment-missing",
-    "The project has no environment",
-    "A project has its packages in `.venv`, a virtual environment. `make environment` creates it and installs pykb. "
-    "`pykb environment` then installs the rest.",
-)
-
 ENVIRONMENT_OUTDATED = Code(
     "environment-outdated",
     "The environment of the project has another pykb than pyproject.toml pins",

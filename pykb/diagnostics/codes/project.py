@@ -110,13 +110,6 @@ UNCHANGED = Code(
     Severity.NOTE,
 )
 
-REQUIREMENTS = Code(
-    "requirements",
-    "pyproject.toml does not say what to install",
-    "`pykb environment` installs `project.dependencies` and a group of `dependency-groups`. Both are lists of "
-    'requirements such as `"httpx>=0.28"`. A group includes another one with `{ include-group = "NAME" }`.',
-)
-
 
 PLUGIN_UNKNOWN = Code(
     "plugin-unknown",
