@@ -18,7 +18,7 @@ METADATA = ".venv/lib/python3.11/site-packages/pykubebuilder-9.8.7.dist-info"
 def pin(project: Path, version: str) -> None:
     """Let pyproject.toml require a version of pykb."""
     text = (project / "pyproject.toml").read_text()
-    (project / "pyproject.toml").write_text(re.sub(r"(pykubebuilder(\[\w+\])?)==[^\"]*", rf"\1=={version}", text))
+    (project / "pyproject.toml").write_text(re.sub(r"(pykubebuilder(\[[\w,]+\])?)==[^\"]*", rf"\1=={version}", text))
 
 
 @pytest.fixture

@@ -118,7 +118,7 @@ def test_the_image_is_made_of_all_code_and_nothing_else(root: Path) -> None:
     assert rules[0] == "**"
     assert "!harbour" in rules
     copied = re.findall(r"^COPY (?!--)(.+) \S+$", (root / "Dockerfile").read_text(encoding="utf-8"), re.MULTILINE)
-    sources = {source.replace("[t]", "t").replace("[l]", "l").rstrip("/") for line in copied for source in line.split()}
+    sources = {re.sub(r"\[(.)\]", r"\1", source).rstrip("/") for line in copied for source in line.split()}
     assert sources == {rule[1:] for rule in rules if rule[0] == "!"}
 
 
