@@ -129,7 +129,7 @@ def test_uv_gets_what_pip_is_configured_with(project: Project, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("said", "remedy"),
     [
-        ("error: Failed to initialize cache at `/root/.cache/uv`", "UV_CACHE_DIR=FOLDER"),
+        ("error: Failed to initialize cache at `/home/jane/.cache/uv`", "UV_CACHE_DIR=FOLDER"),
         ("error: Failed to read `--find-links` directory: /a/.pykb/wheels", "commit .pykb/wheels"),
         ("hint: lack of valid authentication credentials (401 Unauthorized)", "https://USER:PASSWORD@HOST/simple"),
         ("error: No interpreter found for Python >=3.15 in managed installations", "make PYTHON=python3.13"),
