@@ -8,6 +8,7 @@ from pathlib import Path
 
 from hack.samples.recipes import app, foo, memcached, multigroup, pod_watcher, unit, virtulmachine
 from hack.samples.steps import Step
+from pykb.commands.init import LINKS
 
 UNTRACKED = {".venv", ".pykb", "__pycache__", ".hypothesis", ".mypy_cache", ".pytest_cache", ".ruff_cache", "dist"}
 """The entries of a project's own .gitignore."""
@@ -38,7 +39,14 @@ def build(name: str, into: Path) -> Path:
     project.mkdir(parents=True)
     for step in PROJECTS[name]:
         step(project)
+    unpin(project)
     return project
+
+
+def unpin(project: Path) -> None:
+    """Remove what is there only because a checkout made the project: samples do not carry a wheel of pykb."""
+    settings = project / "pyproject.toml"
+    settings.write_bytes(settings.read_bytes().replace(LINKS, b""))
 
 
 def publish(built: Path, target: Path) -> None:

@@ -35,7 +35,7 @@ PYTHON_VERSION = "3.11"
 
 _SETTINGS = "pyproject.toml"
 _UV = b"[tool.uv]\n"
-_LINKS = b'find-links = [".pykb/wheels"]\n'
+LINKS = b'find-links = [".pykb/wheels"]\n'
 """uv refuses a folder that is not there, so a project has this line only with a wheel."""
 
 
@@ -163,8 +163,8 @@ def pin(plan: PlanBuilder, found: Diagnostics) -> None:
         return
     plan.update(WHEEL, content)
     settings = plan.current(_SETTINGS)
-    if settings is not None and _LINKS not in settings:
-        plan.update(_SETTINGS, settings.replace(_UV, _UV + _LINKS, 1))
+    if settings is not None and LINKS not in settings:
+        plan.update(_SETTINGS, settings.replace(_UV, _UV + LINKS, 1))
 
 
 def _explain_taken(planned: Diagnostics, found: Diagnostics) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hack.samples.build import PROJECTS
+from hack.samples.build import PROJECTS, unpin
 from hack.samples.build import files as paths
 from hack.samples.steps import TESTDATA, Step
 from pykb.commands.rescaffold import GENERATED
@@ -42,6 +42,7 @@ def test_a_sample_is_scaffolded_again(name: str, tmp_path: Path) -> None:
         (root / path).write_bytes(file.content)
     for step in filter(by_the_author, PROJECTS[name]):
         step(root)
+    unpin(root)
     again = {path: (root / path).read_bytes() for path in fresh if (root / path).exists() and path != GENERATED}
     different = [path for path, content in again.items() if content != (sample / path).read_bytes()]
     assert different == OTHER_ORDER.get(name, [])

@@ -90,7 +90,7 @@ def test_the_result_is_a_project_of_this_version(root: Path, capfd: pytest.Captu
     expected["PROJECT"] = text_of(pykb.__version__, "plain").encode()
     expected[GENERATED] = scaffold("0.0.2", "plain")[GENERATED].content
     assert files(root) == expected
-    assert f"pykubebuilder[cli]=={pykb.__version__}".encode() in expected["pyproject.toml"]
+    assert f"pykubebuilder[cli,test]=={pykb.__version__}".encode() in expected["pyproject.toml"]
 
     commit(root)
     capfd.readouterr()
