@@ -353,10 +353,7 @@ TYPES = frozenset(
     ]
 )
 NAMESPACES = namespaces() | {"google"}
-ONE_VARIABLE = frozenset(
-    [
-        *("all", "exists", "exists_one", "existsOne", "filter", "map", "optFlatMap", "optMap", "sortBy"),
-        *("transformList", "transformMap", "transformMapEntry"),
-    ],
-)
+TWO_VARIABLES = frozenset({"existsOne", "transformList", "transformMap", "transformMapEntry"})
+"""The macros that take two variables only."""
+ONE_VARIABLE = TWO_VARIABLES | {"all", "exists", "exists_one", "filter", "map", "optFlatMap", "optMap", "sortBy"}
 FUNCTIONS = function_names() | ONE_VARIABLE | {"has", "in"}

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from pykb.diagnostics.suggest import closest
-from pykb.gen.cel._overloads import FUNCTIONS, NAMESPACES, ONE_VARIABLE, TYPES, is_same, result_of
+from pykb.gen.cel._overloads import FUNCTIONS, NAMESPACES, ONE_VARIABLE, TWO_VARIABLES, TYPES, is_same, result_of
 from pykb.gen.cel.syntax import Call, CelSyntaxError, Expression, Index, Literal, Name, Select, Sequence
 from pykb.gen.cel.types import (
     BOOL,
@@ -262,7 +263,9 @@ class _Walk:
             message = f"`{tree.function}` ranges over lists and maps, found `{owner.type}`"
             self._mistype(message, tree.offset, len(tree.function))
         *names, last = tree.arguments or (Name("", tree.offset),)
-        variables = _loop_variables(names)
+        variables = _loop_variables(tree.function, names)
+        if tree.function in TWO_VARIABLES and len(variables) == 1:
+            self._unknown("function", tree.function, tree.offset, FUNCTIONS - TWO_VARIABLES)
         inner = {**scope, **dict(zip(variables, _loop_types(owner.type, len(variables)), strict=False))}
         conditions = [self.visit(extra, inner) for extra in names[len(variables) :]]
         value = self.visit(last, inner)
@@ -282,12 +285,13 @@ _CONDITIONS = frozenset({"all", "exists", "exists_one", "existsOne", "filter"})
 _LISTS = frozenset({"filter", "map"})
 
 
-def _loop_variables(arguments: list[Expression]) -> list[str]:
-    """The names of the variables among the arguments of a macro before its last one."""
-    names = [each.name for each in arguments if isinstance(each, Name)]
-    if len(names) == len(arguments):
-        return names
-    return names[:1] if isinstance(arguments[0], Name) else []  # `map(x, condition, value)`: names come first
+def _loop_variables(function: str, arguments: list[Expression]) -> list[str]:
+    """The names of the variables among the arguments of a macro before its last one. A condition may follow them."""
+    names = takewhile(lambda each: isinstance(each, Name), arguments)
+    return [each.name for each in names if isinstance(each, Name)][: 1 if function in _ONE else 2]
+
+
+_ONE = frozenset({"filter", "map", "optFlatMap", "optMap", "sortBy"})
 
 
 def _loop_types(owner: CelType, count: int) -> tuple[CelType, ...]:

@@ -133,3 +133,27 @@ def test_functions_that_give_a_truth_value_are_rules(rest: Rest) -> None:
         found = resolve(parse(rule), node_of({"type": "integer"}), is_root=False)
         assert found is not None
         assert (rule, str(found.type), complaint(rule)) == (rule, "bool", "")
+
+
+def test_macros_of_two_variables_do_not_take_one(rest: Rest) -> None:
+    """`exists_one` takes one, its newer name does not."""
+    rules = [
+        "[self].existsOne(x, x > 1)",
+        "[self].transformList(x, x > 1)[0]",
+        "{'a': self}.transformMap(k, k == 'a')['a']",
+        "{'a': self}.transformMapEntry(k, {k: true})['a']",
+    ]
+    assert complaints(rules, rest).keys() == set(rules)
+    assert [complaint(rule).partition(";")[0] for rule in rules] == [
+        "existsOne",
+        "transformList",
+        "transformMap",
+        "transformMapEntry",
+    ]
+    right = [
+        "[self].exists_one(x, x > 1) && [self].existsOne(i, x, x > i)",
+        "[self].transformList(i, x, i < x, x > 1)[0] && {'a': self}.transformMap(k, x, k != '', x > 1)['a']",
+        "[self].map(x, x > 1, x > 2)[0]",
+    ]
+    assert complaints(right, rest) == {}
+    assert [complaint(rule) for rule in right] == [""] * 3
