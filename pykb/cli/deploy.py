@@ -87,7 +87,7 @@ def install(kubeconfig: Kubeconfig = None, context: Context = "", diff: Diff = F
     from pykb.deployment.manifests import is_converted, render_crds
 
     root = _root()
-    cluster = _cluster(root, kubeconfig, context)
+    cluster = _cluster(root, kubeconfig, context, applies=True)
     crds = render_crds(root)
     if not crds:
         console.say("there are no CRDs to install: `pykb create api` makes the first")
@@ -116,7 +116,8 @@ def deploy(
     """Deploy the operator to a cluster: CRDs, roles, webhooks, the manager with its image.
 
     It applies config/default as it is: run `pykb generate` first, or `make deploy`, which does. Before anything is
-    applied, the API server is asked whether it serves each kind and accepts each object. Then the rollout is followed.
+    applied, the API server is asked whether it is as new as the project requires (`kubernetes` in `[tool.pykb]`),
+    serves each kind and accepts each object. Then the rollout is followed.
     If the manager does not start, pykb says why: an image that cannot be pulled, Pod Security, a crash with its last
     lines, no room on the nodes, a missing Secret. At the end, the API server must reach the webhooks.
 
@@ -132,7 +133,7 @@ def deploy(
 
     root = _root()
     operator = objects_of(render_operator(root, image))
-    cluster = _cluster(root, kubeconfig, context, needs_nodes=True)
+    cluster = _cluster(root, kubeconfig, context, needs_nodes=True, applies=True)
     if diff:
         _show(apply.diff(cluster, operator))
         return
@@ -233,10 +234,13 @@ def _root(*, writes: bool = False) -> Path:
     return require_project(writes=writes)[0]
 
 
-def _cluster(root: Path, kubeconfig: Path | None, context: str, *, needs_nodes: bool = False) -> Cluster:
-    """Choose the cluster and check that it answers."""
+def _cluster(
+    root: Path, kubeconfig: Path | None, context: str, *, needs_nodes: bool = False, applies: bool = False
+) -> Cluster:
+    """Choose the cluster and check that it answers, and that it is not too old to apply something to it."""
     from pykb.cli.project import existing_kubeconfig
     from pykb.deployment.cluster import check_answers, check_can_have_nodes, choose
+    from pykb.project.kubernetes import oldest_supported
 
     cluster = choose(root, kubeconfig=existing_kubeconfig(kubeconfig), context=context, environment=os.environ)
     if needs_nodes:
@@ -245,7 +249,7 @@ def _cluster(root: Path, kubeconfig: Path | None, context: str, *, needs_nodes: 
         console.say(
             f"note: using the project's own control plane ({cluster.own}); `--kubeconfig` chooses another cluster"
         )
-    check_answers(cluster)
+    check_answers(cluster, oldest_supported(root) if applies else None)
     return cluster
 
 

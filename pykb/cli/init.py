@@ -42,6 +42,10 @@ def init(
     multigroup: Annotated[
         bool, typer.Option("--multigroup/--no-multigroup", help="Support several API groups.")
     ] = False,
+    kubernetes: Annotated[
+        str,
+        typer.Option(metavar="VERSION", help="Oldest Kubernetes that the operator supports.", show_default=False),
+    ] = "",
     template: Annotated[
         str, typer.Option(metavar="DIR|GIT", help="A cookiecutter template to use instead of pykb's own.")
     ] = "",
@@ -52,9 +56,13 @@ def init(
 ) -> None:
     """Start a project in this directory: code, manifests, Makefile, Dockerfile, tests.
 
+    With `--kubernetes`, `pykb generate` warns of what an older API server lacks, and `pykb deploy` refuses an older
+    cluster.
+
     Examples:
       pykb init --domain example.com
       pykb init --domain example.com --owner "The authors" --license apache2
+      pykb init --domain example.com --kubernetes 1.33
       pykb init --domain example.com --dry-run
     """
     from pykb.cli.changes import carry_out
@@ -78,6 +86,7 @@ def init(
         license_file=license_file,
         namespaced=namespaced,
         multigroup=multigroup,
+        kubernetes=kubernetes,
         template=template or None,
         plugins=listed(plugins),
         args=plugin_args(console.settings.argv),

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pykb
-from pykb.diagnostics import Diagnostics
-from pykb.diagnostics.codes.project import PROJECT_EXISTS
+from pykb.diagnostics import Diagnostics, EnvironmentProblem
+from pykb.diagnostics.codes.project import KUBERNETES_VERSION, PROJECT_EXISTS
 from pykb.diagnostics.codes.scaffold import (
     DIRECTORY_FILE_TAKEN,
     DIRECTORY_IN_PROJECT,
@@ -18,6 +18,7 @@ from pykb.diagnostics.codes.scaffold import (
     FILE_EXISTS,
     WHEEL_UNAVAILABLE,
 )
+from pykb.diagnostics.model import Severity
 from pykb.files.plan import Plan
 from pykb.meta.names import as_module_name
 from pykb.plugins.plugin import Plugin
@@ -25,6 +26,8 @@ from pykb.plugins.registry import DEFAULT, keys, resolve
 from pykb.plugins.request import CommandLine, InitRequest
 from pykb.project import FILE_NAME, writer
 from pykb.project.file import Project
+from pykb.project.kubernetes import KEY, of_option, setting, shown
+from pykb.project.layout import SETTINGS
 from pykb.scaffold import distribution, license, naming  # noqa: A004 - our module of that name
 from pykb.scaffold.locate import WHEEL, is_from_index
 from pykb.scaffold.plan import PlanBuilder
@@ -50,6 +53,7 @@ class NewProject:
     license_file: Path | None = None
     namespaced: bool = False
     multigroup: bool = False
+    kubernetes: str = ""
     template: str | None = None
     plugins: Sequence[str] = ()
     args: tuple[str, ...] = ()
@@ -72,6 +76,7 @@ def plan_project(options: NewProject, root: Path, *, year: str) -> tuple[Plan | 
     boilerplate = license.header(
         options.license, owner=options.owner, file=options.license_file, year=year, found=found
     )
+    oldest = _oldest(options.kubernetes, found)
     chain = resolve(options.plugins, (str(DEFAULT.key),), root, found)
     if found.has_errors():
         return None, found
@@ -90,11 +95,16 @@ def plan_project(options: NewProject, root: Path, *, year: str) -> tuple[Plan | 
         "license": "" if options.license_file else str(options.license),
         "boilerplate": boilerplate,
         "year": year,
+        "kubernetes": oldest,
     }
     with opened(options.template, found) as source:
         files = render_tree(source, variables(file, about), found) if source is not None else {}
     if found.has_errors():
         return None, found
+    if oldest and (SETTINGS not in files or KEY.encode() not in files[SETTINGS].content):
+        message = f"the template does not write `{KEY}` into {SETTINGS}, so `--{KEY}` has no effect"
+        helps = (f"write it into [tool.pykb]: `{setting(of_option(oldest))}`",)
+        found.add(KUBERNETES_VERSION.at(None, message, help=helps, severity=Severity.WARNING))
     plan = PlanBuilder(root)
     _run(chain, InitRequest(file, files, CommandLine(options.args, keys(chain))), plan)
     plan.create(FILE_NAME, file.text.encode())
@@ -108,9 +118,10 @@ def variables(project: Project, about: Mapping[str, str]) -> dict[str, Any]:
 
     Args:
         project: PROJECT.
-        about: What PROJECT does not record: ``owner``, ``license``, ``boilerplate``, ``year``.
+        about: What PROJECT does not record: ``owner``, ``license``, ``boilerplate``, ``year``, ``kubernetes``.
     """
     return {
+        "kubernetes": "",
         **about,
         "project_name": project.project_name,
         "package": project.package,
@@ -122,6 +133,15 @@ def variables(project: Project, about: Mapping[str, str]) -> dict[str, Any]:
         "pykb_version": pykb.__version__,
         "python_version": PYTHON_VERSION,
     }
+
+
+def _oldest(named: str, found: Diagnostics) -> str:
+    """The oldest Kubernetes that the project supports; empty if none was named."""
+    try:
+        return shown(of_option(named)) if named else ""
+    except EnvironmentProblem as problem:
+        found.add(problem.diagnostic)
+        return ""
 
 
 def _check_folder(root: Path, found: Diagnostics) -> None:

@@ -36,7 +36,8 @@ from pykb.files.state import STATE
 from pykb.plugins.registry import DEFAULT
 from pykb.project import FILE_NAME, version_numbers
 from pykb.project.file import Project
-from pykb.project.layout import CONFIG, mentioning
+from pykb.project.kubernetes import KEY, Minor, oldest_supported, shown
+from pykb.project.layout import CONFIG, SETTINGS, mentioning
 from pykb.project.resource import Operand, Resource
 from pykb.project.writer import with_cli_version
 from pykb.scaffold import license  # noqa: A004 - our module of that name
@@ -51,9 +52,10 @@ from pykb.tools.git import File, Tree, merge
 from pykb.tools.process import find_program
 
 
-def recipe(project: Project, root: Path, header: str) -> Recipe:
-    """The commands. The licence header is that of the project."""
-    steps = [Step(("init",), tuple(_init(project, header)))]
+def recipe(project: Project, root: Path, header: str, oldest: Minor | None = None) -> Recipe:
+    """The commands. The licence header is that of the project, and so is the oldest Kubernetes that it supports."""
+    kubernetes = () if oldest is None else (f"--{KEY}={shown(oldest)}",)
+    steps = [Step(("init",), tuple(_init(project, header)), kubernetes)]
     for resource in project.resources:
         steps += _api(resource, project, root)
     for resource in project.resources:  # a conversion needs all versions
@@ -193,9 +195,11 @@ def plan_update(options: Updates, project: Project, root: Path) -> tuple[Plan | 
     with _origin(options, project, root, found) as then, releases.running() as now:
         if then is None:
             return (None if found.has_errors() else plan.build()), found
-        steps = recipe(project, root, header)
-        before = releases.render(then, steps, found)
-        after = releases.render(now, steps, found) if before else {}
+        oldest = oldest_supported(root)
+        before = releases.render(then, recipe(project, root, header, oldest), found)
+        if SETTINGS in before and KEY.encode() not in before[SETTINGS].content:
+            oldest = None  # the scaffold did not have the user's line then
+        after = releases.render(now, recipe(project, root, header, oldest), found) if before else {}
         version = then.version
     if found.has_errors():
         return None, found

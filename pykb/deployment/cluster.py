@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pykb.diagnostics import EnvironmentProblem
-from pykb.diagnostics.codes.environment import CLUSTER_UNREACHABLE, CLUSTER_WITHOUT_NODES, KUBECONFIG_UNUSABLE
+from pykb.diagnostics.codes.environment import (
+    CLUSTER_OLD,
+    CLUSTER_UNREACHABLE,
+    CLUSTER_WITHOUT_NODES,
+    KUBECONFIG_UNUSABLE,
+)
 from pykb.diagnostics.suggest import closest
 from pykb.envtest.assets import find_assets
+from pykb.project.kubernetes import OLDEST, Minor, minor_of, setting, shown
 from pykb.runtime.login import listed_kubeconfigs, none_exists
 from pykb.tools.kubectl import NAME, Kubectl
 from pykb.tools.process import find_program, quote
@@ -59,14 +66,20 @@ def choose(root: Path, *, kubeconfig: Path | None, context: str, environment: Ma
     return Cluster(kubectl)
 
 
-def check_answers(cluster: Cluster) -> None:
-    """Make sure that the cluster answers.
+def check_answers(cluster: Cluster, oldest: Minor | None = None) -> None:
+    """Make sure that the cluster answers, and that the project supports its version.
+
+    Args:
+        cluster: The cluster.
+        oldest: The oldest Kubernetes that the project supports, if it names one.
 
     Raises:
         EnvironmentProblem: It does not, or the kubeconfig does not have the context.
     """
-    answer = cluster.kubectl.attempt("version", _PATIENCE)
+    answer = cluster.kubectl.attempt("get", "--raw=/version", _PATIENCE)  # `kubectl version` leaves out what is newer
     if answer.ok:
+        if oldest is not None:
+            check_version(json.loads(answer.stdout), oldest)
         return
     _check_context(cluster.kubectl)
     if cluster.own:
@@ -80,6 +93,40 @@ def check_answers(cluster: Cluster) -> None:
         )
     raise EnvironmentProblem(
         CLUSTER_UNREACHABLE.at(None, message, notes=quote(answer.stderr, source="kubectl wrote"), help=helps)
+    )
+
+
+def check_version(server: Mapping[str, str], oldest: Minor) -> None:
+    """Refuse a server that is older than the project supports.
+
+    A server can behave like an older one (``--emulated-version``). Since 1.33, it says like which.
+
+    Args:
+        server: What it says of its version.
+        oldest: The oldest version that the project supports.
+
+    Raises:
+        EnvironmentProblem: It is older.
+    """
+    named = server.get("gitVersion", "")
+    emulated = f"{server.get('emulationMajor', '')}.{server.get('emulationMinor', '')}"
+    version = minor_of(emulated) or minor_of(named)
+    if version is None or version >= oldest:
+        return
+    behaves = f" and behaves like {shown(version)}" if minor_of(named) != version else ""
+    raise EnvironmentProblem(
+        CLUSTER_OLD.at(
+            None,
+            f"the cluster has Kubernetes {named.removeprefix('v')}{behaves}, but the project supports {shown(oldest)} "
+            "and newer",
+            notes=("nothing was applied",),
+            help=(
+                "upgrade the cluster, or name another one: `--kubeconfig FILE`, `--context NAME`",
+                f"or support it: `{setting(version)}` in [tool.pykb] of pyproject.toml, then `pykb generate`"
+                if version >= OLDEST
+                else f"pykb supports {shown(OLDEST)} and newer",
+            ),
+        )
     )
 
 

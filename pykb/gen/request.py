@@ -6,7 +6,7 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,8 @@ from pykb.gen._commandline import (
 )
 from pykb.gen.output import DEFAULT_FOLDERS, OutputRules, check_places
 from pykb.gen.run import GENERATORS, GenerateOptions
-from pykb.project.layout import CONFIG, config_folder, swapped
+from pykb.project.kubernetes import KEY, Minor, oldest_supported
+from pykb.project.layout import CONFIG, SETTINGS, config_folder, place_of, swapped
 from pykb.reading import TomlError, read_toml
 
 KEYS: Mapping[str, tuple[type, ...]] = {
@@ -44,14 +45,14 @@ KEYS: Mapping[str, tuple[type, ...]] = {
     "builtin-descriptions": (str,),
     "allow-breaking": (bool,),
 }
-_TABLES = ("boilerplate", "config", "generate")
+_TABLES = ("boilerplate", "config", "generate", KEY)
 _NOUNS = {str: "a string", int: "a whole number", bool: "`true` or `false`", list: "a list of strings"}
 
 
 def read_settings(root: Path, diagnostics: Diagnostics) -> Mapping[str, Any]:
     """Read ``[tool.pykb.generate]`` and check its keys."""
     try:
-        content = read_bytes(root / "pyproject.toml", most=MOST_SETTINGS)
+        content = read_bytes(root / SETTINGS, most=MOST_SETTINGS)
     except FileNotFoundError:
         return {}
     except OSError as error:
@@ -62,7 +63,7 @@ def read_settings(root: Path, diagnostics: Diagnostics) -> Mapping[str, Any]:
     try:
         own = read_toml(content).get("tool", {}).get("pykb", {})
     except TomlError as error:
-        diagnostics.add(OPTION.at(Span("pyproject.toml", error.line, error.column), str(error)))
+        diagnostics.add(OPTION.at(Span(SETTINGS, error.line, error.column), str(error)))
         return {}
     text = content.decode()
     for key in own:
@@ -75,7 +76,7 @@ def read_settings(root: Path, diagnostics: Diagnostics) -> Mapping[str, Any]:
             diagnostics.add(_unknown("tool.pykb.generate", key, text))
         elif not _fits(value, kinds):
             wanted = " or ".join(_NOUNS[kind] for kind in kinds)
-            place = _span(text, "tool.pykb.generate", key)
+            place = place_of(text, "tool.pykb.generate", key)
             diagnostics.add(OPTION.at(place, f"`{key}` takes {wanted}, found `{_shown(value)}`"))
         else:
             found[key] = value
@@ -95,35 +96,18 @@ def _shown(value: object) -> str:
 
 
 def _unknown(table: str, key: str, text: str) -> Diagnostic:
-    if table == "tool.pykb" and key in KEYS:
-        return OPTION.at(
-            _span(text, table, key),
-            f"`[tool.pykb]` has no key `{key}`, but `[tool.pykb.generate]` has",
-            help=("[tool.pykb.generate]",),
-        )
-    known = _TABLES if table == "tool.pykb" else KEYS
+    is_outer = table == "tool.pykb"
+    other = "tool.pykb.generate" if is_outer else "tool.pykb"
+    if key in (KEYS if is_outer else _TABLES):
+        message = f"`[{table}]` has no key `{key}`, but `[{other}]` has"
+        return OPTION.at(place_of(text, table, key), message, help=(f"[{other}]",))
+    known = _TABLES if is_outer else KEYS
     near = closest(key, known)
     return OPTION.at(
-        _span(text, table, key),
+        place_of(text, table, key),
         f"`[{table}]` has no key `{key}`",
         help=(f"did you mean `{near}`?",) if near else (f"known keys: {', '.join(sorted(known))}",),
     )
-
-
-def _span(text: str, table: str, key: str) -> Span:
-    """The place of a key, or of the table of that name."""
-    inside = False
-    for number, line in enumerate(text.splitlines(), start=1):
-        if line.startswith("["):
-            header = line.strip().strip("[]").replace(" ", "")
-            inside = header == table
-            if header == f"{table}.{key}":
-                column = line.index(key) + 1
-                return Span("pyproject.toml", number, column, number, column + len(key))
-        elif inside and line.split("=")[0].strip().strip("\"'") == key:
-            column = line.index(key) + 1
-            return Span("pyproject.toml", number, column, number, column + len(key))
-    return Span("pyproject.toml", 1, 1)
 
 
 FROM_CLUSTER = "cluster"
@@ -186,7 +170,7 @@ def make_request(root: Path, given: Given, diagnostics: Diagnostics) -> Request:
     settings = read_settings(root, diagnostics)
     line = parse_command_line(given.words, diagnostics=diagnostics)
     typed = _Typed(root, given.folder or root)
-    options = _options(root, given, line, settings, typed, diagnostics)
+    options = replace(_options(root, given, line, settings, typed, diagnostics), oldest=_oldest(root, diagnostics))
     _check_values(options, given, settings, diagnostics)
     in_settings = _Typed(root, root)
     output_dir = _first(
@@ -322,6 +306,14 @@ def _config(root: Path, diagnostics: Diagnostics) -> str:
     except EnvironmentProblem as problem:
         diagnostics.add(problem.diagnostic)
         return CONFIG
+
+
+def _oldest(root: Path, diagnostics: Diagnostics) -> Minor | None:
+    try:
+        return oldest_supported(root)
+    except EnvironmentProblem as problem:
+        diagnostics.add(problem.diagnostic)
+        return None
 
 
 def _rules(output_dir: str | None, config: str, given: Given, line: CommandLine, typed: _Typed) -> OutputRules:

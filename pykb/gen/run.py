@@ -24,6 +24,7 @@ from pykb.markers.model import SourceFile
 from pykb.markers.registry import MarkerRegistry, builtin_registry
 from pykb.meta.gvk import GroupKind
 from pykb.project import content
+from pykb.project.kubernetes import Minor
 from pykb.project.layout import config_path
 
 GENERATORS = ("crd", "rbac", "webhook")
@@ -50,6 +51,7 @@ class GenerateOptions:
         preserve_unknown_fields: The deprecated ``spec.preserveUnknownFields`` of CRDs, if it must be written.
         builtin_descriptions: A file with a cluster's OpenAPI document, relative to the project. It has the
             descriptions of built-in types, which are left out without it.
+        oldest: The oldest Kubernetes that the project supports, if it names one.
     """
 
     root: Path
@@ -67,6 +69,7 @@ class GenerateOptions:
     compatible_with: str | None = None
     preserve_unknown_fields: bool | None = None
     builtin_descriptions: str | None = None
+    oldest: Minor | None = None
 
     @property
     def is_whole(self) -> bool:
@@ -128,7 +131,10 @@ def generate(options: GenerateOptions, *, registry: MarkerRegistry | None = None
         from pykb.gen.webhook import generate_webhook
 
         found = generate_webhook(
-            sources.files, header=_header(options, "webhook", diagnostics), diagnostics=diagnostics
+            sources.files,
+            header=_header(options, "webhook", diagnostics),
+            oldest=options.oldest,
+            diagnostics=diagnostics,
         )
         artifacts["webhook"] = tuple(found)
     # Other findings explain more than "nothing was generated".
@@ -138,6 +144,10 @@ def generate(options: GenerateOptions, *, registry: MarkerRegistry | None = None
         and all(found.severity is Severity.NOTE for found in diagnostics)
     ):
         diagnostics.add(_nothing(options))
+    if "webhook" in options.generators and options.is_whole and options.oldest is not None:
+        from pykb.gen._since import check_policies
+
+        check_policies(options.root, options.oldest, diagnostics)
     return GenerateResult(artifacts, diagnostics, frozenset(crd.group for crd in crds), crds)
 
 
@@ -322,7 +332,7 @@ def find_crds(sources: Sources, options: GenerateOptions, diagnostics: Diagnosti
             Options(options.allow_dangerous_types, options.embedded_metadata, options.says_bare_metadata, texts),
         )
         crds = assemble(kinds, resolver, diagnostics, converted=converted)
-        check(crds, diagnostics)
+        check(crds, options.oldest, diagnostics)
         if len(modules) == len(loaded):
             check_placement(sources.files, sources.declarations, kinds, diagnostics)
     return crds

@@ -19,7 +19,8 @@ from pykb.reading import TomlError, read_toml
 
 CONFIG = "config"
 """Where `init` puts the manifests."""
-_SETTINGS = "pyproject.toml"
+SETTINGS = "pyproject.toml"
+"""The file with the settings."""
 _FOLDERS = "autoscaling|certificates|certmanager|crd|default|manager|manifests|network-policy|prometheus|rbac|samples"
 _MENTION = re.compile(rf"(?<![\w./-])config/(?=(?:{_FOLDERS}|webhook)\b|[\s`,;]|$)")
 
@@ -31,7 +32,7 @@ def config_folder(root: Path) -> str:
         EnvironmentProblem: The settings name something else than a folder of the project.
     """
     try:
-        named = _named(read_bytes(root / _SETTINGS, most=MOST_SETTINGS))
+        named = _named(read_bytes(root / SETTINGS, most=MOST_SETTINGS))
     except OSError:
         return CONFIG
     if named is None or named == CONFIG:
@@ -83,6 +84,22 @@ def mentioning(text: str, config: str) -> str:
     return text if config == CONFIG else _MENTION.sub(lambda _: f"{config}/", text)
 
 
+def place_of(text: str, table: str, key: str) -> Span:
+    """The place of a key in the settings, or of the table of that name."""
+    inside = False
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.startswith("["):
+            header = line.strip().strip("[]").replace(" ", "")
+            inside = header == table
+            if header == f"{table}.{key}":
+                column = line.index(key) + 1
+                return Span(SETTINGS, number, column, number, column + len(key))
+        elif inside and line.split("=")[0].strip().strip("\"'") == key:
+            column = line.index(key) + 1
+            return Span(SETTINGS, number, column, number, column + len(key))
+    return Span(SETTINGS, 1, 1)
+
+
 @lru_cache(maxsize=4)
 def _named(content: bytes) -> Any:
     """What the settings name; ``None`` for nothing."""
@@ -111,4 +128,4 @@ def _checked(root: Path, named: object) -> str:
             return path.as_posix()
         if is_folder:
             message = f"`{CONFIG}` in `[tool.pykb]` names `{named}`, which is in `{CONFIG}/` itself"
-    raise EnvironmentProblem(OPTION.at(Span(_SETTINGS, 1, 1), message, notes=("nothing was written",), help=helps))
+    raise EnvironmentProblem(OPTION.at(Span(SETTINGS, 1, 1), message, notes=("nothing was written",), help=helps))

@@ -233,6 +233,13 @@ IN_CLUSTER = Code(
 )
 
 
+CLUSTER_OLD = Code(
+    "cluster-old",
+    "The cluster is older than the project supports",
+    'With `kubernetes = ">=1.33"` in `[tool.pykb]` of pyproject.toml, `pykb install` and `pykb deploy` refuse an older '
+    "cluster: its API server may refuse the manifests, or drop what it does not know. If you name an older version "
+    "there, `pykb generate` says what the manifests have that it lacks.",
+)
 CLUSTER_WITHOUT_NODES = Code(
     "cluster-without-nodes",
     "The control plane has no nodes to run the operator on",

@@ -71,6 +71,17 @@ OPTION = Code(
     "Options come from the command line, from `[tool.pykb.generate]` in pyproject.toml, or from a command line in "
     "controller-gen's form.",
 )
+NEEDS_KUBERNETES = Code(
+    "needs-kubernetes",
+    "The oldest Kubernetes of the project lacks a feature",
+    'A project with `kubernetes = ">=1.33"` in `[tool.pykb]` of pyproject.toml must work on that version. The API '
+    "server of an older version refuses what it does not know, such as a function in a CEL rule, or drops it in "
+    "silence, such as `selectableFields`. The message names the first version that has the feature. A function of CEL "
+    "counts from the version that accepts it in a new object, which is one later than the release that brought it: "
+    "before, the objects could not be read after a rollback.\n\n"
+    "Write it in another way, or raise the version. `pykb deploy` and `pykb install` refuse older clusters.",
+    Severity.WARNING,
+)
 OPENAPI_FILE = Code(
     "openapi-file",
     "The descriptions of built-in types cannot be read",

@@ -187,3 +187,12 @@ PLUGIN_KEPT = Code(
     "plugin that makes the project cannot be removed. The files of an external plugin stay, since PROJECT does not "
     "record which they are.",
 )
+
+KUBERNETES_VERSION = Code(
+    "kubernetes-version",
+    "the oldest Kubernetes of a project is not a version",
+    'A project names the oldest Kubernetes that it supports: `kubernetes = ">=1.33"` in `[tool.pykb]` of '
+    "pyproject.toml. `pykb init --kubernetes 1.33` writes it. The value is a string with `>=` and a minor version. "
+    "TOML reads 1.30 without quotes as 1.3. A newest version cannot be named, since API servers accept what older ones "
+    "accept. A pykb knows the features of the versions that it names in the message; a newer pykb knows newer ones.",
+)

@@ -19,6 +19,8 @@ from pykb.gen.cel.types import (
     MAP_COST,
     MESSAGE_COST,
     METADATA,
+    MIXED_NUMBERS,
+    OPTIONAL,
     SCALARS,
     CelType,
     Findings,
@@ -136,7 +138,12 @@ class _Walk:
         if _is_namespace(tree.operand, scope):
             return Value(DYN, 1)
         owner = self.visit(tree.operand, scope)
+        if tree.optional:
+            self._use(OPTIONAL, tree.offset, len(tree.field))
         return Value(self._member(owner.type, tree), owner.cost + 1)
+
+    def _use(self, key: str, offset: int, length: int) -> None:
+        self.findings.uses.append((key, offset, length))
 
     def _member(self, owner: CelType, tree: Select) -> CelType:
         if owner.kind == "optional":
@@ -169,6 +176,8 @@ class _Walk:
 
     def _index(self, tree: Index, scope: Scope) -> Value:
         owner, index = self.visit(tree.operand, scope), self.visit(tree.index, scope)
+        if tree.optional:
+            self._use(OPTIONAL, tree.offset, 1)
         found, kind = DYN, owner.type
         wrapped = kind.kind == "optional"
         kind = kind.of[0] if wrapped else kind
@@ -184,6 +193,8 @@ class _Walk:
 
     def _sequence(self, tree: Sequence, scope: Scope) -> Value:
         found = [self.visit(item, scope) for item in tree.items]
+        if tree.optional:
+            self._use(OPTIONAL, tree.offset, 1)
         cost = add(*(value.cost for value in found))
         types = [_inside(value.type) if at in tree.optional else value.type for at, value in enumerate(found)]
         match tree.kind:
@@ -229,6 +240,10 @@ class _Walk:
         if tree.function in _PATTERN_AT and tree.arguments:
             self._pattern(tree.arguments[_PATTERN_AT[tree.function]])
         result = result_of(key, types)
+        if not key.startswith("_"):
+            self._use(key, tree.offset, len(tree.function))
+        elif key in _COMPARISONS and types[0].kind != types[1].kind and {each.kind for each in types} <= _NUMBERS:
+            self._use(MIXED_NUMBERS, tree.offset, len(tree.function))
         if result is not None:
             return Value(sized(key, types, result), call_cost(key, types, costs))
         if is_known:
@@ -264,6 +279,7 @@ class _Walk:
             self._mistype(message, tree.offset, len(tree.function))
         *names, last = tree.arguments or (Name("", tree.offset),)
         variables = _loop_variables(tree.function, names)
+        self._use(f".{tree.function}/{len(variables)}", tree.offset, len(tree.function))
         if tree.function in TWO_VARIABLES and len(variables) == 1:
             self._unknown("function", tree.function, tree.offset, FUNCTIONS - TWO_VARIABLES)
         inner = {**scope, **dict(zip(variables, _loop_types(owner.type, len(variables)), strict=False))}
@@ -279,6 +295,8 @@ class _Walk:
         return Value(_macro_type(tree.function, owner.type, value.type), cost)
 
 
+_COMPARISONS = frozenset({"_<_", "_<=_", "_>_", "_>=_"})
+_NUMBERS = frozenset({"int", "uint", "double"})
 # Which argument of a function is a pattern.
 _PATTERN_AT = {"matches": -1, "find": 0, "findAll": 0}
 _CONDITIONS = frozenset({"all", "exists", "exists_one", "existsOne", "filter"})

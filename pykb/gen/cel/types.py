@@ -287,6 +287,12 @@ class Mistype:
     length: int
 
 
+OPTIONAL = "?"
+"""The key of the syntax of optional values among the uses: ``self.?field``, ``self[?0]``, ``[?self.?field]``."""
+MIXED_NUMBERS = "<"
+"""The key of comparisons of numbers of two types."""
+
+
 @dataclass(slots=True)
 class Findings:
     """What was seen in a rule.
@@ -296,6 +302,7 @@ class Findings:
         reserved: Fields that older API servers need escaped.
         mistyped: Calls that do not fit the types of their arguments.
         patterns: Regular expressions in literals, with their offsets.
+        uses: The functions in it, by their keys, and the syntax that not all API servers have, with offset and length.
         uses_old_self: Whether the rule uses ``oldSelf``.
         type: The type of the result.
         cost: The worst-case cost of one evaluation.
@@ -305,6 +312,7 @@ class Findings:
     reserved: list[Unknown] = field(default_factory=list)
     mistyped: list[Mistype] = field(default_factory=list)
     patterns: list[tuple[str, int]] = field(default_factory=list)
+    uses: list[tuple[str, int, int]] = field(default_factory=list)
     uses_old_self: bool = False
     type: CelType = DYN
     cost: int = 0

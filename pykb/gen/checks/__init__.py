@@ -6,21 +6,30 @@ from collections.abc import Iterable
 
 from pykb.diagnostics import Diagnostics
 from pykb.gen.ir import Crd
+from pykb.project.kubernetes import Minor
 
 
-def check(crds: Iterable[Crd], diagnostics: Diagnostics) -> None:
-    """Check CRDs: first their schemas, field by field, then each CRD as a whole."""
+def check(crds: Iterable[Crd], oldest: Minor | None, diagnostics: Diagnostics) -> None:
+    """Check CRDs: first their schemas, field by field, then each CRD as a whole.
+
+    Args:
+        crds: The CRDs.
+        oldest: The oldest Kubernetes that must accept them, if the project names one.
+        diagnostics: Gets what is found.
+    """
+    from pykb.gen._since import check_selectable
     from pykb.gen.checks._definition import check_definition, check_paths
     from pykb.gen.checks._schema import SchemaChecks
     from pykb.gen.checks._versions import check_versions
 
-    schemas = SchemaChecks(diagnostics)
+    schemas = SchemaChecks(diagnostics, oldest)
     for crd in crds:
         check_definition(crd, diagnostics)
         if len(crd.versions) > 1:
             check_versions(crd, diagnostics)
         for version in crd.versions:
             check_paths(version, diagnostics)
+            check_selectable(version, oldest, diagnostics)
             cost = schemas.check_root(version.schema, has_status=version.status)
             if cost:
                 from pykb.gen.checks._rules import check_total

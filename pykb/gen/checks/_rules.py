@@ -20,11 +20,13 @@ from pykb.diagnostics.codes.crd import (
 )
 from pykb.diagnostics.model import Severity
 from pykb.diagnostics.suggest import closest
+from pykb.gen._since import OLD_SELF, WORDS_AS_FIELDS, missing, report
 from pykb.gen.cel.resolve import resolve
 from pykb.gen.cel.syntax import CelSyntaxError, parse
 from pykb.gen.cel.types import CRD_BUDGET, RULE_BUDGET, Findings, most_occurrences, times
 from pykb.gen.checks.value import pattern_problem
 from pykb.gen.ir import Rule, SchemaNode
+from pykb.project.kubernetes import OLDEST, Minor
 
 _RESULTS = {"rule": "bool", "messageExpression": "string"}
 _NAMES = {"rule": "rule", "messageExpression": "`messageExpression`"}
@@ -38,9 +40,10 @@ class Place:
         node: The schema that the expression validates.
         what: The name of the value in messages.
         span: The place of the expression in the source.
-        occurrences: How many such values an object can have. ``None`` means unbounded.
+        occurrences: How many such values an object can have. ``None`` when a list or map around it has no bound.
         diagnostics: Gets what is wrong.
         is_root: Whether the value is a whole object.
+        oldest: The oldest Kubernetes that must accept the expression, if the project names one.
     """
 
     node: SchemaNode
@@ -49,6 +52,7 @@ class Place:
     occurrences: int | None
     diagnostics: Diagnostics
     is_root: bool
+    oldest: Minor | None = None
 
     def report(
         self,
@@ -79,6 +83,8 @@ def check_expression(text: str, part: str, place: Place, *, optional_old_self: b
         return None
     _check_names(found, text, name, place)
     _check_types(found, text, part, name, place)
+    for feature, offset, length in missing(found.uses, place.oldest):
+        report(feature, name, place.oldest, place.span, place.diagnostics, notes=(_marked(text, offset, length),))
     most = most_occurrences(place.node) if place.occurrences is None else place.occurrences
     found = replace(found, cost=times(most, found.cost))
     if found.cost > RULE_BUDGET:
@@ -106,7 +112,7 @@ def _check_names(found: Findings, text: str, name: str, place: Place) -> None:
             # A newer API server may have more functions.
             severity=Severity.WARNING if unknown.what == "function" else Severity.ERROR,
         )
-    for word in found.reserved:
+    for word in found.reserved if (place.oldest or OLDEST) < WORDS_AS_FIELDS else ():
         place.report(
             CEL_NAME,
             f"{name} names the field `{word.name}`, a word that older API servers reserve",
@@ -162,34 +168,25 @@ _Problem = tuple[Code, str, tuple[str, ...], tuple[str, ...]]
 REASONS = ("FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate")
 
 
-def check_rules(
-    node: SchemaNode,
-    what: str,
-    occurrences: int | None,
-    diagnostics: Diagnostics,
-    *,
-    is_root: bool,
-    has_old: bool,
-) -> int:
+def check_rules(place: Place, *, has_old: bool) -> int:
     """Check the rules of one schema.
 
     Args:
-        node: The schema with the rules.
-        what: The name of its value in messages.
-        occurrences: How many values of it an object can have. ``None`` when a list or map around it has no bound.
-        diagnostics: Gets what is wrong.
-        is_root: Whether the value is a whole object.
+        place: The schema with the rules.
         has_old: Whether the server can find the old value. It cannot inside a list without keys.
 
     Returns:
         The worst-case cost of all rules together.
     """
     total = 0
+    node, what, outer = place.node, place.what, place
     for rule in node.rules:
-        place = Place(node, what, rule.span or node.span, occurrences, diagnostics, is_root=is_root)
+        place = replace(outer, span=rule.span or node.span)
         for code, message, notes, help_ in (*_of_texts(rule, what), *_of_field_path(rule, node, what)):
             place.report(code, message, *help_, notes=notes)
         optional = rule.optional_old_self is True
+        if rule.optional_old_self is not None:
+            report(OLD_SELF, f"the rule of {what}", place.oldest, place.span, place.diagnostics)
         for part, text in (("rule", rule.rule), ("messageExpression", rule.message_expression)):
             found = check_expression(text, part, place, optional_old_self=optional) if text is not None else None
             if found is not None:

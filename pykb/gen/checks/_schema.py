@@ -12,11 +12,13 @@ from pykb.diagnostics import Diagnostics, Span
 from pykb.diagnostics.codes.crd import LIST_TOPOLOGY, SCHEMA_KEYWORD
 from pykb.diagnostics.codes.types import TEXT
 from pykb.diagnostics.suggest import closest
+from pykb.gen._since import check_format
 from pykb.gen.cel.types import element_bound
 from pykb.gen.checks._constraints import check_constraints
 from pykb.gen.checks._structure import check_junctors, check_structure, check_whole
 from pykb.gen.checks.form import SCHEMA, unknown_fields
 from pykb.gen.ir import RULES, Keyword, SchemaNode
+from pykb.project.kubernetes import Minor
 
 _TYPE, _KEYS = "x-kubernetes-list-type", "x-kubernetes-list-map-keys"
 _LIST_TYPES = ("atomic", "set", "map")
@@ -116,6 +118,7 @@ class SchemaChecks:
     """Checks each part of a schema once, however often its type is used. Adds up the cost of its rules."""
 
     diagnostics: Diagnostics
+    oldest: Minor | None
     _seen: dict[tuple[int, _Context], int] = field(default_factory=dict)
     _kept: list[SchemaNode] = field(default_factory=list)
 
@@ -146,11 +149,13 @@ class SchemaChecks:
         check_junctors(node, what, at, self.diagnostics)
         check_constraints(node, what, self.diagnostics)
         check_list(node, what, self.diagnostics)
+        check_format(node.keywords.get("format"), what, self.oldest, at, self.diagnostics)
         if not node.rules:
             return 0
-        from pykb.gen.checks._rules import check_rules  # loads the compiler of CEL
+        from pykb.gen.checks._rules import Place, check_rules  # loads the compiler of CEL
 
-        return check_rules(node, what, context.occurrences, self.diagnostics, is_root=is_root, has_old=context.has_old)
+        place = Place(node, what, at, context.occurrences, self.diagnostics, is_root=is_root, oldest=self.oldest)
+        return check_rules(place, has_old=context.has_old)
 
     def _children(self, node: SchemaNode, path: str, context: _Context, at: Span | None = None) -> int:
         cost = 0

@@ -14,12 +14,16 @@ from typing import Any
 from pykb.diagnostics import Diagnostic, EnvironmentProblem, Severity, Span
 from pykb.diagnostics.codes.generate import BREAKING_CHANGE, OPTION, REVISION
 from pykb.files.plan import Change, Plan
+from pykb.gen._since import RATCHETING
 from pykb.gen.compat._schema import (
     GONE,
     IMMUTABLE,
     ITEM,
     MIGRATED,
+    NARROWED,
     RENAMED_KIND,
+    REQUIRED,
+    RETYPED,
     SCALE_GONE,
     STATUS_GONE,
     STORAGE,
@@ -38,6 +42,7 @@ from pykb.gen.output import moved
 from pykb.gen.request import Request
 from pykb.gen.run import GenerateResult
 from pykb.meta.gvk import GroupKind
+from pykb.project.kubernetes import Minor, shown
 from pykb.tools.git import Commit, blob_hash, has_repository
 
 EXAMPLE = "An example field, to be replaced by what "
@@ -70,7 +75,8 @@ def with_last_commit(plan: Plan, root: Path, request: Request, result: GenerateR
         old = _of_last_commit(plan, folder, root, request, result)
     except EnvironmentProblem as error:
         return [replace(error.diagnostic, severity=Severity.WARNING)]
-    return _find_breaking_changes(old, {crd.name: crd for crd in result.crds}, severity=Severity.WARNING)
+    new = {crd.name: crd for crd in result.crds}
+    return _find_breaking_changes(old, new, request.options.oldest, severity=Severity.WARNING)
 
 
 def _of_last_commit(plan: Plan, folder: str, root: Path, request: Request, result: GenerateResult) -> Documents:
@@ -126,7 +132,7 @@ def with_revision(root: Path, revision: str, request: Request, result: GenerateR
     new = {crd.name: crd for crd in result.crds}
     if not request.options.is_whole:
         old = {name: document for name, document in old.items() if name in new}
-    return _find_breaking_changes(old, new, severity=Severity.ERROR)
+    return _find_breaking_changes(old, new, request.options.oldest, severity=Severity.ERROR)
 
 
 def _replaced(changes: Iterable[Change]) -> Iterator[str]:
@@ -186,17 +192,20 @@ def _is_definition(document: Any) -> bool:
 Document = Mapping[str, Any]
 
 
-def _find_breaking_changes(old: Documents, new: Mapping[str, Crd], *, severity: Severity) -> Iterator[Diagnostic]:
+def _find_breaking_changes(
+    old: Documents, new: Mapping[str, Crd], oldest: Minor | None, *, severity: Severity
+) -> Iterator[Diagnostic]:
     """Find what the new definitions break, in the order found.
 
     Args:
         old: The definitions to compare with.
         new: The definitions of the project. A name that is missing here is not generated any more.
+        oldest: The oldest Kubernetes that the project supports, if it names one.
         severity: The severity of changes that matter to objects or requests. Changes of the display are notes.
     """
     for name, document in sorted(old.items()):
         crd = new.get(name)
-        yield from (_finding(change, name, crd, severity) for change in _changes(document, crd))
+        yield from (_finding(change, name, crd, oldest, severity) for change in _changes(document, crd))
 
 
 def _changes(document: Mapping[str, object], crd: Crd | None) -> list[Incompatibility]:
@@ -206,14 +215,20 @@ def _changes(document: Mapping[str, object], crd: Crd | None) -> list[Incompatib
         return []  # edited by hand; no API server can have accepted it
 
 
-def _finding(change: Incompatibility, name: str, crd: Crd | None, severity: Severity) -> Diagnostic:
+_UNRATCHETED = f"before Kubernetes {shown(RATCHETING)}, the API server refuses every change of such an object"
+
+
+def _finding(
+    change: Incompatibility, name: str, crd: Crd | None, oldest: Minor | None, severity: Severity
+) -> Diagnostic:
     kind = f"`{name}`" if crd is None else f"`{crd.names.kind}`"
     owner = f"{kind} {change.version}".rstrip()
     subject = f"`{change.place}` of {owner}" if change.path else owner
+    is_worse = oldest is not None and oldest < RATCHETING and change.effect in {REQUIRED, RETYPED, NARROWED}
     return BREAKING_CHANGE.at(
         None if crd is None else _place(change, crd),
         f"{subject} {change.what}",
-        notes=(change.effect.consequence,),
+        notes=(change.effect.consequence, *([_UNRATCHETED] if is_worse else ())),
         help=change.effect.ways,
         severity=severity if change.effect.matters else Severity.NOTE,
     )

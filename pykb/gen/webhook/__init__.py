@@ -16,9 +16,10 @@ from pykb.diagnostics.codes.generate import WEBHOOK_CONFIGURATION, WEBHOOK_DUPLI
 from pykb.diagnostics.suggest import closest
 from pykb.gen.output import Artifact
 from pykb.gen.webhook._checks import check_marker
-from pykb.gen.webhook._rules import problems
+from pykb.gen.webhook._rules import check_conditions, problems
 from pykb.markers.model import Marker, SourceFile
 from pykb.meta.names import is_subdomain
+from pykb.project.kubernetes import Minor
 
 _Shape = Mapping[str, object]
 _STRINGS = [str]
@@ -61,7 +62,9 @@ class _WrongPatchError(Exception):
         self.help = help_
 
 
-def _apply_patch(webhook: dict[str, object], marker: Marker, diagnostics: Diagnostics) -> dict[str, object]:
+def _apply_patch(
+    webhook: dict[str, object], marker: Marker, oldest: Minor | None, diagnostics: Diagnostics
+) -> dict[str, object]:
     """Apply the marker's patch. Returns the webhook unchanged when there is no patch or it is invalid."""
     text = str(marker.arguments.get("patch", ""))
     if not text:
@@ -81,6 +84,7 @@ def _apply_patch(webhook: dict[str, object], marker: Marker, diagnostics: Diagno
             )
         )
         return webhook
+    check_conditions(patched, oldest, marker.span_of("patch"), diagnostics)
     return patched
 
 
@@ -179,6 +183,7 @@ def generate_webhook(
     sources: Sequence[SourceFile],
     *,
     header: str = "",
+    oldest: Minor | None = None,
     diagnostics: Diagnostics,
 ) -> list[Artifact]:
     """Generate the manifest: the MutatingWebhookConfiguration, then the ValidatingWebhookConfiguration.
@@ -186,6 +191,7 @@ def generate_webhook(
     Args:
         sources: The files to read markers from.
         header: Text before the first document.
+        oldest: The oldest Kubernetes that must accept it, if the project names one.
         diagnostics: Takes what is wrong with the markers.
 
     Returns:
@@ -206,7 +212,7 @@ def generate_webhook(
     for mutating in (True, False):
         markers = sorted(found[mutating], key=lambda m: str(m.arguments["name"]))
         if markers:
-            webhooks = [_apply_patch(_webhook(m), m, diagnostics) for m in markers]
+            webhooks = [_apply_patch(_webhook(m), m, oldest, diagnostics) for m in markers]
             documents.append(
                 {
                     "apiVersion": _API_VERSION,

@@ -10,10 +10,13 @@ import re
 from collections.abc import Iterator, Mapping
 from urllib.parse import urlsplit
 
+from pykb.diagnostics import Diagnostics, Span
+from pykb.gen._since import missing, report
 from pykb.gen.cel.resolve import in_scope
 from pykb.gen.cel.syntax import CelSyntaxError, parse
 from pykb.gen.cel.types import DYN
 from pykb.meta.names import is_label_value, is_qualified_name, is_rfc_1035_label, is_subdomain
+from pykb.project.kubernetes import Minor
 
 _CHOICES = {
     "failurePolicy": ("Fail", "Ignore"),
@@ -205,6 +208,14 @@ def _conditions(conditions: list[_Object]) -> Iterator[str]:
                 yield f"the match condition `{name}` names the variable `{unknown.name}`, which does not exist"
         if found.type.kind not in {"bool", "dyn"}:
             yield f"the match condition `{name}` has the type `{found.type}`, expected `bool`"
+
+
+def check_conditions(webhook: _Object, oldest: Minor | None, span: Span | None, diagnostics: Diagnostics) -> None:
+    """Report what the oldest server of the project lacks of the expressions of a valid webhook."""
+    for condition in _mappings(webhook.get("matchConditions")) if oldest is not None else ():
+        found = in_scope(parse(str(condition["expression"])), _VARIABLES)
+        for feature, _, _ in missing(found.uses, oldest):
+            report(feature, f"the match condition `{condition['name']}`", oldest, span, diagnostics)
 
 
 def _mapping(value: object) -> _Object:

@@ -12,6 +12,11 @@ import pytest
 import yaml
 
 import pykb as package
+from pykb.commands.update import recipe
+from pykb.diagnostics import Diagnostics
+from pykb.project.file import read
+from pykb.project.kubernetes import oldest_supported
+from pykb.scaffold.release import render, running
 
 
 @pytest.fixture
@@ -115,6 +120,46 @@ def test_the_diff_of_init_is_init(pykb, here: Path) -> None:
     os.chdir(other)
     assert pykb("init", "--domain", "example.com", "--project-name", "sealvm").code == 0
     assert files(other) == applied
+
+
+@pytest.mark.parametrize("version", ["1.33", ">=1.33"])
+def test_the_oldest_kubernetes_is_in_the_settings(version: str, pykb, here: Path) -> None:
+    """Commands read it there, and an update scaffolds it again. The rest of the project is the same."""
+    assert pykb("init", "--domain", "example.com", "--kubernetes", version).code == 0
+    assert oldest_supported(here) == (1, 33)
+    found = Diagnostics()
+    with running() as release:
+        again = render(release, recipe(read(here)[0], here, "", (1, 33)), found)
+    assert list(found) == []
+    assert b"kubernetes" in again["pyproject.toml"].content
+    tree = files(here)
+    assert (
+        again["pyproject.toml"].content.partition(b"[tool.pykb]")[2]
+        == tree["pyproject.toml"].partition(b"[tool.pykb]")[2]
+    )
+    other = here.parent / "other"
+    other.mkdir()
+    os.chdir(other)
+    assert pykb("init", "--domain", "example.com", "--project-name", "sealvm").code == 0
+    plain = files(other)
+    assert {name for name in tree if tree[name] != plain[name]} == {"pyproject.toml"}
+    table = '[tool.pykb]\nkubernetes = ">=1.33" # the oldest that the operator supports\n\n'
+    assert tree["pyproject.toml"].replace(table.encode(), b"") == plain["pyproject.toml"]
+
+
+def test_a_template_that_ignores_the_oldest_kubernetes_is_reported(pykb, here: Path) -> None:
+    """The option would have no effect."""
+    template = here.parent / "template"
+    (template / "{{cookiecutter.project_name}}").mkdir(parents=True)
+    (template / "cookiecutter.json").write_text('{"project_name": "x"}')
+    settings = template / "{{cookiecutter.project_name}}" / "pyproject.toml"
+    settings.write_text("[project]\n")
+    ended = pykb("init", "--domain", "example.com", "--kubernetes", "1.33", "--template", str(template), "--dry-run")
+    assert "warning[kubernetes-version]: the template does not write `kubernetes` into pyproject.toml" in ended.err
+    assert 'help: write it into [tool.pykb]: `kubernetes = ">=1.33"`' in ended.err
+    settings.write_text('[tool.pykb]\nkubernetes = ">={{ cookiecutter.kubernetes }}"\n')
+    ended = pykb("init", "--domain", "example.com", "--kubernetes", "1.33", "--template", str(template), "--dry-run")
+    assert "kubernetes-version" not in ended.err
 
 
 def test_the_second_init_is_refused(pykb, here: Path) -> None:

@@ -13,6 +13,7 @@ from pykb.cli import app
 from pykb.commands.rescaffold import GENERATED
 from pykb.diagnostics import Diagnostics
 from pykb.files import apply as applying
+from pykb.project.kubernetes import oldest_supported
 from pykb.scaffold import release as releases
 from pykb.scaffold.locate import WHEEL
 from pykb.scaffold.release import Recipe, Release
@@ -97,6 +98,18 @@ def test_the_result_is_a_project_of_this_version(root: Path, capfd: pytest.Captu
     assert app.run(["update"]) == 0
     assert "note[unchanged]" in capfd.readouterr().err
     assert files(root) == expected
+
+
+@pytest.mark.parametrize("before", ["[tool.pyright]", "[tool.pytest.ini_options]"])
+def test_the_oldest_kubernetes_stays(root: Path, before: str) -> None:
+    """It is a line of the user in a project of a release that does not know it."""
+    edit(root, f"{before}\n", f'[tool.pykb]\nkubernetes = ">=1.33" # why\n\n{before}\n', "pyproject.toml")
+    commit(root)
+    assert app.run(["update"]) == 0
+    assert oldest_supported(root) == (1, 33)
+    expected = scaffold(TODAY, "plain")["pyproject.toml"].content.decode()
+    table = '[tool.pykb]\nkubernetes = ">=1.33" # why\n\n'
+    assert (root / "pyproject.toml").read_text().replace(table, "") == expected
 
 
 def test_a_conflict_stops_it_or_is_written(root: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -91,6 +91,13 @@ def test_compat_names_a_version_of_controller_gen(tmp_path: Path) -> None:
     ("text", "message", "help_", "line"),
     [
         ("[tool.pykb]\nrole-name = 'x'\n", "but `[tool.pykb.generate]` has", "[tool.pykb.generate]", 2),
+        ("[tool.pykb.generate]\nkubernetes = '>=1.33'\n", "but `[tool.pykb]` has", "[tool.pykb]", 2),
+        (
+            "[tool.pykb]\nkubernets = '>=1.33'\n",
+            "`[tool.pykb]` has no key `kubernets`",
+            "did you mean `kubernetes`?",
+            2,
+        ),
         ("[tool.pykb.generat]\nrole-name = 'x'\n", "`[tool.pykb]` has no key `generat`", "did you mean `generate`?", 1),
         ("[tool.pykb.generate]\nmax-desclen = 1\n", "has no key `max-desclen`", "did you mean `max-desc-len`?", 2),
     ],

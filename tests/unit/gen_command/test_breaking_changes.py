@@ -234,3 +234,13 @@ def test_without_git_there_are_only_files(project: Path) -> None:
     done = pykb(project, "generate", "--check-compat", "HEAD", PATH="/nowhere")
     assert (done.returncode, "error[git-revision]" in done.stderr) == (1, True)
     assert GONE in pykb(project, "generate", PATH="/nowhere").stderr
+
+
+@pytest.mark.parametrize(("oldest", "notes"), [("", 0), ('kubernetes = ">=1.30"', 0), ('kubernetes = ">=1.29"', 1)])
+def test_servers_without_ratcheting_refuse_more(oldest: str, notes: int, project: Path) -> None:
+    """A project that supports some is told."""
+    declare(project, BROKEN)
+    write(project, {"pyproject.toml": f"[tool.pykb]\n{oldest}\n"})
+    shown = pykb(project, "generate").stderr
+    assert "`spec.width` of `Box` v1 is new and required" in shown
+    assert shown.count("before Kubernetes 1.30, the API server refuses every change of such an object") == notes
