@@ -110,7 +110,7 @@ WITHOUT_CONTROLLER_MANAGER = (
 
 def up(
     name: Name = "",
-    version: Annotated[str, typer.Option(metavar="VERSION", help="Kubernetes version, such as 1.36.")] = "",
+    version: Annotated[str, typer.Option(metavar="VERSION", help="Kubernetes version, such as 1.37.")] = "",
     controller_manager: Annotated[
         bool, typer.Option("--controller-manager/--no-controller-manager", help="Also run kube-controller-manager.")
     ] = True,

@@ -20,10 +20,10 @@ class Print(StrEnum):
     ENV = "env"
 
 
-_SELECTORS = "1.36.1, or a selector: 1.36, 1.36.x, ~1.36.0, <1.36, latest."
+_SELECTORS = "1.37.2, or a selector: 1.37, 1.37.x, ~1.37.0, <1.37, latest."
 Version = Annotated[str, typer.Argument(metavar="[VERSION]", help=f"Kubernetes version: {_SELECTORS}")]
 Selected = Annotated[str, typer.Argument(metavar="VERSION", help=f"Kubernetes version: {_SELECTORS}")]
-Exact = Annotated[str, typer.Argument(metavar="VERSION", help="Kubernetes version, such as 1.36.1.")]
+Exact = Annotated[str, typer.Argument(metavar="VERSION", help="Kubernetes version, such as 1.37.2.")]
 InstalledOnly = Annotated[bool, typer.Option("--installed-only", "-i", help="Use only what is in the cache.")]
 Remote = Annotated[
     bool, typer.Option("--remote/--installed-only", " /-i", help="Also list what can be downloaded or built.")
@@ -73,7 +73,7 @@ def path(version: Version = "", output: PrintOption = Print.PATH) -> None:
 
     Examples:
       pykb envtest path
-      KUBEBUILDER_ASSETS="$(pykb envtest path 1.36)" make test
+      KUBEBUILDER_ASSETS="$(pykb envtest path 1.37)" make test
     """
     from pykb.cli.errors import finish
     from pykb.diagnostics.codes.environment import ASSETS_MISSING
@@ -94,7 +94,7 @@ def list_(version: Version = "", remote: Remote = False) -> None:
 
     Examples:
       pykb envtest list
-      pykb envtest list 1.36 --remote
+      pykb envtest list 1.37 --remote
       pykb envtest list --format json
     """
     from pykb.envtest.assets import VARIABLE, available, named_by_environment
@@ -126,7 +126,7 @@ def cleanup(version: Selected) -> None:
 
     Examples:
       pykb envtest cleanup 1.35.4
-      pykb envtest cleanup '<1.36'
+      pykb envtest cleanup '<1.37'
     """
     from pykb.cli.console import ProgressReporter
     from pykb.envtest.cache import Cache, matches, parse_version
@@ -149,8 +149,8 @@ def sideload(version: Exact) -> None:
     That one also has kube-controller-manager.
 
     Examples:
-      pykb envtest sideload 1.36.1 < envtest-v1.36.1-linux-amd64.tar.gz
-      tar czf - -C "$(pykb envtest path)" . | ssh HOST pykb envtest sideload 1.36.1
+      pykb envtest sideload 1.37.2 < envtest-v1.37.2-linux-amd64.tar.gz
+      tar czf - -C "$(pykb envtest path)" . | ssh HOST pykb envtest sideload 1.37.2
     """
     from pykb.cli.console import ProgressReporter
     from pykb.cli.errors import EXIT_USAGE, finish
@@ -160,7 +160,7 @@ def sideload(version: Exact) -> None:
 
     wanted = parse_version(version)
     if not is_exact(wanted):
-        finish([USAGE.at(None, f"`{version}` selects versions, expected one such as 1.36.1")], code=EXIT_USAGE)
+        finish([USAGE.at(None, f"`{version}` selects versions, expected one such as 1.37.2")], code=EXIT_USAGE)
     if sys.stdin is None or sys.stdin.isatty():
         finish([USAGE.at(None, "expected an archive on stdin: `< envtest.tar.gz`")], code=EXIT_USAGE)
     with ProgressReporter() as reporter:

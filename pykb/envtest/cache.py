@@ -24,7 +24,7 @@ APISERVER = "kube-apiserver"
 CONTROLLER_MANAGER = "kube-controller-manager"
 KUBECTL = "kubectl"
 
-KUBERNETES = "1.36.1"
+KUBERNETES = "1.37.2"
 """The default version. It must match the built-in types of ``pykb.api``."""
 
 LATEST = "latest"

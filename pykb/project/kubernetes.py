@@ -15,7 +15,7 @@ from pykb.project.layout import SETTINGS, place_of
 from pykb.reading import TomlError, read_toml
 
 KEY = "kubernetes"
-OLDEST, NEWEST = (1, 28), (1, 36)
+OLDEST, NEWEST = (1, 28), (1, 37)
 """The versions whose features pykb knows. The newest is that of its built-in types and of its control plane."""
 Minor = tuple[int, int]
 """A version without its patch number."""

@@ -77,8 +77,8 @@ ASSETS_CHECKSUM = Code(
 ASSETS_VERSION = Code(
     "envtest-version",
     "The version is not a Kubernetes version",
-    "Versions are written `1.36.1` or `v1.36.1`. `1.36`, `1.36.x` and `1.36.*` mean the newest patch, `~1.36.2` one "
-    "that is not older than 1.36.2. `<1.35` and `<=1.35.4` select older versions, and `latest` is the newest of all.",
+    "Versions are written `1.37.2` or `v1.37.2`. `1.37`, `1.37.x` and `1.37.*` mean the newest patch, `~1.37.2` one "
+    "that is not older than 1.37.2. `<1.35` and `<=1.35.4` select older versions, and `latest` is the newest of all.",
 )
 
 CONTROLLER_MANAGER_MISSING = Code(

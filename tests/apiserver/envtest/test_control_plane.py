@@ -16,6 +16,7 @@ import pytest
 
 from pykb.diagnostics import EnvironmentProblem
 from pykb.envtest import Assets, ControlPlane, get_assets
+from pykb.envtest.cache import KUBERNETES
 from pykb.envtest.rest import Rest
 from pykb.tools.kubectl import Kubectl
 
@@ -59,7 +60,7 @@ def is_alive(pid: int) -> bool:
 
 def test_it_is_the_version_that_was_asked_for(control_plane: ControlPlane) -> None:
     """The binaries say so themselves."""
-    assert control_plane.rest().call("GET", "/version").body["gitVersion"] == "v1.36.1"
+    assert control_plane.rest().call("GET", "/version").body["gitVersion"] == f"v{KUBERNETES}"
 
 
 def test_everything_it_writes_is_private(control_plane: ControlPlane) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from pykb.diagnostics import EnvironmentProblem
 from pykb.envtest.assets import find_assets, get_assets
-from pykb.envtest.cache import Cache, SourceUnusable, VersionUnknown, parse_version
+from pykb.envtest.cache import KUBERNETES, Cache, SourceUnusable, VersionUnknown, parse_version
 from pykb.envtest.reporter import Reporter
 
 
@@ -120,7 +120,7 @@ def test_a_version_that_does_not_exist_is_answered_by_those_that_do(
     diagnostic = caught.value.diagnostic
     assert diagnostic.message == "there is no Kubernetes 99.1"
     assert diagnostic.notes[-1] == "the newest are 1.36.10, 1.35.4, 1.9.9"
-    assert diagnostic.help == ("pykb envtest use 1.36.1",)
+    assert diagnostic.help == (f"pykb envtest use {KUBERNETES}",)
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ def home(tmp_path: Path) -> Path:
     """A user's home with one version in the cache, and a place to be."""
     cache = Cache(tmp_path / ".cache" / "pykubebuilder" / "envtest")
     for version, programs in (
-        ("1.36.1", ("etcd", "kube-apiserver", "kubectl")),
+        ("1.37.2", ("etcd", "kube-apiserver", "kubectl")),
         ("1.35.4", ("etcd", "kube-apiserver")),
     ):
         cache.place(version).mkdir(parents=True)
@@ -62,7 +62,7 @@ def folder(home: Path, version: str) -> str:
 
 @pytest.mark.parametrize(
     ("arguments", "version"),
-    [(("use", "--no-controller-manager"), "1.36.1"), (("path",), "1.36.1"), (("path", "v1.35"), "1.35.4")],
+    [(("use", "--no-controller-manager"), "1.37.2"), (("path",), "1.37.2"), (("path", "v1.35"), "1.35.4")],
     ids=str,
 )
 def test_the_folder_is_the_only_thing_on_stdout(home: Path, arguments: tuple[str, ...], version: str) -> None:
@@ -75,14 +75,14 @@ def test_the_folder_is_the_only_thing_on_stdout(home: Path, arguments: tuple[str
 
 def test_print_env_is_for_the_shell(home: Path) -> None:
     """As setup-envtest does it."""
-    done = pykb(home, "envtest", "use", "1.36.1", "--no-controller-manager", "--print", "env")
-    assert done.stdout == f"export KUBEBUILDER_ASSETS={folder(home, '1.36.1')}\n"
+    done = pykb(home, "envtest", "use", "1.37.2", "--no-controller-manager", "--print", "env")
+    assert done.stdout == f"export KUBEBUILDER_ASSETS={folder(home, '1.37.2')}\n"
 
 
 def test_list_names_versions_and_programs(home: Path) -> None:
     """Newest first."""
     assert pykb(home, "envtest", "list").stdout == (
-        "1.36.1  etcd, kube-apiserver, kubectl  (default)\n1.35.4  etcd, kube-apiserver\n"
+        "1.37.2  etcd, kube-apiserver, kubectl  (default)\n1.35.4  etcd, kube-apiserver\n"
     )
 
 
@@ -93,14 +93,14 @@ def test_named_assets_are_said(home: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("selector", "version"), [("1.35.x", "1.35.4"), ("~1.36.0", "1.36.1"), ("<1.36", "1.35.4"), ("latest", "1.36.1")]
+    ("selector", "version"), [("1.35.x", "1.35.4"), ("~1.37.0", "1.37.2"), ("<1.37", "1.35.4"), ("latest", "1.37.2")]
 )
 def test_selectors_are_those_of_setup_envtest(home: Path, selector: str, version: str) -> None:
     """With `-i` only the cache is asked, also with the mark that asks for the newest one of all."""
     for words in (("path", selector), ("use", "-i", selector), ("use", "--installed-only", f"{selector}!")):
         assert pykb(home, "envtest", *words).stdout == folder(home, version) + "\n"
     assert pykb(home, "envtest", "list", "-i", selector).stdout.startswith(
-        "1.36.1" if selector == "latest" else version
+        "1.37.2" if selector == "latest" else version
     )
 
 
@@ -117,7 +117,7 @@ def test_installed_only_gets_nothing(home: Path) -> None:
 def served(tmp_path: Path) -> Iterator[str]:
     """The address of a server whose index has three versions, without archives."""
     (tmp_path / "web").mkdir()
-    releases = "".join(f"  v{version}: {{}}\n" for version in ("1.36.0", "1.36.11-rc.1", "1.35.20"))
+    releases = "".join(f"  v{version}: {{}}\n" for version in ("1.37.0", "1.37.11-rc.1", "1.35.20"))
     (tmp_path / "web/index.yaml").write_text(f"releases:\n{releases}")
     handler = partial(SimpleHTTPRequestHandler, directory=tmp_path / "web")
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
@@ -129,28 +129,28 @@ def served(tmp_path: Path) -> Iterator[str]:
 def test_list_remote_shows_what_can_be_got(home: Path, served: str) -> None:
     """Beside what is in the cache."""
     mirror = {"PYKB_ENVTEST_INDEX": f"{served}/index.yaml"}
-    done = pykb(home, "envtest", "list", "--remote", "1.36", **mirror)
-    assert done.stdout == "1.36.1  etcd, kube-apiserver, kubectl  (default)\n1.36.0  (not in the cache)\n", done.stderr
-    assert pykb(home, "envtest", "list", "1.37", **mirror).stderr.startswith("Kubernetes 1.37 is not in the cache")
+    done = pykb(home, "envtest", "list", "--remote", "1.37", **mirror)
+    assert done.stdout == "1.37.2  etcd, kube-apiserver, kubectl  (default)\n1.37.0  (not in the cache)\n", done.stderr
+    assert pykb(home, "envtest", "list", "1.38", **mirror).stderr.startswith("Kubernetes 1.38 is not in the cache")
 
 
-@pytest.mark.parametrize("selector", ["1.36.x!", "latest", "~1.36.0!"])
+@pytest.mark.parametrize("selector", ["1.37.x!", "latest", "~1.37.0!"])
 def test_a_mark_asks_for_the_newest_one_that_there_is(home: Path, served: str, selector: str) -> None:
     """Not for the newest one in the cache."""
-    shutil.copytree(folder(home, "1.36.1"), folder(home, "1.36.0"))
+    shutil.copytree(folder(home, "1.37.2"), folder(home, "1.37.0"))
     words = ("envtest", "use", selector, "--no-controller-manager")
     done = pykb(home, *words, PYKB_ENVTEST_INDEX=f"{served}/index.yaml")
-    assert done.stdout == folder(home, "1.36.0") + "\n", done.stderr
-    assert pykb(home, "envtest", "use", selector.strip("!"), "-i").stdout == folder(home, "1.36.1") + "\n"
+    assert done.stdout == folder(home, "1.37.0") + "\n", done.stderr
+    assert pykb(home, "envtest", "use", selector.strip("!"), "-i").stdout == folder(home, "1.37.2") + "\n"
 
 
 def test_cleanup_deletes_what_is_selected(home: Path) -> None:
     """And says so; the rest stays."""
-    done = pykb(home, "envtest", "cleanup", "<1.36")
+    done = pykb(home, "envtest", "cleanup", "<1.37")
     assert (done.returncode, done.stderr) == (0, f"deleted {folder(home, '1.35.4')}\n")
-    assert pykb(home, "envtest", "list").stdout == "1.36.1  etcd, kube-apiserver, kubectl  (default)\n"
-    assert pykb(home, "envtest", "cleanup", "<1.36").stderr == "Kubernetes <1.36 is not in the cache\n"
-    assert sorted(Path(folder(home, "1.36.1")).parent.glob(".draft*")) == []
+    assert pykb(home, "envtest", "list").stdout == "1.37.2  etcd, kube-apiserver, kubectl  (default)\n"
+    assert pykb(home, "envtest", "cleanup", "<1.37").stderr == "Kubernetes <1.37 is not in the cache\n"
+    assert sorted(Path(folder(home, "1.37.2")).parent.glob(".draft*")) == []
 
 
 def test_sideload_puts_an_archive_into_the_cache(home: Path) -> None:
@@ -171,7 +171,7 @@ def test_sideload_puts_an_archive_into_the_cache(home: Path) -> None:
     [
         ("1.30.2", b"no archive", 1, "error[envtest-archive]: the archive cannot be read: not a gzip file"),
         ("1.30.2", b"", 1, "error[envtest-archive]: the archive cannot be read: "),
-        ("1.30", b"", 2, "error[usage]: `1.30` selects versions, expected one such as 1.36.1"),
+        ("1.30", b"", 2, "error[usage]: `1.30` selects versions, expected one such as 1.37.2"),
         ("x", b"", 1, "error[envtest-version]: `x` is not a Kubernetes version"),
     ],
 )
@@ -198,8 +198,8 @@ def test_a_version_that_is_none_is_one_message(home: Path) -> None:
     done = pykb(home, "envtest", "use", "newest")
     assert done.returncode == 1
     assert done.stderr == (
-        "error[envtest-version]: `newest` is not a Kubernetes version, expected one such as `1.36.1`\n"
-        "help: pykb envtest use 1.36.1\n"
+        "error[envtest-version]: `newest` is not a Kubernetes version, expected one such as `1.37.2`\n"
+        "help: pykb envtest use 1.37.2\n"
     )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pykb.envtest._gobuild import GoModules
-from pykb.envtest.cache import SourceUnusable, VersionUnknown
+from pykb.envtest.cache import KUBERNETES, SourceUnusable, VersionUnknown
 from pykb.envtest.reporter import Step
 
 GO_MOD = """module k8s.io/kubernetes
@@ -106,7 +106,7 @@ def build(tmp_path: Path, programs: tuple[str, ...], reporter: Recorder | None =
     """Build into a folder; the wheel's toolchain is looked for in `wheel`."""
     out = tmp_path / "out"
     out.mkdir()
-    GoModules(tmp_path / "wheel").get("1.36.1", programs, out, reporter or Recorder())
+    GoModules(tmp_path / "wheel").get(KUBERNETES, programs, out, reporter or Recorder())
     return out
 
 
@@ -114,12 +114,13 @@ def test_staging_modules_are_replaced_by_their_published_versions(tmp_path: Path
     """Each that Kubernetes replaces by a folder of its own, and no other."""
     install(tmp_path / "path" / "go", GO)
     out = build(tmp_path, ("kube-apiserver", "kubectl"))
+    patch = KUBERNETES.partition(".")[2]
     assert (record / "go-go.mod").read_text() == (
         "module local\n\ngo 1.26.0\n\n"
-        "require (\n\tgo.etcd.io/etcd/server/v3 v3.6.8\n\tk8s.io/kubernetes v1.36.1\n)\n\nreplace (\n"
-        "\tk8s.io/api => k8s.io/api v0.36.1\n"
-        "\tk8s.io/client-go => k8s.io/client-go v0.36.1\n"
-        "\tk8s.io/kubectl => k8s.io/kubectl v0.36.1\n)\n"
+        f"require (\n\tgo.etcd.io/etcd/server/v3 v3.6.8\n\tk8s.io/kubernetes v{KUBERNETES}\n)\n\nreplace (\n"
+        f"\tk8s.io/api => k8s.io/api v0.{patch}\n"
+        f"\tk8s.io/client-go => k8s.io/client-go v0.{patch}\n"
+        f"\tk8s.io/kubectl => k8s.io/kubectl v0.{patch}\n)\n"
     )
     assert sorted(path.name for path in out.iterdir()) == ["kube-apiserver", "kubectl"]
 
@@ -134,7 +135,7 @@ def test_nothing_is_built_from_modules_without_a_known_hash(
     with pytest.raises(SourceUnusable, match=r"no hash of the module example\.com/new v1\.0\.0"):
         build(tmp_path, ("kubectl",))
     assert not (record / "arguments").exists()
-    assert "k8s.io/kubernetes v1.36.1 h1:" in (record / "go.sum").read_text()
+    assert f"k8s.io/kubernetes v{KUBERNETES} h1:" in (record / "go.sum").read_text()
 
 
 def test_other_versions_are_left_to_the_checksum_database(
@@ -178,7 +179,7 @@ def test_the_version_is_stamped_in(tmp_path: Path, record: Path) -> None:
     install(tmp_path / "path" / "go", GO)
     build(tmp_path, ("kube-apiserver",))
     arguments = (record / "arguments").read_text()
-    for stamp in ("gitVersion=v1.36.1", "gitMajor=1", "gitMinor=36"):
+    for stamp in (f"gitVersion=v{KUBERNETES}", "gitMajor=1", f"gitMinor={KUBERNETES.split('.')[1]}"):
         assert f"-X k8s.io/component-base/version.{stamp}" in arguments
     assert "cli.Run(app.NewAPIServerCommand())" in (record / "main.go").read_text()
 
@@ -189,7 +190,7 @@ def test_progress_counts_modules_and_packages(tmp_path: Path, record: Path) -> N
     reporter = Recorder()
     build(tmp_path, ("etcd", "kubectl"), reporter)
     assert reporter.lines == [
-        "build etcd, kubectl of Kubernetes 1.36.1 (`go` on PATH)",
+        f"build etcd, kubectl of Kubernetes {KUBERNETES} (`go` on PATH)",
         "  load the modules",
         "  1 modules downloaded",
         "  1 of at most 3 packages compiled",
@@ -230,17 +231,17 @@ def test_a_users_go_settings_do_not_reach_the_build(
         build(tmp_path, ("kubectl",))
 
 
-@pytest.mark.parametrize("version", ["99.1", "1.36.99"])
+@pytest.mark.parametrize("version", ["99.1", "1.37.99"])
 def test_a_version_that_does_not_exist_is_told_from_a_build_that_fails(
     tmp_path: Path, record: Path, version: str
 ) -> None:
     """With the versions that there are; no other toolchain is fetched for it."""
-    answers = 'if [ "$3" = -versions ]; then echo k8s.io/kubernetes v1.35.4 v1.36.1 v1.37.0-rc.1; else exit 1; fi'
+    answers = 'if [ "$3" = -versions ]; then echo k8s.io/kubernetes v1.35.4 v1.37.2 v1.38.0-rc.1; else exit 1; fi'
     install(tmp_path / "path" / "go", f"#!/bin/sh\n{answers}\n")
     source = GoModules(tmp_path / "wheel")
     with pytest.raises(VersionUnknown, match="the module proxy has no") as caught:
         source.get(source.resolve(version), ("etcd",), tmp_path, Recorder())
-    assert caught.value.known == {"1.35.4", "1.36.1"}
+    assert caught.value.known == {"1.35.4", "1.37.2"}
 
 
 def test_a_minor_is_resolved_by_the_module_proxy(tmp_path: Path, record: Path) -> None:
@@ -249,4 +250,4 @@ def test_a_minor_is_resolved_by_the_module_proxy(tmp_path: Path, record: Path) -
     install(tmp_path / "path" / "go", f'#!/bin/sh\n[ "$3" = -versions ] && echo k8s.io/kubernetes {versions}\n')
     source = GoModules(tmp_path / "wheel")
     assert [source.resolve(each) for each in ("1.36", "~1.35.2", "latest")] == ["1.36.10", "1.35.4", "1.36.10"]
-    assert GoModules(tmp_path / "none").resolve("1.36.1") == "1.36.1"
+    assert GoModules(tmp_path / "none").resolve("1.37.2") == "1.37.2"
