@@ -328,12 +328,16 @@ def _finalizers(resource: Resource, names: Iterable[str]) -> Causes:
 
 def _owners(references: Iterable[Mapping[str, Any]]) -> Causes:
     found: Causes = []
-    for reference in references:
+    for index, reference in enumerate(references):
+        path = f"metadata.ownerReferences[{index}]"
         found += [
-            _bad(f"metadata.ownerReferences.{name}", reference.get(name) or "", "must not be empty")
+            cause(f"{path}.{name}", "FieldValueRequired", "Required value: must not be empty")
             for name in ("apiVersion", "kind", "name", "uid")
             if not reference.get(name)
         ]
+        version = reference.get("apiVersion")
+        if version and (version.count("/") > 1 or version.endswith("/")):
+            found.append(_bad(f"{path}.apiVersion", version, "must be <group>/<version> or <version>"))
     controllers = [reference for reference in references if reference.get("controller")]
     if len(controllers) > 1:
         first, second = (f"{reference['kind']}/{reference['name']}" for reference in controllers[:2])

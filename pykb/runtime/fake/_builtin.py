@@ -43,15 +43,8 @@ _IMMUTABLE: Mapping[str, tuple[str, ...]] = {
     "Deployment": ("selector",),
     "Job": ("selector", "template", "completionMode"),
     "ReplicaSet": ("selector",),
+    "StatefulSet": ("selector", "volumeClaimTemplates", "serviceName", "podManagementPolicy"),
 }
-_STATEFUL = (
-    *("replicas", "ordinals", "template", "updateStrategy", "revisionHistoryLimit"),
-    *("persistentVolumeClaimRetentionPolicy", "minReadySeconds"),
-)
-_STATEFUL_RULE = (
-    "Forbidden: updates to statefulset spec for fields other than "
-    f"{', '.join(map(repr, _STATEFUL[:-1]))} and {_STATEFUL[-1]!r} are forbidden"
-)
 _CONTENT_RULE = "Forbidden: field is immutable when `immutable` is set"
 _KEY = "[-._a-zA-Z0-9]+"
 _KEY_RULE = (
@@ -101,8 +94,6 @@ def forbidden_changes(resource: Resource, old: Mapping[str, Any], new: Mapping[s
     kind, was, wanted = resource.gvk.kind, old.get("spec") or {}, new.get("spec") or {}
     changed = {name for name in {*was, *wanted} if was.get(name) != wanted.get(name)}
     found = [_immutable(f"spec.{name}", wanted.get(name)) for name in _IMMUTABLE.get(kind, ()) if name in changed]
-    if kind == "StatefulSet" and not changed.issubset(_STATEFUL):
-        found.append(cause("spec", "FieldValueForbidden", _STATEFUL_RULE))
     if kind == "Secret" and old.get("type") != new.get("type"):
         found.append(_immutable("type", new.get("type")))
     if old.get("immutable"):

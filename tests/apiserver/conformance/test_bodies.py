@@ -22,7 +22,11 @@ DEEP = '{"a":' * 10_100 + "1" + "}" * 10_100
         ("DELETE", "application/json", '{{"x": {}}}'),
     ],
 )
-@pytest.mark.parametrize(("value", "why"), [(DEEP, "exceeded max depth"), ('{"a": ', ".")], ids=["deep", "cut off"])
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [(DEEP, "exceeded max depth|invalid JSON patch"), ('{"a": ', ".")],  # a patch of Kubernetes 1.37: without a reason
+    ids=["deep", "cut off"],
+)
 async def test_a_body_that_cannot_be_read_is_a_bad_request(
     client, namespace, widgets, method, content_type, body, value, why
 ):
