@@ -83,6 +83,7 @@ def _class(made: Class) -> str:
 
 def _table(modules: list[Module], version: str) -> str:
     lines = [_HEADER.format(title="Which module has which built-in kinds.", version=version)]
+    lines.append(f"RELEASE = {version.rpartition('.')[0]!r}\n\n")
     lines.append("# (group, version): (module, kinds)\nTABLE: dict[tuple[str, str], tuple[str, tuple[str, ...]]] = {\n")
     for module in modules:
         if module.group is not None:

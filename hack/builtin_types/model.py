@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from hack.builtin_types.constraints import ATOMIC, CONSTRAINTS, HIDDEN, Constraint
+from hack.builtin_types.constraints import ATOMIC, CONSTRAINTS, HIDDEN, REQUIRED, Constraint
 from hack.builtin_types.source import JSON, Resource, Source
 from pykb.api.struct import Struct
 from pykb.meta.names import to_camel, to_snake
@@ -151,7 +151,7 @@ class _Reader:
     def read(self, schema: JSON) -> None:
         if schema.get("x-kubernetes-map-type") == "atomic" or self.made.definition in ATOMIC:
             self.made.annotations.append(self._annotation("MapAtomic"))
-        required = set(schema.get("required", ()))
+        required = {*schema.get("required", ()), *(name for made, name in REQUIRED if made == self.made.definition)}
         properties = schema.get("properties", {})
         skip = {"apiVersion", "kind", "metadata"} if self.made.is_object else set()
         for wire in sorted(properties, key=lambda name: (name not in required, name)):
@@ -180,6 +180,8 @@ class _Reader:
             self.module.imports.add(("typing", constraint.type.partition("[")[0]))
         if constraint.field:
             extras.append(self._annotation("SchemaOnly", f"Field({constraint.field})"))
+        if constraint.patch:
+            extras.append(self._annotation("SchemaPatch", constraint.patch))
         if (self.made.definition, wire) in HIDDEN:
             extras.append("Field(repr=False)")
         if any("Field(" in extra for extra in extras):

@@ -1,7 +1,9 @@
 """Which module has which built-in kinds.
 
-Written by `python -m hack.builtin_types` from the API of Kubernetes v1.36.1; do not edit.
+Written by `python -m hack.builtin_types` from the API of Kubernetes v1.37.2; do not edit.
 """
+
+RELEASE = "v1.37"
 
 # (group, version): (module, kinds)
 TABLE: dict[tuple[str, str], tuple[str, tuple[str, ...]]] = {
@@ -33,7 +35,10 @@ TABLE: dict[tuple[str, str], tuple[str, tuple[str, ...]]] = {
     ("autoscaling", "v1"): ("pykb.api.autoscaling.v1", ("HorizontalPodAutoscaler", "Scale")),
     ("autoscaling", "v2"): ("pykb.api.autoscaling.v2", ("HorizontalPodAutoscaler",)),
     ("batch", "v1"): ("pykb.api.batch.v1", ("CronJob", "Job")),
-    ("certificates.k8s.io", "v1"): ("pykb.api.certificates.v1", ("CertificateSigningRequest",)),
+    ("certificates.k8s.io", "v1"): (
+        "pykb.api.certificates.v1",
+        ("CertificateSigningRequest", "ClusterTrustBundle", "PodCertificateRequest"),
+    ),
     ("coordination.k8s.io", "v1"): ("pykb.api.coordination.v1", ("Lease",)),
     ("", "v1"): (
         "pykb.api.core.v1",
@@ -72,14 +77,15 @@ TABLE: dict[tuple[str, str], tuple[str, tuple[str, ...]]] = {
     ),
     ("resource.k8s.io", "v1"): (
         "pykb.api.resource.v1",
-        ("DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice"),
+        ("DeviceClass", "DeviceTaintRule", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice"),
     ),
     ("scheduling.k8s.io", "v1"): ("pykb.api.scheduling.v1", ("PriorityClass",)),
     ("storage.k8s.io", "v1"): (
         "pykb.api.storage.v1",
         ("CSIDriver", "CSINode", "CSIStorageCapacity", "StorageClass", "VolumeAttachment", "VolumeAttributesClass"),
     ),
+    ("storagemigration.k8s.io", "v1"): ("pykb.api.storagemigration.v1", ("StorageVersionMigration",)),
 }
 
 # Modules that have types but no kinds.
-OTHER_MODULES: tuple[str, ...] = ("pykb.api.meta.v1",)
+OTHER_MODULES: tuple[str, ...] = ("pykb.api.meta.v1", "pykb.api.scheduling.v1alpha3")

@@ -1,6 +1,6 @@
 """Built-in types of apps/v1.
 
-Written by `python -m hack.builtin_types` from the API of Kubernetes v1.36.1; do not edit.
+Written by `python -m hack.builtin_types` from the API of Kubernetes v1.37.2; do not edit.
 """
 
 # ruff: noqa: D101
@@ -17,6 +17,7 @@ from pykb.api.annotations import (
     ListMap,
     PatchStrategy,
     RawExtension,
+    SchemaRequired,
 )
 from pykb.api.core import v1 as core_v1
 from pykb.api.meta import v1 as meta_v1
@@ -30,8 +31,8 @@ GROUP_VERSION = GroupVersion("apps", "v1")
 class ControllerRevision(
     Object, group_version=GROUP_VERSION, resource=ResourceInfo("controllerrevisions", namespaced=True)
 ):
-    revision: Int64
-    data: RawExtension | None = None
+    data: Annotated[RawExtension | None, SchemaRequired()] = None
+    revision: Int64 | None = None
 
 
 class RollingUpdateDaemonSet(Struct):
@@ -76,7 +77,7 @@ class DaemonSetStatus(Struct):
 class DaemonSet(
     Object, group_version=GROUP_VERSION, resource=ResourceInfo("daemonsets", namespaced=True, subresources=("status",))
 ):
-    spec: DaemonSetSpec | None = None
+    spec: Annotated[DaemonSetSpec | None, SchemaRequired()] = None
     status: DaemonSetStatus | None = None
 
 
@@ -127,7 +128,7 @@ class Deployment(
     group_version=GROUP_VERSION,
     resource=ResourceInfo("deployments", namespaced=True, subresources=("scale", "status")),
 ):
-    spec: DeploymentSpec | None = None
+    spec: Annotated[DeploymentSpec | None, SchemaRequired()] = None
     status: DeploymentStatus | None = None
 
 
@@ -161,7 +162,7 @@ class ReplicaSet(
     group_version=GROUP_VERSION,
     resource=ResourceInfo("replicasets", namespaced=True, subresources=("scale", "status")),
 ):
-    spec: ReplicaSetSpec | None = None
+    spec: Annotated[ReplicaSetSpec | None, SchemaRequired()] = None
     status: ReplicaSetStatus | None = None
 
 
@@ -181,7 +182,7 @@ class StatefulSetPersistentVolumeClaimRetentionPolicy(Struct):
 
 class StatefulSetUpdateStrategy(Struct):
     rolling_update: RollingUpdateStatefulSetStrategy | None = None
-    type: Annotated[str | None, KnownValues(("OnDelete", "RollingUpdate"))] = None
+    type: Annotated[str | None, KnownValues(("OnDelete", "Recreate", "RollingUpdate"))] = None
 
 
 class StatefulSetSpec(Struct):
@@ -224,5 +225,5 @@ class StatefulSet(
     group_version=GROUP_VERSION,
     resource=ResourceInfo("statefulsets", namespaced=True, subresources=("scale", "status")),
 ):
-    spec: StatefulSetSpec | None = None
+    spec: Annotated[StatefulSetSpec | None, SchemaRequired()] = None
     status: StatefulSetStatus | None = None

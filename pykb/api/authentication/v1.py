@@ -1,6 +1,6 @@
 """Built-in types of authentication.k8s.io/v1.
 
-Written by `python -m hack.builtin_types` from the API of Kubernetes v1.36.1; do not edit.
+Written by `python -m hack.builtin_types` from the API of Kubernetes v1.37.2; do not edit.
 """
 
 # ruff: noqa: D101
@@ -41,6 +41,7 @@ class SelfSubjectReview(
 
 
 class TokenRequestSpec(Struct):
+    attestations: dict[str, list[str]] | None = None
     audiences: Annotated[list[str] | None, ListAtomic()] = None
     bound_object_ref: BoundObjectReference | None = None
     expiration_seconds: Int64 | None = None

@@ -1,6 +1,6 @@
 """Built-in types of autoscaling/v2.
 
-Written by `python -m hack.builtin_types` from the API of Kubernetes v1.36.1; do not edit.
+Written by `python -m hack.builtin_types` from the API of Kubernetes v1.37.2; do not edit.
 """
 
 # ruff: noqa: D101
@@ -120,6 +120,7 @@ class HorizontalPodAutoscalerCondition(Struct):
     type: str
     last_transition_time: datetime | None = None
     message: str | None = None
+    observed_generation: Int64 | None = None
     reason: str | None = None
 
 

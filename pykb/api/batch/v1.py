@@ -1,6 +1,6 @@
 """Built-in types of batch/v1.
 
-Written by `python -m hack.builtin_types` from the API of Kubernetes v1.36.1; do not edit.
+Written by `python -m hack.builtin_types` from the API of Kubernetes v1.37.2; do not edit.
 """
 
 # ruff: noqa: D101
@@ -8,14 +8,47 @@ Written by `python -m hack.builtin_types` from the API of Kubernetes v1.36.1; do
 from datetime import datetime
 from typing import Annotated
 
-from pykb.api.annotations import Int32, Int64, KnownValues, ListAtomic, ListSet, NullIsEmpty, PatchStrategy
+from pydantic import Field
+
+from pykb.api.annotations import (
+    Int32,
+    Int64,
+    KnownValues,
+    ListAtomic,
+    ListMap,
+    ListSet,
+    NullIsEmpty,
+    PatchStrategy,
+    SchemaOnly,
+    SchemaPatch,
+)
 from pykb.api.core import v1 as core_v1
 from pykb.api.meta import v1 as meta_v1
 from pykb.api.object import Object
+from pykb.api.scheduling import v1alpha3 as scheduling_v1alpha3
 from pykb.api.struct import Struct
 from pykb.meta.gvk import GroupVersion, ResourceInfo
 
 GROUP_VERSION = GroupVersion("batch", "v1")
+
+
+class JobSchedulingConfiguration(Struct):
+    disruption_mode: Annotated[
+        scheduling_v1alpha3.WorkloadPodGroupDisruptionMode | None,
+        SchemaPatch({"x-kubernetes-validations": [{"message": "field is immutable", "rule": "self == oldSelf"}]}),
+    ] = None
+    resource_claims: Annotated[
+        list[scheduling_v1alpha3.WorkloadPodGroupResourceClaim] | None,
+        ListMap("name"),
+        PatchStrategy("merge", "name"),
+        SchemaOnly(Field(max_length=4)),
+        SchemaPatch({"x-kubernetes-validations": [{"message": "field is immutable", "rule": "self == oldSelf"}]}),
+    ] = None
+    scheduling_constraints: Annotated[
+        scheduling_v1alpha3.WorkloadPodGroupSchedulingConstraints | None,
+        SchemaPatch({"x-kubernetes-validations": [{"message": "field is immutable", "rule": "self == oldSelf"}]}),
+    ] = None
+    scheduling_policy: scheduling_v1alpha3.WorkloadPodGroupSchedulingPolicy | None = None
 
 
 class PodFailurePolicyOnExitCodesRequirement(Struct):
@@ -61,6 +94,27 @@ class JobSpec(Struct):
     parallelism: Int32 | None = None
     pod_failure_policy: PodFailurePolicy | None = None
     pod_replacement_policy: Annotated[str | None, KnownValues(("Failed", "TerminatingOrFailed"))] = None
+    scheduling: Annotated[
+        JobSchedulingConfiguration | None,
+        SchemaPatch(
+            {
+                "x-kubernetes-validations": [
+                    {
+                        "message": "field schedulingConstraints is immutable once set",
+                        "rule": "!has(oldSelf.schedulingConstraints) || has(self.schedulingConstraints)",
+                    },
+                    {
+                        "message": "field disruptionMode is immutable once set",
+                        "rule": "!has(oldSelf.disruptionMode) || has(self.disruptionMode)",
+                    },
+                    {
+                        "message": "field resourceClaims is immutable once set",
+                        "rule": "!has(oldSelf.resourceClaims) || has(self.resourceClaims)",
+                    },
+                ]
+            }
+        ),
+    ] = None
     selector: meta_v1.LabelSelector | None = None
     success_policy: SuccessPolicy | None = None
     suspend: bool | None = None

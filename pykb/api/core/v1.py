@@ -1,6 +1,6 @@
 """Built-in types of core/v1.
 
-Written by `python -m hack.builtin_types` from the API of Kubernetes v1.36.1; do not edit.
+Written by `python -m hack.builtin_types` from the API of Kubernetes v1.37.2; do not edit.
 """
 
 # ruff: noqa: D101
@@ -23,6 +23,7 @@ from pykb.api.annotations import (
     NullIsEmpty,
     PatchStrategy,
     SchemaOnly,
+    SchemaPatch,
     SchemaRequired,
     Wire,
     annotate,
@@ -233,6 +234,7 @@ class ClusterTrustBundleProjection(Struct):
     name: str | None = None
     optional: bool | None = None
     signer_name: str | None = None
+    user: Int64 | None = None
 
 
 class ComponentCondition(Struct):
@@ -279,6 +281,7 @@ class KeyToPath(Struct):
     key: str
     path: str
     mode: Int32 | None = None
+    user: Int64 | None = None
 
 
 @annotate(MapAtomic())
@@ -291,6 +294,7 @@ class ConfigMapProjection(Struct):
 @annotate(MapAtomic())
 class ConfigMapVolumeSource(Struct):
     default_mode: Int32 | None = None
+    default_user: Int64 | None = None
     items: Annotated[list[KeyToPath] | None, ListAtomic()] = None
     name: str = ""
     optional: bool | None = None
@@ -387,6 +391,7 @@ class HTTPGetAction(Struct):
     host: str | None = None
     http_headers: Annotated[list[HTTPHeader] | None, ListAtomic()] = None
     path: str | None = None
+    protocol: Annotated[str | None, KnownValues(("HTTP1", "HTTP2"))] = None
     scheme: Annotated[str | None, KnownValues(("HTTP", "HTTPS"))] = None
 
 
@@ -485,6 +490,7 @@ class Lifecycle(Struct):
 
 class GRPCAction(Struct):
     port: Int32
+    mode: Annotated[str | None, KnownValues(("Plaintext", "TLS"))] = None
     service: str = ""
 
 
@@ -554,6 +560,7 @@ class VolumeDevice(Struct):
 class VolumeMount(Struct):
     mount_path: str
     name: str
+    bind_mount_options: Annotated[list[str] | None, ListSet()] = None
     mount_propagation: Annotated[str | None, KnownValues(("Bidirectional", "HostToContainer", "None"))] = None
     read_only: bool | None = None
     recursive_read_only: str | None = None
@@ -768,6 +775,7 @@ class DownwardAPIVolumeFile(Struct):
     field_ref: ObjectFieldSelector | None = None
     mode: Int32 | None = None
     resource_field_ref: ResourceFieldSelector | None = None
+    user: Int64 | None = None
 
 
 class DownwardAPIProjection(Struct):
@@ -776,11 +784,13 @@ class DownwardAPIProjection(Struct):
 
 class DownwardAPIVolumeSource(Struct):
     default_mode: Int32 | None = None
+    default_user: Int64 | None = None
     items: Annotated[list[DownwardAPIVolumeFile] | None, ListAtomic()] = None
 
 
 class EmptyDirVolumeSource(Struct):
     medium: str | None = None
+    mode: Int32 | None = None
     size_limit: Quantity | None = None
 
 
@@ -908,6 +918,12 @@ class Event(Object, group_version=GROUP_VERSION, resource=ResourceInfo("events",
     series: EventSeries | None = None
     source: EventSource | None = None
     type: str | None = None
+
+
+@annotate(MapAtomic())
+class EvictionResponder(Struct):
+    name: Annotated[str, SchemaOnly(Field(min_length=1))]
+    priority: Annotated[Int32, SchemaOnly(Field(ge=0, le=100000))]
 
 
 class FCVolumeSource(Struct):
@@ -1106,6 +1122,10 @@ class NodeConfigSource(Struct):
     config_map: ConfigMapNodeConfigSource | None = None
 
 
+class NodePodPreemptionPolicy(Struct):
+    disable_resize_preemption: Annotated[list[str] | None, ListSet(), SchemaOnly(Field(max_length=20))] = None
+
+
 class Taint(Struct):
     effect: Annotated[str, KnownValues(("NoExecute", "NoSchedule", "PreferNoSchedule"))]
     key: str
@@ -1118,6 +1138,7 @@ class NodeSpec(Struct):
     external_id: Annotated[str | None, Wire("externalID")] = None
     pod_cidr: Annotated[str | None, Wire("podCIDR")] = None
     pod_cidrs: Annotated[list[str] | None, Wire("podCIDRs"), ListSet(), PatchStrategy("merge")] = None
+    pod_preemption_policy: NodePodPreemptionPolicy | None = None
     provider_id: Annotated[str | None, Wire("providerID")] = None
     taints: Annotated[list[Taint] | None, ListAtomic()] = None
     unschedulable: bool | None = None
@@ -1177,6 +1198,7 @@ class NodeSystemInfo(Struct):
     operating_system: str
     os_image: str
     system_uuid: Annotated[str, Wire("systemUUID")]
+    running_in_user_namespace: bool | None = None
     swap: NodeSwapStatus | None = None
 
 
@@ -1206,10 +1228,26 @@ class Node(
     status: NodeStatus | None = None
 
 
+class NodeAllocatableMappedResources(Struct):
+    name: Annotated[str, SchemaOnly(Field(min_length=1))]
+    quantity: Annotated[Quantity, SchemaPatch({"minProperties": 1})]
+
+
+class NodeAllocatableOverheadResources(Struct):
+    name: Annotated[str, SchemaOnly(Field(min_length=1))]
+    per_container: Quantity | None = None
+    per_pod: Quantity | None = None
+
+
 class NodeAllocatableResourceClaimStatus(Struct):
-    resource_claim_name: str
-    resources: Annotated[dict[str, Quantity], NullIsEmpty()]
+    resource_claim_name: Annotated[str, SchemaOnly(Field(min_length=1))]
     containers: Annotated[list[str] | None, ListSet()] = None
+    mapping: Annotated[list[NodeAllocatableMappedResources] | None, ListMap("name"), PatchStrategy("merge", "name")] = (
+        None
+    )
+    overhead: Annotated[
+        list[NodeAllocatableOverheadResources] | None, ListMap("name"), PatchStrategy("merge", "name")
+    ] = None
 
 
 class PhotonPersistentDiskVolumeSource(Struct):
@@ -1334,6 +1372,27 @@ class PersistentVolumeClaimCondition(Struct):
     reason: str | None = None
 
 
+class VolumeHealthCondition(Struct):
+    reason: Annotated[str, SchemaOnly(Field(min_length=1))]
+    status: Annotated[
+        str,
+        KnownValues(("DataLoss", "Degraded", "Inaccessible")),
+        SchemaOnly(Field(min_length=1)),
+        SchemaPatch({"enum": ["DataLoss", "Degraded", "Inaccessible"]}),
+    ]
+    message: str | None = None
+
+
+class VolumeHealthStatus(Struct):
+    health_conditions: Annotated[
+        list[VolumeHealthCondition] | None,
+        ListMap("status", "reason"),
+        PatchStrategy("merge", "status"),
+        SchemaOnly(Field(max_length=16)),
+    ] = None
+    last_transition_time: datetime | None = None
+
+
 class PersistentVolumeClaimStatus(Struct):
     access_modes: Annotated[list[str] | None, ListAtomic()] = None
     allocated_resource_statuses: Annotated[dict[str, str] | None, MapGranular()] = None
@@ -1343,6 +1402,7 @@ class PersistentVolumeClaimStatus(Struct):
         list[PersistentVolumeClaimCondition] | None, ListMap("type"), PatchStrategy("merge", "type")
     ] = None
     current_volume_attributes_class_name: str | None = None
+    health_status: VolumeHealthStatus | None = None
     modify_volume_status: ModifyVolumeStatus | None = None
     phase: Annotated[str | None, KnownValues(("Bound", "Lost", "Pending"))] = None
 
@@ -1441,6 +1501,7 @@ class PodCertificateProjection(Struct):
     credential_bundle_path: str | None = None
     key_path: str | None = None
     max_expiration_seconds: Int32 | None = None
+    user: Int64 | None = None
     user_annotations: dict[str, str] | None = None
 
 
@@ -1455,6 +1516,7 @@ class ServiceAccountTokenProjection(Struct):
     path: str
     audience: str | None = None
     expiration_seconds: Int64 | None = None
+    user: Int64 | None = None
 
 
 class VolumeProjection(Struct):
@@ -1468,6 +1530,7 @@ class VolumeProjection(Struct):
 
 class ProjectedVolumeSource(Struct):
     default_mode: Int32 | None = None
+    default_user: Int64 | None = None
     sources: Annotated[list[VolumeProjection] | None, ListAtomic()] = None
 
 
@@ -1497,6 +1560,7 @@ class ScaleIOVolumeSource(Struct):
 
 class SecretVolumeSource(Struct):
     default_mode: Int32 | None = None
+    default_user: Int64 | None = None
     items: Annotated[list[KeyToPath] | None, ListAtomic()] = None
     optional: bool | None = None
     secret_name: str | None = None
@@ -1556,6 +1620,12 @@ class PodSpec(Struct):
     enable_service_links: bool | None = None
     ephemeral_containers: Annotated[
         list[EphemeralContainer] | None, ListMap("name"), PatchStrategy("merge", "name")
+    ] = None
+    eviction_responders: Annotated[
+        list[EvictionResponder] | None,
+        ListMap("name"),
+        PatchStrategy("merge", "name"),
+        SchemaOnly(Field(max_length=10)),
     ] = None
     host_aliases: Annotated[list[HostAlias] | None, ListMap("ip"), PatchStrategy("merge", "ip")] = None
     host_ipc: Annotated[bool | None, Wire("hostIPC")] = None
@@ -1625,6 +1695,17 @@ class PodResourceClaimStatus(Struct):
     resource_claim_name: str | None = None
 
 
+class PodVolumeHealth(Struct):
+    name: Annotated[str, SchemaOnly(Field(min_length=1))]
+    health_conditions: Annotated[
+        list[VolumeHealthCondition] | None,
+        ListMap("status", "reason"),
+        PatchStrategy("merge", "status"),
+        SchemaOnly(Field(max_length=16)),
+    ] = None
+    last_transition_time: datetime | None = None
+
+
 class PodStatus(Struct):
     allocated_resources: dict[str, Quantity] | None = None
     conditions: Annotated[list[PodCondition] | None, ListMap("type"), PatchStrategy("merge", "type")] = None
@@ -1636,7 +1717,9 @@ class PodStatus(Struct):
     init_container_statuses: Annotated[list[ContainerStatus] | None, ListAtomic()] = None
     message: str | None = None
     node_allocatable_resource_claim_statuses: Annotated[
-        list[NodeAllocatableResourceClaimStatus] | None, ListAtomic()
+        list[NodeAllocatableResourceClaimStatus] | None,
+        ListMap("resourceClaimName"),
+        PatchStrategy("merge", "resourceClaimName"),
     ] = None
     nominated_node_name: str | None = None
     observed_generation: Int64 | None = None
@@ -1651,6 +1734,7 @@ class PodStatus(Struct):
     ] = None
     resources: ResourceRequirements | None = None
     start_time: datetime | None = None
+    volume_health: Annotated[list[PodVolumeHealth] | None, ListMap("name")] = None
 
 
 class Pod(

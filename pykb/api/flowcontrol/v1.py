@@ -1,6 +1,6 @@
 """Built-in types of flowcontrol.apiserver.k8s.io/v1.
 
-Written by `python -m hack.builtin_types` from the API of Kubernetes v1.36.1; do not edit.
+Written by `python -m hack.builtin_types` from the API of Kubernetes v1.37.2; do not edit.
 """
 
 # ruff: noqa: D101
@@ -8,7 +8,7 @@ Written by `python -m hack.builtin_types` from the API of Kubernetes v1.36.1; do
 from datetime import datetime
 from typing import Annotated
 
-from pykb.api.annotations import Int32, ListAtomic, ListMap, ListSet, NullIsEmpty, PatchStrategy, Wire
+from pykb.api.annotations import Int32, ListAtomic, ListMap, ListSet, NullIsEmpty, PatchStrategy, SchemaRequired, Wire
 from pykb.api.object import Object
 from pykb.api.struct import Struct
 from pykb.meta.gvk import GroupVersion, ResourceInfo
@@ -76,11 +76,11 @@ class FlowSchemaSpec(Struct):
 
 
 class FlowSchemaCondition(Struct):
+    type: Annotated[str | None, SchemaRequired()] = None
     last_transition_time: datetime | None = None
     message: str | None = None
     reason: str | None = None
     status: str | None = None
-    type: str | None = None
 
 
 class FlowSchemaStatus(Struct):
@@ -92,7 +92,7 @@ class FlowSchema(
     group_version=GROUP_VERSION,
     resource=ResourceInfo("flowschemas", namespaced=False, subresources=("status",)),
 ):
-    spec: FlowSchemaSpec | None = None
+    spec: Annotated[FlowSchemaSpec | None, SchemaRequired()] = None
     status: FlowSchemaStatus | None = None
 
 
@@ -108,9 +108,9 @@ class LimitResponse(Struct):
 
 
 class LimitedPriorityLevelConfiguration(Struct):
+    limit_response: Annotated[LimitResponse | None, SchemaRequired()] = None
     borrowing_limit_percent: Int32 | None = None
     lendable_percent: Int32 | None = None
-    limit_response: LimitResponse | None = None
     nominal_concurrency_shares: Int32 | None = None
 
 
@@ -121,11 +121,11 @@ class PriorityLevelConfigurationSpec(Struct):
 
 
 class PriorityLevelConfigurationCondition(Struct):
+    type: Annotated[str | None, SchemaRequired()] = None
     last_transition_time: datetime | None = None
     message: str | None = None
     reason: str | None = None
     status: str | None = None
-    type: str | None = None
 
 
 class PriorityLevelConfigurationStatus(Struct):
@@ -139,5 +139,5 @@ class PriorityLevelConfiguration(
     group_version=GROUP_VERSION,
     resource=ResourceInfo("prioritylevelconfigurations", namespaced=False, subresources=("status",)),
 ):
-    spec: PriorityLevelConfigurationSpec | None = None
+    spec: Annotated[PriorityLevelConfigurationSpec | None, SchemaRequired()] = None
     status: PriorityLevelConfigurationStatus | None = None

@@ -1,6 +1,6 @@
 """Built-in types of meta/v1.
 
-Written by `python -m hack.builtin_types` from the API of Kubernetes v1.36.1; do not edit.
+Written by `python -m hack.builtin_types` from the API of Kubernetes v1.37.2; do not edit.
 """
 
 # ruff: noqa: D101
@@ -85,6 +85,11 @@ class FieldSelectorRequirement(Struct):
     key: str
     operator: str
     values: Annotated[list[str] | None, ListAtomic()] = None
+
+
+class GroupResource(Struct):
+    group: str
+    resource: str
 
 
 class LabelSelectorRequirement(Struct):

@@ -1,6 +1,6 @@
 """Built-in types of resource.k8s.io/v1.
 
-Written by `python -m hack.builtin_types` from the API of Kubernetes v1.36.1; do not edit.
+Written by `python -m hack.builtin_types` from the API of Kubernetes v1.37.2; do not edit.
 """
 
 # ruff: noqa: D101
@@ -8,7 +8,21 @@ Written by `python -m hack.builtin_types` from the API of Kubernetes v1.36.1; do
 from datetime import datetime
 from typing import Annotated
 
-from pykb.api.annotations import Int64, KnownValues, ListAtomic, ListMap, NullIsEmpty, PatchStrategy, RawExtension, Wire
+from pydantic import Field
+
+from pykb.api.annotations import (
+    Int64,
+    KnownValues,
+    ListAtomic,
+    ListMap,
+    ListSet,
+    NullIsEmpty,
+    PatchStrategy,
+    RawExtension,
+    SchemaOnly,
+    SchemaPatch,
+    Wire,
+)
 from pykb.api.core import v1 as core_v1
 from pykb.api.meta import v1 as meta_v1
 from pykb.api.object import Object
@@ -64,6 +78,11 @@ class DeviceRequestAllocationResult(Struct):
     binding_failure_conditions: Annotated[list[str] | None, ListAtomic()] = None
     consumed_capacity: dict[str, Quantity] | None = None
     share_id: Annotated[str | None, Wire("shareID")] = None
+    skip_node_operations: Annotated[
+        list[str] | None,
+        ListSet(),
+        SchemaPatch({"items": {"enum": ["*", "NodePrepareResources", "NodeUnprepareResources"]}}),
+    ] = None
     tolerations: Annotated[list[DeviceToleration] | None, ListAtomic()] = None
 
 
@@ -126,6 +145,7 @@ class DeviceCapacity(Struct):
 class DeviceCounterConsumption(Struct):
     counter_set: str
     counters: Annotated[dict[str, Counter], NullIsEmpty()]
+    compatibility_groups: Annotated[list[str] | None, ListAtomic(), SchemaOnly(Field(max_length=2))] = None
 
 
 class DeviceTaint(Struct):
@@ -135,9 +155,20 @@ class DeviceTaint(Struct):
     value: str | None = None
 
 
-class NodeAllocatableResourceMapping(Struct):
-    allocation_multiplier: Quantity | None = None
+class NodeAllocatableMapping(Struct):
     capacity_key: str | None = None
+    capacity_multiplier: Quantity | None = None
+    device_multiplier: Quantity | None = None
+
+
+class NodeAllocatableOverhead(Struct):
+    per_container: Quantity | None = None
+    per_pod: Quantity | None = None
+
+
+class NodeAllocatableResource(Struct):
+    mapping: NodeAllocatableMapping | None = None
+    overhead: NodeAllocatableOverhead | None = None
 
 
 class Device(Struct):
@@ -150,7 +181,7 @@ class Device(Struct):
     binds_to_node: bool | None = None
     capacity: dict[str, DeviceCapacity] | None = None
     consumes_counters: Annotated[list[DeviceCounterConsumption] | None, ListAtomic()] = None
-    node_allocatable_resource_mappings: dict[str, NodeAllocatableResourceMapping] | None = None
+    node_allocatable_resources: dict[str, NodeAllocatableResource] | None = None
     node_name: str | None = None
     node_selector: core_v1.NodeSelector | None = None
     taints: Annotated[list[DeviceTaint] | None, ListAtomic()] = None
@@ -167,6 +198,11 @@ class DeviceConstraint(Struct):
     requests: Annotated[list[str] | None, ListAtomic()] = None
 
 
+class DeviceDerivedAttribute(Struct):
+    expression: Annotated[str, SchemaOnly(Field(min_length=1))]
+    name: Annotated[str, SchemaOnly(Field(min_length=1))]
+
+
 class DeviceSelector(Struct):
     cel: CELDeviceSelector | None = None
 
@@ -177,6 +213,9 @@ class DeviceSubRequest(Struct):
     allocation_mode: Annotated[str | None, KnownValues(("All", "ExactCount"))] = None
     capacity: CapacityRequirements | None = None
     count: Int64 | None = None
+    derived_attributes: Annotated[
+        list[DeviceDerivedAttribute] | None, ListAtomic(), SchemaOnly(Field(max_length=32))
+    ] = None
     selectors: Annotated[list[DeviceSelector] | None, ListAtomic()] = None
     tolerations: Annotated[list[DeviceToleration] | None, ListAtomic()] = None
 
@@ -187,6 +226,9 @@ class ExactDeviceRequest(Struct):
     allocation_mode: Annotated[str | None, KnownValues(("All", "ExactCount"))] = None
     capacity: CapacityRequirements | None = None
     count: Int64 | None = None
+    derived_attributes: Annotated[
+        list[DeviceDerivedAttribute] | None, ListAtomic(), SchemaOnly(Field(max_length=32))
+    ] = None
     selectors: Annotated[list[DeviceSelector] | None, ListAtomic()] = None
     tolerations: Annotated[list[DeviceToleration] | None, ListAtomic()] = None
 
@@ -214,7 +256,31 @@ class DeviceClassSpec(Struct):
 
 
 class DeviceClass(Object, group_version=GROUP_VERSION, resource=ResourceInfo("deviceclasses", namespaced=False)):
-    spec: DeviceClassSpec
+    spec: DeviceClassSpec | None = None
+
+
+class DeviceTaintSelector(Struct):
+    device: str | None = None
+    driver: str | None = None
+    pool: str | None = None
+
+
+class DeviceTaintRuleSpec(Struct):
+    taint: DeviceTaint
+    device_selector: DeviceTaintSelector | None = None
+
+
+class DeviceTaintRuleStatus(Struct):
+    conditions: Annotated[list[meta_v1.Condition] | None, ListMap("type"), PatchStrategy("merge", "type")] = None
+
+
+class DeviceTaintRule(
+    Object,
+    group_version=GROUP_VERSION,
+    resource=ResourceInfo("devicetaintrules", namespaced=False, subresources=("status",)),
+):
+    spec: DeviceTaintRuleSpec
+    status: DeviceTaintRuleStatus | None = None
 
 
 class ResourceClaimSpec(Struct):
@@ -241,19 +307,19 @@ class ResourceClaim(
     group_version=GROUP_VERSION,
     resource=ResourceInfo("resourceclaims", namespaced=True, subresources=("status",)),
 ):
-    spec: ResourceClaimSpec
+    spec: ResourceClaimSpec | None = None
     status: ResourceClaimStatus | None = None
 
 
 class ResourceClaimTemplateSpec(Struct):
-    spec: ResourceClaimSpec
     metadata: meta_v1.ObjectMeta | None = None
+    spec: ResourceClaimSpec | None = None
 
 
 class ResourceClaimTemplate(
     Object, group_version=GROUP_VERSION, resource=ResourceInfo("resourceclaimtemplates", namespaced=True)
 ):
-    spec: ResourceClaimTemplateSpec
+    spec: ResourceClaimTemplateSpec | None = None
 
 
 class ResourcePool(Struct):
@@ -269,8 +335,14 @@ class ResourceSliceSpec(Struct):
     devices: Annotated[list[Device] | None, ListAtomic()] = None
     node_name: str | None = None
     node_selector: core_v1.NodeSelector | None = None
+    partition_type_attribute: str | None = None
     per_device_node_selection: bool | None = None
     shared_counters: Annotated[list[CounterSet] | None, ListAtomic()] = None
+    skip_node_operations: Annotated[
+        list[str] | None,
+        ListSet(),
+        SchemaPatch({"items": {"enum": ["*", "NodePrepareResources", "NodeUnprepareResources"]}}),
+    ] = None
 
 
 class ResourceSlice(Object, group_version=GROUP_VERSION, resource=ResourceInfo("resourceslices", namespaced=False)):

@@ -1,6 +1,6 @@
 """Built-in types of storage.k8s.io/v1.
 
-Written by `python -m hack.builtin_types` from the API of Kubernetes v1.36.1; do not edit.
+Written by `python -m hack.builtin_types` from the API of Kubernetes v1.37.2; do not edit.
 """
 
 # ruff: noqa: D101
@@ -67,8 +67,31 @@ class CSINodeSpec(Struct):
     drivers: Annotated[list[CSINodeDriver], NullIsEmpty(), ListMap("name"), PatchStrategy("merge", "name")]
 
 
-class CSINode(Object, group_version=GROUP_VERSION, resource=ResourceInfo("csinodes", namespaced=False)):
+class StorageHealthCondition(Struct):
+    reason: str
+    status: Annotated[str, KnownValues(("StorageDegraded", "StorageUnreachable"))]
+    access_mode: Annotated[
+        str | None, KnownValues(("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"))
+    ] = None
+    last_transition_time: datetime | None = None
+    message: str | None = None
+    volume_mode: Annotated[str | None, KnownValues(("Block", "Filesystem"))] = None
+
+
+class StorageHealth(Struct):
+    name: str
+    health_conditions: Annotated[list[StorageHealthCondition] | None, ListAtomic()] = None
+
+
+class CSINodeStatus(Struct):
+    storage_health: Annotated[list[StorageHealth] | None, ListMap("name"), PatchStrategy("merge", "name")] = None
+
+
+class CSINode(
+    Object, group_version=GROUP_VERSION, resource=ResourceInfo("csinodes", namespaced=False, subresources=("status",))
+):
     spec: CSINodeSpec
+    status: CSINodeStatus | None = None
 
 
 class CSIStorageCapacity(

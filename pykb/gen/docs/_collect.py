@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pykb.api.builtin_table import TABLE
+from pykb.api.builtin_table import RELEASE, TABLE
 from pykb.gen._samples import minimal_example
 from pykb.gen.declare import NamedType
 from pykb.gen.docs._content import (
@@ -27,7 +27,7 @@ from pykb.gen.ir import Crd, CrdVersion, PropertyNode, SchemaNode
 
 Samples = Mapping[tuple[str, str], str]
 """Manifests by apiVersion and kind."""
-_PAGE = "https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.36/"
+_PAGE = f"https://kubernetes.io/docs/reference/generated/kubernetes-api/{RELEASE}/"
 _GROUPS = {module: group for (group, _), (module, _) in TABLE.items()}
 
 
@@ -264,8 +264,8 @@ def _deprecated(python: object, attribute: str) -> str | None:
 def _documentation_of(module: str, name: str) -> str:
     """The URL of a built-in type's documentation.
 
-    >>> _documentation_of("pykb.api.core.v1", "PodSpec")[-22:]
-    'v1.36/#podspec-v1-core'
+    >>> _documentation_of("pykb.api.core.v1", "PodSpec")[-16:]
+    '#podspec-v1-core'
     >>> _documentation_of("pykb.api.networking.v1", "IngressRule")[-33:]
     '#ingressrule-v1-networking-k8s-io'
     """

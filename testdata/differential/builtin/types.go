@@ -24,6 +24,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	storagemigrationv1 "k8s.io/api/storagemigration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -123,4 +124,12 @@ type EverythingSpec struct {
 	StorageV1CSINodeSpec                                        storagev1.CSINodeSpec                                        `json:"storage_v1_CSINodeSpec"`
 	StorageV1VolumeAttachmentSpec                               storagev1.VolumeAttachmentSpec                               `json:"storage_v1_VolumeAttachmentSpec"`
 	StorageV1VolumeAttachmentStatus                             storagev1.VolumeAttachmentStatus                             `json:"storage_v1_VolumeAttachmentStatus"`
+	CertificatesV1ClusterTrustBundleSpec                        certificatesv1.ClusterTrustBundleSpec                        `json:"certificates_v1_ClusterTrustBundleSpec"`
+	CertificatesV1PodCertificateRequestSpec                     certificatesv1.PodCertificateRequestSpec                     `json:"certificates_v1_PodCertificateRequestSpec"`
+	CertificatesV1PodCertificateRequestStatus                   certificatesv1.PodCertificateRequestStatus                   `json:"certificates_v1_PodCertificateRequestStatus"`
+	ResourceV1DeviceTaintRuleSpec                               resourcev1.DeviceTaintRuleSpec                               `json:"resource_v1_DeviceTaintRuleSpec"`
+	ResourceV1DeviceTaintRuleStatus                             resourcev1.DeviceTaintRuleStatus                             `json:"resource_v1_DeviceTaintRuleStatus"`
+	StorageV1CSINodeStatus                                      storagev1.CSINodeStatus                                      `json:"storage_v1_CSINodeStatus"`
+	StoragemigrationV1StorageVersionMigrationSpec               storagemigrationv1.StorageVersionMigrationSpec               `json:"storagemigration_v1_StorageVersionMigrationSpec"`
+	StoragemigrationV1StorageVersionMigrationStatus             storagemigrationv1.StorageVersionMigrationStatus             `json:"storagemigration_v1_StorageVersionMigrationStatus"`
 }

@@ -23,6 +23,7 @@ from pykb.api.policy import v1 as policyv1
 from pykb.api.rbac import v1 as rbacv1
 from pykb.api.resource import v1 as resourcev1
 from pykb.api.storage import v1 as storagev1
+from pykb.api.storagemigration import v1 as storagemigrationv1
 
 GROUP_VERSION = GroupVersion("builtin.example.com", "v1")
 
@@ -185,6 +186,26 @@ class EverythingSpec(Struct):
     storage_v1_volumeattachmentspec: Annotated[storagev1.VolumeAttachmentSpec, Wire("storage_v1_VolumeAttachmentSpec")]
     storage_v1_volumeattachmentstatus: Annotated[
         storagev1.VolumeAttachmentStatus, Wire("storage_v1_VolumeAttachmentStatus")
+    ]
+    certificates_v1_clustertrustbundlespec: Annotated[
+        certificatesv1.ClusterTrustBundleSpec, Wire("certificates_v1_ClusterTrustBundleSpec")
+    ]
+    certificates_v1_podcertificaterequestspec: Annotated[
+        certificatesv1.PodCertificateRequestSpec, Wire("certificates_v1_PodCertificateRequestSpec")
+    ]
+    certificates_v1_podcertificaterequeststatus: Annotated[
+        certificatesv1.PodCertificateRequestStatus, Wire("certificates_v1_PodCertificateRequestStatus")
+    ]
+    resource_v1_devicetaintrulespec: Annotated[resourcev1.DeviceTaintRuleSpec, Wire("resource_v1_DeviceTaintRuleSpec")]
+    resource_v1_devicetaintrulestatus: Annotated[
+        resourcev1.DeviceTaintRuleStatus, Wire("resource_v1_DeviceTaintRuleStatus")
+    ]
+    storage_v1_csinodestatus: Annotated[storagev1.CSINodeStatus, Wire("storage_v1_CSINodeStatus")]
+    storagemigration_v1_storageversionmigrationspec: Annotated[
+        storagemigrationv1.StorageVersionMigrationSpec, Wire("storagemigration_v1_StorageVersionMigrationSpec")
+    ]
+    storagemigration_v1_storageversionmigrationstatus: Annotated[
+        storagemigrationv1.StorageVersionMigrationStatus, Wire("storagemigration_v1_StorageVersionMigrationStatus")
     ]
 
 

@@ -27,11 +27,7 @@ DIFFERENTIAL = sorted(
 SCAFFOLDED = sorted(TESTDATA.glob("*/config/crd/bases/*.yaml"))
 WITHOUT_KINDS = {"internal"}
 # `builtin` embeds all of Kubernetes. Types of its own whose list keys can be missing, which a CRD cannot have:
-REFUSED_UPSTREAM = (
-    "flowcontrol_v1_FlowSchemaStatus",
-    "flowcontrol_v1_PriorityLevelConfigurationStatus",
-    "resource_v1_ResourceClaimStatus",
-)
+REFUSED_UPSTREAM = ("resource_v1_ResourceClaimStatus",)
 PATIENCE = 60.0
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 

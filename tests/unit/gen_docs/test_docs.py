@@ -10,6 +10,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pykb.api.builtin_table import RELEASE
 from pykb.diagnostics import Diagnostics
 from pykb.gen.docs import generate_docs, render_markdown, target_file
 from pykb.gen.docs._collect import _without_deprecation
@@ -90,7 +91,7 @@ def test_a_field_says_all_that_holds_for_it(project: Path) -> None:
     assert "Default: `80`" in rows["number"]
     assert "at least 1; at most 65535" in rows["number"]
     assert "**required**" not in rows["number"]
-    assert "kubernetes-api/v1.36/#resourcerequirements-v1-core" in rows["resources"]
+    assert f"kubernetes-api/{RELEASE}/#resourcerequirements-v1-core" in rows["resources"]
     assert "**Deprecated.** use `mode`" in rows["old"]
     assert "each element: at most 9 characters" in rows["words"]
     assert "`self.size() < 9`: too many" in rows["words"]

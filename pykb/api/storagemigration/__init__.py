@@ -1,0 +1,1 @@
+"""Built-in types of the group storagemigration, one module per version."""
