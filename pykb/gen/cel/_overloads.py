@@ -14,7 +14,8 @@ from itertools import chain, product
 from pykb.gen.cel.types import DYN, SCALARS, CelType
 
 # One function per line: `receiver.name(arguments) result`, or `namespace::name(arguments) result`; `|` separates
-# alternatives of a type. T and K are any type. This is the full list in CRDs of Kubernetes 1.36 (tests/apiserver/gen).
+# alternatives of a type. T and K are any type. This is the full list in CRDs of Kubernetes 1.37 (tests/apiserver/gen).
+# An API server takes a function in new rules one release after the library has it: `includes` of 1.37 from 1.38 on.
 _TABLE = """
 string.contains(string) bool
 string.endsWith(string) bool

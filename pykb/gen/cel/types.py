@@ -97,6 +97,7 @@ def fields_of(owner: CelType) -> Mapping[str, CelType | None]:
 
 
 METADATA = {"name": text(), "generateName": text()}
+"""What rules see of metadata. Kubernetes 1.37 knows that a name has at most 253 characters; older servers do not."""
 
 
 def _text_type(node: SchemaNode) -> CelType:

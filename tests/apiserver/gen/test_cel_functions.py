@@ -157,3 +157,10 @@ def test_macros_of_two_variables_do_not_take_one(rest: Rest) -> None:
     ]
     assert complaints(right, rest) == {}
     assert [complaint(rule) for rule in right] == [""] * 3
+
+
+def test_a_function_of_the_newest_library_is_not_for_new_rules(rest: Rest) -> None:
+    """The API server knows it in stored rules only, so that the release before can read each new one."""
+    rule = "[self].includes(1)"
+    assert "undeclared reference to 'includes'" in complaints([rule], rest)[rule]
+    assert complaint(rule) == "includes"
