@@ -124,7 +124,12 @@ def _claim(found: Mapping[str, Any], health: Health) -> Status:
     if health is not Health.READY:
         return {"phase": "Pending"}
     asked = (found["spec"].get("resources") or {}).get("requests")
-    return {"phase": "Bound", "accessModes": found["spec"].get("accessModes"), "capacity": asked or None}
+    return {
+        "phase": "Bound",
+        "accessModes": found["spec"].get("accessModes"),
+        "capacity": asked or None,
+        "conditions": _conditions(Unused=(True, "NoPodsUsingPVC")),  # since Kubernetes 1.37
+    }
 
 
 _STATUS: dict[str, Callable[[Mapping[str, Any], Health], Status]] = {
