@@ -165,9 +165,9 @@ def test_a_history_is_replayed_from_json():
 def test_a_story_says_with_which_error_each_reconcile_fails():
     """The state differs because the API server refuses a change."""
     [finding] = explored(specs.CannotChangeSet, ("explore-history",)).findings
-    error = 'Each reconcile fails with Invalid: StatefulSet.apps "kiki-menu" is invalid: spec: Forbidden: updates to'
+    error = 'Each reconcile fails with Invalid: StatefulSet.apps "kiki-menu" is invalid: spec.serviceName: Invalid '
     assert finding.story[-2].startswith(error)
-    assert finding.story[-2].endswith("...")
+    assert finding.story[-2].endswith("field is immutable (Invalid, 422)")
     [finding] = explored(specs.KeepsRemovedKeys, ("explore-history",)).findings
     assert not any("fails" in step for step in finding.story)
 
