@@ -1,8 +1,4 @@
-"""Keeps the wheels of a file with pins and hashes in the user's cache: ``python hack/wheels.py REQUIREMENTS``.
-
-Prints pip's options to install from there. From an index, pip reads the links to every version of every package, for
-each environment anew. That takes longer than to install.
-"""
+"""Keeps the wheels of a file with pins and hashes in the user's cache, in place of an index for tests."""
 
 from __future__ import annotations
 
@@ -32,9 +28,3 @@ def wheels(requirements: Path) -> Path:
             if not folder.is_dir():  # another process may have been faster
                 made.rename(folder)
     return folder
-
-
-if __name__ == "__main__":
-    found = wheels(Path(sys.argv[1]))
-    if all(path.suffix == ".whl" for path in found.iterdir()):  # to build a package, pip needs an index
-        sys.stdout.write(f"--no-index --find-links {found.as_uri()}\n")

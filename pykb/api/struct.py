@@ -305,6 +305,9 @@ def _check_unique(value: Any) -> Any:
     return value
 
 
+_check_unique.is_constraint = True  # type: ignore[attr-defined] # known to `stored`
+
+
 def _first_again(values: Iterable[Hashable]) -> int | None:
     """The index of the first value that was there before."""
     seen: set[Hashable] = set()
@@ -328,9 +331,6 @@ def _frozen(value: Any) -> Hashable:
     if isinstance(value, Struct):
         return (type(value), _frozen(value.__dict__), _frozen(value.__pydantic_extra__ or {}))
     return cast("Hashable", value if getattr(value, "__hash__", None) is not None else repr(value))
-
-
-_check_unique.is_constraint = True  # type: ignore[attr-defined] # known to `stored`
 
 
 class _KeysUnique:
