@@ -14,7 +14,8 @@ from pathlib import Path
 MOST_BYTES = 16 * 1024 * 1024
 """The largest file that is read. Manifests and modules have a few hundred kB; all CRDs of a full cluster, 30 MB."""
 
-MOST_SETTINGS = 1024 * 1024
+SETTINGS = "pyproject.toml"
+_MOST_SETTINGS = 1024 * 1024
 """The largest pyproject.toml. Python's reader of TOML takes about ten seconds for 16 MiB, and each command reads it."""
 
 _KINDS = (
@@ -27,6 +28,15 @@ _KINDS = (
 
 class UnsuitableFileError(OSError):
     """What has this path is not a file to read, or too large. ``strerror`` says which."""
+
+
+def read_settings(root: Path) -> bytes:
+    """Read the pyproject.toml of a project. Each command does, so its bound is smaller than that of other files.
+
+    Raises:
+        OSError: See :func:`read_bytes`.
+    """
+    return read_bytes(root / SETTINGS, most=_MOST_SETTINGS)
 
 
 def read_bytes(path: Path, *, most: int = MOST_BYTES, anything: bool = False) -> bytes:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from pykb import __version__
-from pykb._regular_file import MOST_SETTINGS, read_text
+from pykb._regular_file import read_settings
 from pykb.cli import console
 from pykb.cli.errors import EXIT_FINDINGS, EXIT_USAGE, finish, flush, report
 from pykb.diagnostics import EnvironmentProblem
@@ -212,7 +212,7 @@ def hand_over(root: Path) -> None:
 def pinned_version(root: Path) -> str | None:
     """The version of pykb that pyproject.toml requires. ``None`` unless it is one exact version."""
     try:
-        text = read_text(root / "pyproject.toml", most=MOST_SETTINGS)
+        text = read_settings(root).decode()
     except (OSError, UnicodeDecodeError):
         return None
     wanted = re.findall(r"""["']pykubebuilder(?:\[[^]"'\n]*\])?(?![\w.-]) *([^"'\n;]*)""", text)

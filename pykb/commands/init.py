@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pykb
+from pykb._regular_file import SETTINGS
 from pykb.diagnostics import Diagnostics, EnvironmentProblem
 from pykb.diagnostics.codes.project import KUBERNETES_VERSION, PROJECT_EXISTS
 from pykb.diagnostics.codes.scaffold import (
@@ -27,7 +28,6 @@ from pykb.plugins.request import CommandLine, InitRequest
 from pykb.project import FILE_NAME, writer
 from pykb.project.file import Project
 from pykb.project.kubernetes import KEY, of_option, setting, shown
-from pykb.project.layout import SETTINGS
 from pykb.scaffold import distribution, license, naming  # noqa: A004 - our module of that name
 from pykb.scaffold.locate import WHEEL, is_from_index
 from pykb.scaffold.plan import PlanBuilder
@@ -36,7 +36,6 @@ from pykb.scaffold.template import opened, render_tree
 PYTHON_VERSION = "3.11"
 """The minimum Python version of a project, the same as pykb's."""
 
-_SETTINGS = "pyproject.toml"
 _UV = b"[tool.uv]\n"
 LINKS = b'find-links = [".pykb/wheels"]\n'
 """uv refuses a folder that is not there, so a project has this line only with a wheel."""
@@ -182,9 +181,9 @@ def pin(plan: PlanBuilder, found: Diagnostics) -> None:
         found.add(WHEEL_UNAVAILABLE.at(None, message, help=helps))
         return
     plan.update(WHEEL, content)
-    settings = plan.current(_SETTINGS)
+    settings = plan.current(SETTINGS)
     if settings is not None and LINKS not in settings:
-        plan.update(_SETTINGS, settings.replace(_UV, _UV + LINKS, 1))
+        plan.update(SETTINGS, settings.replace(_UV, _UV + LINKS, 1))
 
 
 def _explain_taken(planned: Diagnostics, found: Diagnostics) -> None:

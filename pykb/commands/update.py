@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pykb
-from pykb._regular_file import read_bytes
+from pykb._regular_file import SETTINGS, read_bytes
 from pykb.commands.init import pin
 from pykb.commands.remaining_uses import project_files
 from pykb.commands.requests import controllers
@@ -37,7 +37,7 @@ from pykb.plugins.registry import DEFAULT
 from pykb.project import FILE_NAME, version_numbers
 from pykb.project.file import Project
 from pykb.project.kubernetes import KEY, Minor, oldest_supported, shown
-from pykb.project.layout import CONFIG, SETTINGS, mentioning
+from pykb.project.layout import CONFIG, mentioning
 from pykb.project.resource import Operand, Resource
 from pykb.project.writer import with_cli_version
 from pykb.scaffold import license  # noqa: A004 - our module of that name

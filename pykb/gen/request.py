@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pykb._regular_file import MOST_SETTINGS, read_bytes, real_path
+from pykb import _regular_file
+from pykb._regular_file import SETTINGS, real_path
 from pykb.diagnostics import Diagnostic, Diagnostics, EnvironmentProblem, Span
 from pykb.diagnostics.codes.generate import OPTION
 from pykb.diagnostics.suggest import closest
@@ -25,7 +26,7 @@ from pykb.gen._commandline import (
 from pykb.gen.output import DEFAULT_FOLDERS, OutputRules, check_places
 from pykb.gen.run import GENERATORS, GenerateOptions
 from pykb.project.kubernetes import KEY, Minor, oldest_supported
-from pykb.project.layout import CONFIG, SETTINGS, config_folder, place_of, swapped
+from pykb.project.layout import CONFIG, config_folder, place_of, swapped
 from pykb.reading import TomlError, read_toml
 
 KEYS: Mapping[str, tuple[type, ...]] = {
@@ -52,7 +53,7 @@ _NOUNS = {str: "a string", int: "a whole number", bool: "`true` or `false`", lis
 def read_settings(root: Path, diagnostics: Diagnostics) -> Mapping[str, Any]:
     """Read ``[tool.pykb.generate]`` and check its keys."""
     try:
-        content = read_bytes(root / SETTINGS, most=MOST_SETTINGS)
+        content = _regular_file.read_settings(root)
     except FileNotFoundError:
         return {}
     except OSError as error:

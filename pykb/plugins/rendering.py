@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from pykb._regular_file import read_bytes
+from pykb._regular_file import read_settings
 from pykb.diagnostics.codes.project import VERSION_SOURCE
 from pykb.plugins.request import ApiRequest, KindRequest
 from pykb.project.file import Project
@@ -70,10 +70,9 @@ class Files:
 
 def style_of(root: Path, project: Project) -> CodeStyle:
     """The Python style of a project, from its settings."""
-    settings = root / "pyproject.toml"  # only read, so it may be a link to shared settings
     width = None
     with contextlib.suppress(OSError):
-        width = line_length(read_bytes(settings))
+        width = line_length(read_settings(root))
     return CodeStyle(project.package, width or WIDTH)
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from pykb._regular_file import MOST_SETTINGS, read_bytes
+from pykb._regular_file import read_settings
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.project import KUBERNETES_VERSION
-from pykb.project.layout import SETTINGS, place_of
+from pykb.project.layout import place_of
 from pykb.reading import TomlError, read_toml
 
 KEY = "kubernetes"
@@ -59,7 +59,7 @@ def oldest_supported(root: Path) -> Minor | None:
         EnvironmentProblem: The settings do not name a version that pykb knows.
     """
     try:
-        content = read_bytes(root / SETTINGS, most=MOST_SETTINGS)
+        content = read_settings(root)
         own = read_toml(content).get("tool", {}).get("pykb", {}) if KEY.encode() in content else {}
     except (OSError, TomlError, AttributeError):
         return None  # the generator reports it

@@ -12,15 +12,13 @@ from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from pykb._regular_file import MOST_SETTINGS, read_bytes, real_path
+from pykb._regular_file import SETTINGS, read_settings, real_path
 from pykb.diagnostics import Diagnostic, Diagnostics, EnvironmentProblem, Span
 from pykb.diagnostics.codes.generate import OPTION
 from pykb.reading import TomlError, read_toml
 
 CONFIG = "config"
 """Where `init` puts the manifests."""
-SETTINGS = "pyproject.toml"
-"""The file with the settings."""
 _FOLDERS = "autoscaling|certificates|certmanager|crd|default|manager|manifests|network-policy|prometheus|rbac|samples"
 _MENTION = re.compile(rf"(?<![\w./-])config/(?=(?:{_FOLDERS}|webhook)\b|[\s`,;]|$)")
 
@@ -32,7 +30,7 @@ def config_folder(root: Path) -> str:
         EnvironmentProblem: The settings name something else than a folder of the project.
     """
     try:
-        named = _named(read_bytes(root / SETTINGS, most=MOST_SETTINGS))
+        named = _named(read_settings(root))
     except OSError:
         return CONFIG
     if named is None or named == CONFIG:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pykb
+from pykb._regular_file import read_settings
 from pykb.files.apply import apply
 from pykb.scaffold.locate import NAME, PACKAGE, WHEEL, checkout, is_bytecode, reference, templates
 from pykb.scaffold.plan import PlanBuilder
@@ -54,7 +55,7 @@ def restore(root: Path) -> str | None:
 
 def _pins_this(root: Path) -> bool:
     try:
-        text = (root / "pyproject.toml").read_text(encoding="utf-8")
+        text = read_settings(root).decode()
     except (OSError, UnicodeDecodeError):
         return False
     return f'"{NAME}=={pykb.__version__}"' in text

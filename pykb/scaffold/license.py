@@ -6,7 +6,7 @@ import re
 from enum import StrEnum
 from pathlib import Path
 
-from pykb._regular_file import MOST_SETTINGS, read_bytes, read_text
+from pykb._regular_file import SETTINGS, read_settings, read_text
 from pykb.diagnostics import Diagnostics, Span
 from pykb.diagnostics.codes.cli import LICENSE_FILE, LICENSE_NAME
 from pykb.diagnostics.codes.scaffold import BOILERPLATE_BROKEN
@@ -96,14 +96,12 @@ def _commented(text: str) -> str:
 
 HEADER = "hack/boilerplate.py.txt"
 """Where `init` puts the licence header."""
-_SETTINGS = "pyproject.toml"
 
 
 def header_path(plan: PlanBuilder, found: Diagnostics) -> str:
     """Where the licence header is: as ``boilerplate`` in ``[tool.pykb]`` says, for a project that moved it."""
-    settings = plan.root / _SETTINGS  # only read, so it may be a link to shared settings
     try:
-        own = read_toml(read_bytes(settings, most=MOST_SETTINGS)).get("tool", {}).get("pykb", {})
+        own = read_toml(read_settings(plan.root)).get("tool", {}).get("pykb", {})
     except (OSError, TomlError):
         return HEADER  # the generator reports it
     path = own.get("boilerplate", HEADER) if isinstance(own, dict) else HEADER
@@ -113,7 +111,7 @@ def header_path(plan: PlanBuilder, found: Diagnostics) -> str:
         return path
     message = f"`boilerplate` in `[tool.pykb]` names no file of the project: `{path}`"
     helps = ('name the file with the licence header: `boilerplate = "tools/boilerplate.py.txt"`',)
-    found.add(BOILERPLATE_BROKEN.at(Span(_SETTINGS, 1, 1), message, notes=("nothing was written",), help=helps))
+    found.add(BOILERPLATE_BROKEN.at(Span(SETTINGS, 1, 1), message, notes=("nothing was written",), help=helps))
     return HEADER
 
 

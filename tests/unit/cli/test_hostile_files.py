@@ -68,6 +68,17 @@ def test_settings_that_cannot_be_read_are_not_taken_for_none(
     assert "cannot read `pyproject.toml`: " in ended.err
 
 
+@pytest.mark.parametrize("make", [_zeros, os.mkfifo, _loop, _large], ids=lambda make: make.__name__)
+def test_a_clone_without_its_wheel_does_not_wait_for_its_settings(
+    make: Callable[[Path], None], project: Path, pykb: Pykb
+) -> None:
+    """They say whether the wheel of this pykb fits, so a command that writes reads them before anything else."""
+    shutil.rmtree(project / ".pykb/wheels", ignore_errors=True)
+    (project / "pyproject.toml").unlink()
+    make(project / "pyproject.toml")
+    assert "cannot read `pyproject.toml`: " in pykb("generate").err
+
+
 @pytest.mark.parametrize("text", ["a=[" + "1," * 600_000 + "]", "#" * 2_000_000], ids=["list", "comment"])
 def test_settings_that_take_long_to_read_are_refused(text: str, project: Path, pykb: Pykb) -> None:
     """Each command reads them."""
