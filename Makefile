@@ -140,6 +140,17 @@ test: assets ## Run every test but the slow ones, on all cores: make test ARGS="
 test-all: assets ## Run all tests, the slow ones too.
 	PYKB_FUZZ_CASES=100000 $(PYTEST) $(ARGS)
 
+# What an API server judges, and the objects that it stores.
+ON_SERVER := tests/e2e tests/golden_projects tests/chaos tests/apiserver
+
+.PHONY: test-kubernetes
+test-kubernetes: env ## Run the tests that an API server judges, with one of another version: make test-kubernetes VERSION=1.33
+	@if [ -z "$(VERSION)" ]; then echo "error: no version of Kubernetes was named" >&2; \
+	  echo "help: make test-kubernetes VERSION=1.33" >&2; exit 2; fi
+	@unset KUBEBUILDER_ASSETS; assets=$$($(BIN)/pykb envtest use "$(VERSION)"); export KUBEBUILDER_ASSETS="$$assets"; \
+	"$$assets/kube-apiserver" --version; \
+	$(PYTEST) -m "(apiserver or e2e) and not slow and not default_kubernetes" $(if $(filter tests/%,$(ARGS)),,$(ON_SERVER)) $(ARGS)
+
 .PHONY: test-quick
 test-quick: env ## Run the tests that need no control plane, no Go and no generated project.
 	$(PYTEST) -m "not slow and not apiserver and not differential and not e2e" $(ARGS)

@@ -8,6 +8,7 @@ import pytest
 
 from pykb.api import CustomResource, Field, Struct
 from pykb.api.meta.v1 import Condition, ObjectMeta
+from pykb.envtest import ControlPlane
 from pykb.meta.gvk import GroupVersion
 from pykb.runtime import Client
 from pykb.testing import eventually
@@ -108,6 +109,12 @@ class Widgets:
     def make(namespace: str, name: str = "w", **spec: object) -> Widget:
         """A widget that is not in the cluster yet."""
         return Widget(metadata=ObjectMeta(name=name, namespace=namespace), spec=WidgetSpec(**{"size": 1, **spec}))
+
+
+@pytest.fixture(scope="session")
+def server_minor(control_plane: ControlPlane) -> int:
+    """The minor version of the API server, for what another version does in another way."""
+    return int(control_plane.rest().call("GET", "/version").body["minor"])
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ pytestmark = pytest.mark.apiserver
 ROOT = Path(__file__).parents[3]
 
 
+@pytest.mark.default_kubernetes
 def test_the_builtin_types_are_up_to_date(control_plane: Any, tmp_path: Path) -> None:
     """`python -m hack.builtin_types` writes the same bytes again, while the kinds of others come and go."""
     command = [sys.executable, "-m", "hack.builtin_types", "--kubeconfig", str(control_plane.kubeconfig)]

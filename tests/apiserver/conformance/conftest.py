@@ -23,7 +23,7 @@ def before_1_37(server: str, request: pytest.FixtureRequest) -> bool:
     """Whether it is a real one of an older Kubernetes, which refuses in other words. The other one is as 1.37."""
     if server == "fake":
         return False
-    return int(request.getfixturevalue("control_plane").rest().call("GET", "/version").body["minor"]) < 37
+    return bool(request.getfixturevalue("server_minor") < 37)
 
 
 @pytest.fixture

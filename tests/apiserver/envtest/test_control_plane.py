@@ -58,6 +58,7 @@ def is_alive(pid: int) -> bool:
         return False
 
 
+@pytest.mark.default_kubernetes
 def test_it_is_the_version_that_was_asked_for(control_plane: ControlPlane) -> None:
     """The binaries say so themselves."""
     assert control_plane.rest().call("GET", "/version").body["gitVersion"] == f"v{KUBERNETES}"

@@ -95,6 +95,17 @@ def test_a_wheel_that_was_replaced_is_installed_again(project: Project) -> None:
     assert project.called()[0] == ["sync", "--reinstall-package", "pykubebuilder"]
 
 
+def test_a_file_system_that_cannot_lock_a_folder_is_fine(project: Project) -> None:
+    """NFS locks only files that are open for writing: flock(2), "NFS details"."""
+    (project.root / "hack/fcntl.py").write_text(
+        "import errno\nLOCK_EX = 2\ndef flock(file, how):\n    raise OSError(errno.EBADF, 'Bad file descriptor')\n",
+        encoding="utf-8",
+    )
+    done = project.make()
+    assert done.returncode == 0, done.stderr
+    assert project.called()[0] == ["sync", "--python", sys.executable]
+
+
 def test_uv_gets_what_pip_is_configured_with(project: Project, tmp_path: Path) -> None:
     """From pip's file, then from its variables. Those of uv itself count more."""
     file = tmp_path / "pip.conf"
