@@ -2,7 +2,8 @@
 
 The answer to a write comes a moment before its event reaches the cache. Another event, such as that
 of a child created just before, would wake the reconciler in this moment. It would read the state
-from before its own write, and write again. So the request waits, and no worker waits with it.
+from before its own write, and write again. So the request waits, and no worker waits with it. The
+same applies to what it has deleted.
 
 A conflict means that the cache lacks the write of somebody else. A retry that reads the same state
 conflicts again, so it waits in the same way.
@@ -109,16 +110,24 @@ def note_conflict(cache: CacheReader | None, gvk: GroupVersionKind, key: Namespa
         context.unseen.append(unseen)
 
 
-def note_deletion(gvk: GroupVersionKind, key: NamespacedName, answer: dict[str, Any]) -> None:
-    """Note a deletion by the running reconcile, if there is one."""
+def note_deletion(
+    cache: CacheReader | None, gvk: GroupVersionKind, key: NamespacedName, answer: dict[str, Any]
+) -> None:
+    """Note a deletion by the running reconcile, if there is one. The answer is the object, or a status with its uid."""
     context = current_reconcile.get()
     if context is None:
         return
     context.wrote = True
+    stored = answer.get("metadata") or {}
+    uid = stored.get("uid") or (answer.get("details") or {}).get("uid")
     if context.recording is not None:
-        uid = (answer.get("metadata") or {}).get("uid") or (answer.get("details") or {}).get("uid")
         metadata = {"namespace": key.namespace, "name": key.name, "uid": uid}
         context.recording.ledger.note(gvk.kind, metadata, Write(context, ""), deleted=True)
+    if cache is None or not uid:
+        return
+    unseen = cache.when_deleted(gvk, key, uid, stored.get("resourceVersion", ""))
+    if unseen is not None:
+        context.unseen.append(unseen)
 
 
 def _is_gone(metadata: dict[str, Any]) -> bool:

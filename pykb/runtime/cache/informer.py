@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Generic, Protocol, TypeVar
@@ -148,7 +149,7 @@ class Informer(Generic[T]):
         self._synced = asyncio.Event()
         self._reflectors: list[Reflector] = []
         self._selects = self.options.selects
-        self._awaited: dict[NamespacedName, list[tuple[int, asyncio.Future[None]]]] = {}
+        self._awaited: dict[NamespacedName, list[tuple[float, asyncio.Future[None]]]] = {}
 
     # -- for its users
 
@@ -225,10 +226,18 @@ class Informer(Generic[T]):
             or (stored and _moment(version_of(stored.resource_version)) >= _moment(int(version), removed=is_gone))
         ):
             return None
-        future = asyncio.get_running_loop().create_future()
-        self._awaited.setdefault(key, []).append((_moment(int(version), removed=is_gone), future))
-        future.add_done_callback(lambda _: self._forget(key))
-        return future
+        return self._await(key, _moment(int(version), removed=is_gone))
+
+    def when_deleted(self, key: NamespacedName, uid: str, version: str) -> asyncio.Future[None] | None:
+        """Return a future that is done when the mirror has the deletion of the object with this uid.
+
+        That is its removal. An object that stays for a while (finalizers, a graceful period) has a version with the
+        deletion. ``None`` if the mirror does not have the object.
+        """
+        stored = self.store.peek(key)
+        if stored is None or stored.load()["metadata"].get("uid") != uid:
+            return None
+        return self.when_seen(key, version) if version else self._await(key, _REMOVAL)
 
     # -- for the cache that runs it
 
@@ -379,8 +388,14 @@ class Informer(Generic[T]):
         if obj is not None:
             found = _moment(version_of(obj["metadata"].get("resourceVersion", "")), removed=removed)
         for wanted, future in self._awaited.get(key, ()):
-            if (found is None or found >= wanted) and not future.done():
+            if (found is None or found >= wanted or (removed and wanted == _REMOVAL)) and not future.done():
                 future.set_result(None)
+
+    def _await(self, key: NamespacedName, wanted: float) -> asyncio.Future[None]:
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._awaited.setdefault(key, []).append((wanted, future))
+        future.add_done_callback(lambda _: self._forget(key))
+        return future
 
     def _forget(self, key: NamespacedName) -> None:
         left = [(wanted, future) for wanted, future in self._awaited.pop(key, ()) if not future.done()]
@@ -427,6 +442,10 @@ class Informer(Generic[T]):
                     )
                     self._tell(self.registrations, event)
             await self._synced.wait()
+
+
+_REMOVAL = math.inf
+"""In place of a moment: the next removal, whatever its version. The API server does not tell it."""
 
 
 def _moment(version: int, *, removed: bool = False) -> int:

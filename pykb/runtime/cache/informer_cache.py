@@ -334,6 +334,14 @@ class InformerCache:
             return None
         return self._informers[gvk, False][0].when_seen(key, version, is_gone=is_gone)
 
+    def when_deleted(
+        self, gvk: GroupVersionKind, key: NamespacedName, uid: str, version: str
+    ) -> asyncio.Future[None] | None:
+        """Await a deletion, as :meth:`pykb.runtime.cache.informer.Informer.when_deleted`."""
+        if not self.has(gvk, key.namespace):
+            return None
+        return self._informers[gvk, False][0].when_deleted(key, uid, version)
+
     async def list(
         self,
         gvk: GroupVersionKind,

@@ -150,7 +150,7 @@ class Exchange:
             if call.method != "DELETE":
                 note_write(self.cache, endpoint.gvk, answer, call.query)
             elif (route := parse_path(call.path)) is not None and route.name:
-                note_deletion(endpoint.gvk, NamespacedName(route.namespace, route.name), answer)
+                note_deletion(self.cache, endpoint.gvk, NamespacedName(route.namespace, route.name), answer)
         return answer
 
     def write_query(self, *, field_manager: str | None = None, dry_run: bool = False) -> Query:

@@ -182,6 +182,15 @@ class CacheReader(Protocol):
         """
         ...
 
+    def when_deleted(
+        self, gvk: GroupVersionKind, key: NamespacedName, uid: str, version: str
+    ) -> asyncio.Future[None] | None:
+        """Return a future that is done when the mirror has the deletion of the object with this uid.
+
+        That is its removal, or this version if it stays for a while. ``None`` if the mirror does not have the object.
+        """
+        ...
+
     async def list(
         self,
         gvk: GroupVersionKind,

@@ -167,6 +167,8 @@ class Controller(Generic[RequestT]):
         self._sources: list[Source[RequestT]] = []
         self._running: dict[RequestT, Running[RequestT]] = {}
         self._pool: ThreadPoolExecutor | None = None
+        self._tasks: list[asyncio.Task[None]] | None = None
+        self._task_added: asyncio.Future[None] | None = None
         self._ending = False
         self._kept = KeptCoroutines(reconciler)
         self.recorder = Recorder(self.queue, self._clock, self._metrics.loops.inc)
@@ -175,8 +177,23 @@ class Controller(Generic[RequestT]):
         """Says whether this replica reconciles a request, and is entered while it does."""
 
     def watch(self, source: Source[RequestT]) -> None:
-        """Add a source of requests. Call it before :meth:`run`."""
+        """Add a source of requests, even while the controller runs.
+
+        ::
+
+            controller = ControllerBuilder(manager).for_(VirtulMachine).complete(reconciler)
+            controller.watch(KindSource(manager.cache, ConfigMap, EnqueueRequestForObject()))
+
+        Raises:
+            RuntimeError: The controller runs and is sharded: the replicas share what it watches.
+        """
+        if self._tasks is not None and self.sharded:
+            raise RuntimeError(f"`{self.name}` is sharded: it gets its sources before the manager starts")
         self._sources.append(source)
+        if self._tasks is not None:
+            self._tasks.append(self._feeding(source))
+            if self._task_added is not None and not self._task_added.done():
+                self._task_added.set_result(None)
 
     async def release(self) -> None:
         """Give the mirrors of its sources back after :meth:`run` has ended for good."""
@@ -196,7 +213,7 @@ class Controller(Generic[RequestT]):
             CacheSyncTimeout: The first list of a watched kind did not arrive in time.
         """
         watch_for_not_awaited()
-        tasks = [asyncio.create_task(self._feed(source), name=f"{self.name} source") for source in self._sources]
+        tasks = self._tasks = [self._feeding(source) for source in self._sources]
         try:
             await all_synced(self._sources, tasks)
             logger.info(
@@ -208,19 +225,33 @@ class Controller(Generic[RequestT]):
                 for _ in range(self.options.max_concurrent_reconciles)
             ]
             tasks += workers
-            await _until_one_fails(tasks)
+            await self._until_one_fails(tasks)
         finally:
             self.queue.shut_down()
             try:
                 await self.queue.drained()
             finally:
-                self._ending = True
+                self._ending, self._tasks = True, None
                 for task in tasks:
                     task.cancel()
                 await asyncio.gather(*tasks, return_exceptions=True)
                 if self._pool is not None:
                     self._pool.shutdown(wait=False, cancel_futures=True)
                 logger.info("controller stopped", extra={"controller": self.name})
+
+    def _feeding(self, source: Source[RequestT]) -> asyncio.Task[None]:
+        return asyncio.create_task(self._feed(source), name=f"{self.name} source")
+
+    async def _until_one_fails(self, tasks: list[asyncio.Task[None]]) -> None:
+        """Wait for the first error. Sources may end; workers end only when the queue is shut down."""
+        checked: set[asyncio.Task[None]] = set()
+        while pending := set(tasks) - checked:
+            added = self._task_added = asyncio.get_running_loop().create_future()
+            await asyncio.wait({added, *pending}, return_when=asyncio.FIRST_COMPLETED)
+            for task in pending:
+                if task.done():
+                    task.result()
+                    checked.add(task)
 
     async def _feed(self, source: Source[RequestT]) -> None:
         """Run a source. If its code ends it, that is an error, which ends the controller: it would miss events."""
@@ -435,12 +466,3 @@ def _checked(answer: object) -> Result:
     if not isinstance(answer, Result):
         raise TypeError(f"a reconciler must return a Result or None, got {type(answer).__name__}")
     return answer
-
-
-async def _until_one_fails(tasks: list[asyncio.Task[None]]) -> None:
-    """Wait for the first error. Sources may end; workers end only when the queue is shut down."""
-    pending = set(tasks)
-    while pending:
-        done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
-        for task in done:
-            task.result()

@@ -252,6 +252,9 @@ class ManagerOptions:
 
     def __post_init__(self) -> None:
         check_names("namespaces", self.namespaces)
+        if not 0 <= self.webhook_port <= 65535:
+            remedy = "for none, use `webhooks=False` or ENABLE_WEBHOOKS=false"
+            raise ValueError(f"`webhook_port` is from 0 to 65535, found {self.webhook_port}; {remedy}")
         check_durations(
             lease_duration=self.lease_duration,
             renew_deadline=self.renew_deadline,

@@ -318,6 +318,43 @@ async def test_a_reconcile_sees_the_writes_of_the_one_before(widgets, client, na
     assert sorted(await parents()) == sorted(names)
 
 
+async def test_a_reconcile_sees_the_deletions_of_the_one_before(widgets, client, namespace):
+    """Whether the object is gone, or stays with its finalizers. It would delete another child, or the same again."""
+    deleted, seen, stale = set(), set(), set()
+
+    class Deleting(Reconciler):
+        async def reconcile(self, request):
+            if request.namespace != namespace:
+                return
+            child = await self.client.find(ConfigMap, request)
+            if request.name in deleted:
+                seen.add(request.name)
+                if child is not None and child.metadata.deletion_timestamp is None:
+                    stale.add(request.name)
+            elif child is not None and child.metadata.labels:
+                await self.client.delete(child)
+                deleted.add(request.name)
+                controller.queue.add(request)  # at once, before the event of the deletion comes
+
+    manager = manager_for(widgets)
+    builder = ControllerBuilder(manager).for_(ConfigMap).with_options(max_concurrent_reconciles=10)
+    controller = builder.complete(Deleting(manager.client))
+
+    def all_are_seen():
+        assert len(seen) == 200
+
+    async with running(manager):
+        for number in range(200):
+            metadata = ObjectMeta(name=f"c{number}", namespace=namespace, labels={"test": "deletions"})
+            metadata.finalizers = ["example.com/clean-up"] if number % 2 else []
+            await client.create(ConfigMap(metadata=metadata))
+        await eventually(all_are_seen)
+        assert stale == set()
+        for number in range(1, 200, 2):
+            release = MergePatch({"metadata": {"finalizers": None}})
+            await client.patch(ConfigMap(metadata=ObjectMeta(name=f"c{number}", namespace=namespace)), release)
+
+
 async def test_a_namespaced_manager_sees_only_its_namespaces(widgets, client, namespace):
     """With namespaces given, objects elsewhere wake nobody and are not in the cache."""
     await client.create(widget(namespace, "mine"))

@@ -1,13 +1,24 @@
-"""docs/reference/kubebuilder.md is true: commands, options, targets and files are there, and none is left out."""
+"""docs/reference/kubebuilder.md is true: commands, options, targets and files are there, and none is left out.
+
+Each name of pykb's Python API beside one of controller-runtime's exists.
+"""
 
 from __future__ import annotations
 
+import inspect
 import re
 from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
 
+import pykb.api
+import pykb.envtest
+import pykb.runtime
+import pykb.runtime.fake
+import pykb.runtime.webhook
+import pykb.testing
+import pykb.testing.plugin
 from pykb.cli.commands import commands
 from pykb.cli.parsing import GO_OPTIONS, PykbCommand, load
 from tests.sources import files_of
@@ -25,6 +36,15 @@ KUBEBUILDER = {
     " --push --open-gh-issue --merge-message --conflict-message --git-config",
 }
 """The options of kubebuilder's commands, with those of its plugins."""
+
+AREAS = re.findall(r"^### (.+)$", TEXT.partition("\n## controller-runtime\n")[2], re.MULTILINE)
+"""The tables beside controller-runtime."""
+
+MODULES = (
+    *(pykb.runtime, pykb.runtime.fake, pykb.runtime.webhook),
+    *(pykb.api, pykb.envtest, pykb.testing, pykb.testing.plugin),
+)
+"""Where the names of these tables are public: the last has the fixtures."""
 
 OF_EVERY_COMMAND = {"--help", "--format", "--verbose"}
 
@@ -53,10 +73,39 @@ def options_of(words: str) -> set[str]:
 @pytest.mark.parametrize("title", re.findall(r"^##+ (.+)$", TEXT, re.MULTILINE))
 def test_each_row_says_how(title: str) -> None:
     """By one of the words that the page explains; only what pykb lacks or does not need has no name in its column."""
-    for kubebuilder, pykb, how, _ in rows(title):
+    for theirs, ours, how, _ in rows(title):
         assert how in HOW
-        assert kubebuilder or how == "new"
-        assert "`" in pykb or how in {"missing", "not needed", "other"}
+        assert theirs or how == "new"
+        assert "`" in ours or how in {"missing", "not needed", "other"}
+
+
+@pytest.mark.parametrize("title", re.findall(r"^##+ (.+)$", TEXT, re.MULTILINE))
+def test_what_is_missing_has_a_reason(title: str) -> None:
+    """Or a remedy. Beside controller-runtime, so has what has no counterpart at all."""
+    without = {"missing", "not needed", "other"} if title in AREAS else {"missing"}
+    assert [row for row in rows(title) if row[2] in without and "`" not in row[1] and not row[3]] == []
+
+
+@pytest.mark.parametrize("title", AREAS)
+def test_the_names_beside_controller_runtime_exist(title: str) -> None:
+    """Classes, functions, attributes and parameters (`Client.list(limit)`), fixtures, and commands."""
+    assert rows(title)
+    made = pykb.runtime.fake.fake_client()
+    objects = {"Client": made, "FakeApiServer": made.connection, "Manager": pykb.runtime.Manager(client=made)}
+    for name in named(title):
+        if name.startswith("pykb "):
+            assert name.removeprefix("pykb ") in {command.words for command in commands()}, name
+            continue
+        path, _, parameter = name.removesuffix(")").partition("(")
+        first, *attributes = path.split(".")
+        found = next((getattr(module, first) for module in MODULES if hasattr(module, first)), None)
+        assert found is not None, name
+        found = objects.get(first, found) if attributes else found
+        for attribute in attributes:
+            assert hasattr(found, attribute), name
+            found = getattr(found, attribute)
+        if parameter:
+            assert parameter in inspect.signature(found).parameters, name
 
 
 def test_the_page_names_each_command() -> None:

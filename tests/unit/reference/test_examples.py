@@ -24,7 +24,7 @@ WITHOUT = {
     *("ControllerOptions", "LeaderElectionOptions", "ResourceInfo", "UserInfo", "WatchEvent"),
     *("FieldChange", "ObjectId", "ReconcileCause", "ReconcileId", "SentRequest"),
     # Made by a manager or a builder, or chosen by default.
-    *("Controller", "Lister", "SystemClock", "Transport", "WebhookServer", "default_rate_limiter"),
+    *("Lister", "SystemClock", "Transport", "WebhookServer", "default_rate_limiter"),
     # A type for annotations, with classes of its own, or a constant.
     *("ALL_NAMESPACES", "AnyCondition", "CleanUp", "ConditionT", "Patch", "Source"),
     # The default, or what a type implies.

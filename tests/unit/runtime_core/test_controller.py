@@ -375,6 +375,35 @@ async def test_a_source_that_fails_ends_the_controller(running):
         await asyncio.wait_for(controller.run(), 60)
 
 
+async def test_a_source_may_be_added_while_the_controller_runs(rig):
+    """Its requests are reconciled, and its failure ends the controller."""
+    go_on = asyncio.Event()
+
+    async def late(queue):
+        queue.add(A)
+        await go_on.wait()
+        raise RuntimeError("no events any more")
+
+    reconciler = Scripted()
+    r = rig(reconciler)
+    await turn()
+    r.controller.watch(FuncSource(late))
+    await turn()
+    assert reconciler.requests == [A]
+    go_on.set()
+    with pytest.raises(RuntimeError, match="no events any more"):
+        await asyncio.wait_for(r.task, 60)
+
+
+async def test_a_sharded_controller_takes_no_source_while_it_runs(rig):
+    """Its share of the objects is decided before."""
+    r = rig(Scripted())
+    r.controller.sharded = True
+    await turn()
+    with pytest.raises(RuntimeError, match="is sharded"):
+        r.controller.watch(FuncSource(asyncio.sleep))
+
+
 async def test_the_start_and_the_end_are_logged(rig, caplog):
     """People see which controllers run."""
     caplog.set_level(logging.INFO)

@@ -167,6 +167,16 @@ def test_a_lease_that_the_api_server_would_refuse_is_refused_at_the_start(option
     assert "`leader_election_" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("port", [-1, 65536])
+def test_a_port_that_is_none_is_refused_with_the_remedy(port, capsys):
+    """controller-runtime switches its webhook server off by -1."""
+    with pytest.raises(ValueError, match="ENABLE_WEBHOOKS=false"):
+        ManagerOptions(webhook_port=port)
+    with pytest.raises(SystemExit):
+        ManagerOptions.from_args(["--webhook-port", str(port)])
+    assert "ENABLE_WEBHOOKS=false" in capsys.readouterr().err
+
+
 def test_the_leases_of_the_longest_group_have_valid_names():
     """One character more, and the name of a member's Lease is too long."""
     assert ManagerOptions(leader_election_id="x" * 253).leader_election_id

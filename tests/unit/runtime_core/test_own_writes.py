@@ -9,7 +9,7 @@ from pykb.api.core.v1 import ConfigMap
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.meta.gvk import NamespacedName
 from pykb.runtime._logging import ReconcileContext, current_reconcile
-from pykb.runtime._own_writes import LIMIT, note_conflict, note_write
+from pykb.runtime._own_writes import LIMIT, note_conflict, note_deletion, note_write
 from pykb.runtime.cache._options import InformerOptions, NamespaceSelection
 from pykb.runtime.cache.informer import Informer
 from pykb.runtime.client.patches import merge_from
@@ -132,6 +132,11 @@ class Mirrors:
         """As the real one."""
         assert gvk == self.gvk
         return self.informer.when_seen(key, version, is_gone=is_gone)
+
+    def when_deleted(self, gvk, key, uid, version):
+        """As the real one."""
+        assert gvk == self.gvk
+        return self.informer.when_deleted(key, uid, version)
 
 
 class Writing(Reconciler):
@@ -323,6 +328,63 @@ async def test_the_client_notes_which_version_is_outdated(reconcile, write):
     assert not unseen.done()
     cache.informer.upsert(A, new.to_wire(), listed=False)
     assert unseen.done()
+
+
+async def test_a_deletion_is_awaited_until_the_mirror_has_lost_the_object(reconcile):
+    """The API server answers with a status, which has no version. Events from before the deletion are not enough."""
+    cache = Mirrors()
+    cache.informer.upsert(A, widget("a", "7", metadata={"uid": "u"}), listed=True)
+    note_deletion(cache, WIDGET, A, {"kind": "Status", "status": "Success", "details": {"name": "a", "uid": "u"}})
+    (unseen,) = reconcile.unseen
+    cache.informer.upsert(A, widget("a", "8", metadata={"uid": "u"}), listed=False)
+    assert not unseen.done()
+    cache.informer.remove(A, widget("a", "9", metadata={"uid": "u"}))
+    assert unseen.done()
+
+
+async def test_a_deletion_that_answers_with_the_object_is_awaited(reconcile):
+    """As that of a pod. Its version is that of the removal."""
+    client = fake_client()
+    old = await client.create(config())
+    cache = Mirrors(ConfigMap.gvk)
+    cache.informer.upsert(A, old.to_wire(), listed=True)
+    client._exchange.cache = cache
+    await client.delete(old)
+    (unseen,) = reconcile.unseen
+    assert not unseen.done()
+    cache.informer.remove(A, old.to_wire() | {"metadata": old.to_wire()["metadata"] | {"resourceVersion": "99"}})
+    assert unseen.done()
+
+
+async def test_the_deletion_of_an_object_that_stays_is_awaited_by_its_version(reconcile):
+    """Its finalizers run later, perhaps much later."""
+    client = fake_client()
+    old = await client.create(config())
+    old.metadata.finalizers = ["example.com/clean-up"]
+    await client.update(old)
+    cache = Mirrors(ConfigMap.gvk)
+    cache.informer.upsert(A, old.to_wire(), listed=True)
+    client._exchange.cache = cache
+    await client.delete(old)
+    (unseen,) = reconcile.unseen
+    assert not unseen.done()
+    deleted = await client.live.get(ConfigMap, A)
+    cache.informer.upsert(A, deleted.to_wire(), listed=False)
+    assert unseen.done()
+
+
+@pytest.mark.parametrize("uid", ["", "of-a-successor"])
+async def test_a_deletion_that_the_mirror_has_is_not_awaited(reconcile, uid):
+    """Its event may come before the answer, also with a new object of that name after it."""
+    client = fake_client()
+    old = await client.create(config())
+    client._exchange.cache = cache = Mirrors(ConfigMap.gvk)
+    if uid:
+        new = old.to_wire()
+        new["metadata"] |= {"uid": uid, "resourceVersion": "99"}
+        cache.informer.upsert(A, new, listed=True)
+    await client.delete(old)
+    assert not reconcile.unseen
 
 
 async def test_a_conflict_about_the_owner_of_a_field_is_not_awaited(reconcile):
