@@ -81,7 +81,7 @@ def test_objects_are_created_and_read_back_typed(control_plane: Any, namespace: 
     assert made.ok, made.message
     answer = rest.call("GET", f"{path_of(obj, namespace)}/x").body
     read = type(obj).from_wire(answer)
-    assert read.to_wire() == answer
+    assert read.to_wire() == without_nulls(answer)
     again = rest.call("PUT", f"{path_of(obj, namespace)}/x", read.to_wire())
     assert again.ok, again.message
     assert again.body["metadata"]["resourceVersion"] == answer["metadata"]["resourceVersion"]  # nothing changed

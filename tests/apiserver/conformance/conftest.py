@@ -8,6 +8,7 @@ import pytest
 
 from pykb.api.core.v1 import Namespace
 from pykb.api.meta.v1 import ObjectMeta
+from pykb.project.kubernetes import NEWEST
 from pykb.runtime import Client
 from pykb.runtime.fake import fake_client
 
@@ -19,11 +20,9 @@ def server(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def before_1_37(server: str, request: pytest.FixtureRequest) -> bool:
-    """Whether it is a real one of an older Kubernetes, which refuses in other words. The other one is as 1.37."""
-    if server == "fake":
-        return False
-    return bool(request.getfixturevalue("server_minor") < 37)
+def minor(server: str, request: pytest.FixtureRequest) -> int:
+    """The minor version of Kubernetes that it is. The one in memory is as the newest."""
+    return NEWEST[1] if server == "fake" else request.getfixturevalue("server_minor")
 
 
 @pytest.fixture

@@ -28,14 +28,15 @@ DEEP = '{"a":' * 10_100 + "1" + "}" * 10_100
     ids=["deep", "cut off"],
 )
 async def test_a_body_that_cannot_be_read_is_a_bad_request(
-    client, namespace, widgets, method, content_type, body, value, why
+    client, namespace, widgets, minor, method, content_type, body, value, why
 ):
-    """Nothing is changed."""
+    """Nothing is changed. Before Kubernetes 1.36, the server calls a DELETE that it cannot read its own failure."""
+    refused = InternalServerError if method == "DELETE" and minor < 36 else BadRequest
     before = await client.create(widgets.make(namespace))
     path = f"/apis/client.example.com/v1/namespaces/{namespace}/widgets{'' if method == 'POST' else '/w'}"
     query = (("fieldManager", "tests"),) if content_type == APPLY else ()
     call = Call(method, path, body=body.format(value).encode(), content_type=content_type, query=query)
-    with pytest.raises(BadRequest, match=why):
+    with pytest.raises(refused, match=why):
         await client.connection.request(call)
     assert (
         await client.get(type(before), f"{namespace}/w")

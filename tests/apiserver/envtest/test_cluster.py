@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -200,8 +201,8 @@ def test_a_start_that_fails_is_broken_off_without_grace(cluster: Cluster, tmp_pa
 
 
 def test_a_feature_of_the_api_server_can_be_switched_on(cluster: Cluster) -> None:
-    """With its gate on, the API server reads a shard selector, and refuses a wrong one."""
-    gates = {"ShardedListAndWatch": True}
+    """One that is off by default. The metrics of the API server say which are on."""
+    gates = {"CBORServingAndStorage": True}
     status = cluster.up(get_assets(), controller_manager=False, feature_gates=gates)
-    answer = Rest.from_kubeconfig(status.kubeconfig).call("GET", "/api/v1/configmaps?shardSelector=wrong")
-    assert "invalid shard selector" in answer.message
+    metrics = str(Rest.from_kubeconfig(status.kubeconfig).call("GET", "/metrics").body)
+    assert re.search(r'kubernetes_feature_enabled\{name="CBORServingAndStorage",[^}]*\} 1\b', metrics)

@@ -145,13 +145,16 @@ COSTS = {
 
 
 @pytest.mark.parametrize("name", COSTS)
-def test_the_estimate_and_the_server_agree(name: str, judge: Callable[[str], tuple[Diagnostics, Any]]) -> None:
+def test_the_estimate_and_the_server_agree(
+    name: str, judge: Callable[[str], tuple[Diagnostics, Any]], server_minor: int
+) -> None:
     """A warning here is a refusal for the cost there, and the other way; nothing else is wrong with these rules."""
     found, answer = judge(f"{COSTS[name]}class Thing(CustomResource, group_version=GV):\n    spec: Spec\n")
     assert {finding.code.slug for finding in found} <= {"cel-cost"}
     exceeded = re.search(r"factor of (?:more than )?([0-9.]+)x", answer.message)
     assert answer.ok or exceeded, answer.message
-    assert (len(found) > 0) == (exceeded is not None), answer.message
+    is_wary = name == "either in bounded list" and server_minor < 34  # older servers ignore such a `maxLength`
+    assert (len(found) > 0 or is_wary) == (exceeded is not None), answer.message
 
 
 def test_a_rule_on_a_name_is_judged_as_by_older_servers(
