@@ -21,7 +21,7 @@ need = command -v "$(1)" >/dev/null 2>&1 || { echo "error: $(1) is not on PATH" 
 .PHONY: help
 help: ## Show this text.
 	@awk 'BEGIN {FS = ":.*##"; printf "Usage: make \033[36m<target>\033[0m\n"} \
-	  /^[a-zA-Z0-9_-]+:.*##/ {printf "  \033[36m%-17s\033[0m %s\n", $$1, $$2} \
+	  /^[a-zA-Z0-9_-]+:.*##/ {printf "  \033[36m%-18s\033[0m %s\n", $$1, $$2} \
 	  /^##@/ {printf "\n\033[1m%s\033[0m\n", substr($$0, 5)}' $(MAKEFILE_LIST)
 
 .PHONY: demo
