@@ -158,7 +158,7 @@ test-quick: env ## Run the tests that need no control plane, no Go and no genera
 # What can differ with a dependency. The others stay as requirements.txt pins them, but OpenTelemetry's SDK needs the
 # version of its API.
 DEPENDENT := tests/unit tests/golden tests/ui tests/semantics tests/apiserver/client tests/apiserver/runtime \
-  tests/apiserver/testing tests/apiserver/conformance
+  tests/apiserver/testing tests/apiserver/conformance tests/explorer
 
 .PHONY: test-dependencies
 test-dependencies: BIN = .venv-$(RESOLUTION)/bin
