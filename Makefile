@@ -21,7 +21,7 @@ need = command -v "$(1)" >/dev/null 2>&1 || { echo "error: $(1) is not on PATH" 
 .PHONY: help
 help: ## Show this text.
 	@awk 'BEGIN {FS = ":.*##"; printf "Usage: make \033[36m<target>\033[0m\n"} \
-	  /^[a-zA-Z0-9_-]+:.*##/ {printf "  \033[36m%-16s\033[0m %s\n", $$1, $$2} \
+	  /^[a-zA-Z0-9_-]+:.*##/ {printf "  \033[36m%-18s\033[0m %s\n", $$1, $$2} \
 	  /^##@/ {printf "\n\033[1m%s\033[0m\n", substr($$0, 5)}' $(MAKEFILE_LIST)
 
 .PHONY: demo
@@ -154,6 +154,21 @@ test-kubernetes: env ## Run the tests that an API server judges, with one of ano
 .PHONY: test-quick
 test-quick: env ## Run the tests that need no control plane, no Go and no generated project.
 	$(PYTEST) -m "not slow and not apiserver and not differential and not e2e" $(ARGS)
+
+# What can differ with a dependency. The others stay as requirements.txt pins them, but OpenTelemetry's SDK needs the
+# version of its API.
+DEPENDENT := tests/unit tests/golden tests/ui tests/semantics tests/apiserver/client tests/apiserver/runtime \
+  tests/apiserver/testing tests/apiserver/conformance tests/explorer
+
+.PHONY: test-dependencies
+test-dependencies: BIN = .venv-$(RESOLUTION)/bin
+test-dependencies: ## Run the tests with the oldest or newest packages allowed: make test-dependencies RESOLUTION=lowest-direct
+	@case "$(RESOLUTION)" in lowest-direct|highest) ;; *) echo "error: RESOLUTION is neither lowest-direct nor highest" >&2; \
+	  echo "help: make test-dependencies RESOLUTION=lowest-direct, or RESOLUTION=highest" >&2; exit 2;; esac
+	@$(call venv,.venv-$(RESOLUTION),requirements.txt); \
+	"$$uv" pip install --python "$(BIN)/python" --upgrade --resolution "$(RESOLUTION)" -e ".[cli,otel,test]" "opentelemetry-sdk>=1"
+	@$(BIN)/pykb envtest use >/dev/null
+	$(PYTEST) -m "not slow" $(DEPENDENT) $(ARGS)
 
 # What does not depend on Linux: no processes, no /proc, no control plane.
 PORTABLE := tests/golden tests/unit/api tests/unit/diagnostics tests/unit/gen tests/unit/gen_rbac tests/unit/gen_webhook \

@@ -19,8 +19,11 @@ import time
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Executor
 from datetime import UTC, date, datetime, timedelta, tzinfo
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 from unittest import mock
+
+from pydantic._internal import _generate_schema
 
 from pykb.explore._threads import PATIENCE, SLOW_STEP, Stack, Threads, sleep, stack_of, wait
 from pykb.runtime.clock import Timer
@@ -214,6 +217,9 @@ class VirtualTime:
         }
         self._stack.callback(random.setstate, random.getstate())
         self._stack.enter_context(self.waiting())
+        # Pydantic completes a class at its first use. Before 2.14, it asks then whether a type `is datetime.datetime`.
+        real = SimpleNamespace(**vars(sys.modules["datetime"]))
+        self._stack.enter_context(mock.patch.object(_generate_schema, "datetime", real))
         self._stack.enter_context(_replacing(replaced))
         return self
 

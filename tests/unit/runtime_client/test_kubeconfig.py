@@ -156,7 +156,7 @@ def test_credentials_show_no_secret(tmp_path):
     [
         ("- a\n", "holds a list, expected a mapping"),
         ("a: [", "is not YAML"),
-        ("a: " + "[" * 50_000, "cannot be read"),
+        ("a: " + "[" * 900, "cannot be read"),
         ({"current-context": "x"}, "there is no context `x`"),
         ({"contexts": [{"name": "x", "context": {}}]}, "has no `current-context`"),
         ({"clusters": ["x"]}, "`clusters` of kubeconfig"),
