@@ -14,6 +14,7 @@ import yaml
 
 from hack.screencast import IMAGES, RECORDINGS, as_svg, from_asciicast
 from pykb.cli.app import root as command_line
+from pykb.envtest.cache import KUBERNETES
 
 ROOT = Path(__file__).parents[3]
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -54,6 +55,27 @@ def test_the_tested_pythons_are_those_that_the_package_claims() -> None:
     claimed = {line.rpartition(" ")[2] for line in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", line)}
     workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8"))
     assert claimed <= set(workflow["jobs"]["test"]["strategy"]["matrix"]["python"])
+
+
+def test_the_page_of_supported_versions_is_that_of_the_nightly_tests() -> None:
+    """The same versions of Kubernetes, the default among them, and the bounds of pyproject.toml."""
+    page = (ROOT / "docs/reference/supported-versions.md").read_text(encoding="utf-8")
+    jobs = yaml.safe_load((ROOT / ".github/workflows/nightly.yml").read_text(encoding="utf-8"))["jobs"]
+    servers = re.findall(r"^\| (1\.\d+\.\d+) \| \d+ \|", page, re.MULTILINE)
+    assert servers[0] == KUBERNETES
+    assert {version.rpartition(".")[0] for version in servers} == set(
+        jobs["kubernetes"]["strategy"]["matrix"]["kubernetes"]
+    )
+    rows = dict(re.findall(r"^\| ([A-Za-z][\w-]+) \| ([\d.]+) \|", page, re.MULTILINE))
+    required = [
+        *PROJECT["dependencies"],
+        *PROJECT["optional-dependencies"]["cli"][:1],
+        f"python{PROJECT['requires-python']}",
+    ]
+    bounds = dict(re.match(r"([\w-]+)>=([\d.]+)", each).groups() for each in required)
+    assert {name.lower() for name in rows} == set(bounds)
+    for name, oldest in rows.items():
+        assert f"{oldest}.".startswith(f"{bounds[name.lower()]}."), name
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
