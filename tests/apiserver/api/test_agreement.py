@@ -155,7 +155,7 @@ TEXT_FIELDS_WITH_FORMATS = ("f_", "time", "octets", "day", "uuid", "ipv4", "ipv6
 
 def is_allowed(field: str, value: Any, *, in_python: bool, minor: int) -> bool:
     """Whether a difference of the two judgements is known. The server has this minor version."""
-    if not in_python and minor < 35 and field in ("f_short_name", "f_long_name", "int32"):
+    if not in_python and minor < {"f_short_name": 35, "f_long_name": 35, "int32": 36}.get(field, 0):
         return True  # older servers do not know these formats, and do not check the range of int32
     if not in_python and isinstance(value, list) and field.startswith(TEXT_FIELDS_WITH_FORMATS):
         return True  # the server checks the type of a value with a format too leniently: lists pass as strings

@@ -30,8 +30,8 @@ DEEP = '{"a":' * 10_100 + "1" + "}" * 10_100
 async def test_a_body_that_cannot_be_read_is_a_bad_request(
     client, namespace, widgets, minor, method, content_type, body, value, why
 ):
-    """Nothing is changed. Before Kubernetes 1.36, the server calls a DELETE that it cannot read its own failure."""
-    refused = InternalServerError if method == "DELETE" and minor < 36 else BadRequest
+    """Nothing is changed. Before Kubernetes 1.35, the server calls a DELETE that it cannot read its own failure."""
+    refused = InternalServerError if method == "DELETE" and minor < 35 else BadRequest
     before = await client.create(widgets.make(namespace))
     path = f"/apis/client.example.com/v1/namespaces/{namespace}/widgets{'' if method == 'POST' else '/w'}"
     query = (("fieldManager", "tests"),) if content_type == APPLY else ()
