@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import inspect
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pykb._lazy import without_collection
 from pykb.cli import console
 from pykb.cli.errors import EXIT_FINDINGS, EXIT_USAGE, finish, report
+from pykb.gen.options import OPTIONS
 
 if TYPE_CHECKING:
     from pykb.diagnostics import Diagnostic
@@ -20,6 +22,32 @@ if TYPE_CHECKING:
     from pykb.gen.run import GenerateResult
 
 
+def _with_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of :data:`pykb.gen.options.OPTIONS`, in place of its ``**options``."""
+    own = list(inspect.signature(function, eval_str=True).parameters.values())[:-1]
+    options = [
+        inspect.Parameter(
+            option.variable,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=None,
+            annotation=Annotated[
+                (list[str] if option.kind is list else option.kind) | None,
+                typer.Option(
+                    f"--{option.name}/--no-{option.name}" if option.kind is bool else f"--{option.name}",
+                    help=option.help,
+                    metavar=option.metavar,
+                    min=option.minimum,
+                    show_default=False,
+                ),
+            ],
+        )
+        for option in OPTIONS
+    ]
+    function.__signature__ = inspect.Signature([*own, *options])  # type: ignore[attr-defined]
+    return function
+
+
+@_with_options
 @without_collection()
 def generate(
     what: Annotated[
@@ -28,18 +56,6 @@ def generate(
             metavar="[crd] [rbac] [webhook]",
             help="What to generate. All three by default. Also accepts controller-gen's arguments.",
             show_default=False,
-        ),
-    ] = None,
-    paths: Annotated[
-        list[str] | None,
-        typer.Option("--paths", metavar="PATH", help="Files or folders to read.  [default: the whole project]"),
-    ] = None,
-    output_dir: Annotated[
-        str | None,
-        typer.Option(
-            "--output-dir",
-            metavar="DIR",
-            help="One folder for all files.  [default: config/crd/bases, config/rbac, config/webhook]",
         ),
     ] = None,
     stdout: Annotated[bool, typer.Option("--stdout", help="Print the manifests and write nothing.")] = False,
@@ -65,14 +81,6 @@ def generate(
     prune: Annotated[
         bool, typer.Option("--prune/--no-prune", help="Remove output for kinds and markers that no longer exist.")
     ] = True,
-    allow_breaking: Annotated[
-        bool | None,
-        typer.Option(
-            "--allow-breaking/--no-allow-breaking",
-            help="Do not warn about changes that break stored objects or clients.",
-            show_default=False,
-        ),
-    ] = None,
     check_compat: Annotated[
         str | None,
         typer.Option(
@@ -81,66 +89,7 @@ def generate(
             help="Write nothing. Exit 1 if a change since this git revision breaks objects or clients.",
         ),
     ] = None,
-    role_name: Annotated[
-        str | None, typer.Option("--role-name", metavar="NAME", help="Name of the role.  [default: manager-role]")
-    ] = None,
-    header_file: Annotated[
-        str | None,
-        typer.Option("--header-file", metavar="FILE", help="File with text for the top of each generated file."),
-    ] = None,
-    year: Annotated[str | None, typer.Option("--year", metavar="YEAR", help="Replaces ` YEAR` in the header.")] = None,
-    max_desc_len: Annotated[
-        int | None,
-        typer.Option("--max-desc-len", metavar="BYTES", min=0, help="Shorten descriptions. 0 removes them."),
-    ] = None,
-    allow_dangerous_types: Annotated[
-        bool | None,
-        typer.Option("--allow-dangerous-types/--no-allow-dangerous-types", help="Allow floats in API types."),
-    ] = None,
-    generate_embedded_object_meta: Annotated[
-        bool | None,
-        typer.Option(
-            "--generate-embedded-object-meta/--no-generate-embedded-object-meta",
-            help="Write the known fields of an embedded ObjectMeta.  [default: yes]",
-        ),
-    ] = None,
-    ignore_unexported_fields: Annotated[
-        bool | None,
-        typer.Option(
-            "--ignore-unexported-fields/--no-ignore-unexported-fields",
-            help="Accepted for controller-gen. No effect: Python has no unexported fields.",
-            show_default=False,
-        ),
-    ] = None,
-    crd_versions: Annotated[
-        list[str] | None,
-        typer.Option("--crd-versions", metavar="v1", help="Accepted for controller-gen. `v1` is the only version."),
-    ] = None,
-    preserve_unknown_fields: Annotated[
-        bool | None,
-        typer.Option(
-            "--preserve-unknown-fields/--no-preserve-unknown-fields",
-            help="Write the deprecated `preserveUnknownFields: false`, for CRDs that once had `true`.",
-            show_default=False,
-        ),
-    ] = None,
-    rbac_file_name: Annotated[
-        str | None, typer.Option("--rbac-file-name", metavar="NAME", help="File of roles.  [default: role.yaml]")
-    ] = None,
-    builtin_descriptions: Annotated[
-        str | None,
-        typer.Option(
-            "--builtin-descriptions",
-            metavar="FILE|cluster",
-            help="Take descriptions of built-in types from the OpenAPI of a cluster or a file.",
-        ),
-    ] = None,
-    compat: Annotated[
-        str | None,
-        typer.Option(
-            "--compat", metavar="controller-gen=VERSION", help="Write this version into the annotation of CRDs."
-        ),
-    ] = None,
+    **options: Any,
 ) -> None:
     """Write CRDs, RBAC and webhook manifests from the types and markers of the project.
 
@@ -174,26 +123,12 @@ def generate(
 
     given = Given(
         words=tuple(what or ()),
-        paths=tuple(paths or ()),
-        output_dir=output_dir,
-        stdout=stdout,
-        role_name=role_name,
-        header_file=header_file,
-        year=year,
-        max_description=max_desc_len,
-        allow_dangerous_types=allow_dangerous_types,
-        embedded_metadata=generate_embedded_object_meta,
-        compat=compat,
-        crd_versions=tuple(crd_versions or ()),
-        preserve_unknown_fields=preserve_unknown_fields,
-        rbac_file_name=rbac_file_name,
-        builtin_descriptions=builtin_descriptions,
+        options={option.name: options[option.variable] for option in OPTIONS},
         folder=Path.cwd(),
+        stdout=stdout,
         check=check,
-        allow_breaking=allow_breaking,
         allow_outside=allow_outside,
     )
-    del ignore_unexported_fields  # Python has no equivalent
     found = Diagnostics()
     request = make_request(root, given, found)
     finish(found, code=2)
@@ -389,7 +324,7 @@ def docs(
     from pykb.gen.request import Given, make_request
 
     found = Diagnostics()
-    request = make_request(root, Given(words=("crd",), paths=tuple(paths or ()), folder=Path.cwd()), found)
+    request = make_request(root, Given(("crd",), {"paths": paths}, Path.cwd()), found)
     target = target_file(root, Path.cwd() / output if output else None, found)
     finish(found, code=EXIT_USAGE)
     page, diagnostics = generate_docs(request.options)

@@ -9,10 +9,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
+from typing import Any
 
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.generate import COMMAND_LINE, COMMAND_LINE_GO
 from pykb.diagnostics.suggest import closest
+from pykb.gen.options import GENERATORS, OPTIONS
 from pykb.markers.definition import (
     BOOLEAN,
     INTEGER,
@@ -53,53 +55,17 @@ class SourcePath:
 
 
 @dataclass(frozen=True, slots=True)
-class CrdOptions:
-    """Options of ``crd``. ``None`` means that the option was not given."""
-
-    max_description: int | None = None
-    allow_dangerous_types: bool = False
-    generate_embedded_object_meta: bool | None = None
-    ignore_unexported_fields: bool = False
-    preserve_unknown_fields: bool | None = None
-    omit_tool_version: bool | None = None
-    header_file: str = ""
-    year: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class RbacOptions:
-    """Options of ``rbac``."""
-
-    role_name: str | None = None
-    file_name: str | None = None
-    header_file: str = ""
-    year: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class WebhookOptions:
-    """Options of ``webhook``."""
-
-    header_file: str = ""
-    year: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class CommandLine:
     """A whole command line.
 
     Attributes:
-        crd: Its options. ``None`` when the generator was not named.
-        rbac: Likewise.
-        webhook: Likewise.
+        arguments: The arguments of each generator that was named.
         paths: In the order given; empty when there are none.
         outputs: Rules by generator. The empty string holds the rule for all others.
         skipped: Generators of Go code. pykb accepts their names and does not run them.
     """
 
-    crd: CrdOptions | None = None
-    rbac: RbacOptions | None = None
-    webhook: WebhookOptions | None = None
+    arguments: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     paths: tuple[SourcePath, ...] = ()
     outputs: Mapping[str, OutputRule] = field(default_factory=dict)
     skipped: tuple[str, ...] = ()
@@ -107,45 +73,48 @@ class CommandLine:
     @property
     def generators(self) -> tuple[str, ...]:
         """The names of the generators to run."""
-        named = {"crd": self.crd, "rbac": self.rbac, "webhook": self.webhook}
-        return tuple(name for name, options in named.items() if options is not None)
+        return tuple(name for name in GENERATORS if name in self.arguments)
+
+    def argument(self, generator: str, name: str) -> Any:
+        """The value of an argument. ``None`` if it was not given, or is empty."""
+        value = self.arguments.get(generator, {}).get(name)
+        return None if value == "" else value
 
     def output_for(self, generator: str) -> OutputRule | None:
         """Where a generator's files go. ``None`` means the default folder."""
         return self.outputs.get(generator, self.outputs.get(""))
 
 
-def _option(
+def _argument(
     name: str, kind: ValueType, *choices: str, optional: bool = True, minimum: int | None = None
 ) -> ArgumentDefinition:
     return ArgumentDefinition(name, kind, optional=optional, choices=choices, minimum=minimum)
 
 
-_HEADER = (_option("headerFile", STRING), _option("year", STRING))
+_KINDS: Mapping[type, ValueType] = {bool: BOOLEAN, int: INTEGER, str: STRING, list: STRINGS}
+_HEADER = (_argument("headerFile", STRING), _argument("year", STRING))
+_OMIT = _argument("omitToolVersion", BOOLEAN)
+
+
+def _arguments_of(generator: str) -> tuple[ArgumentDefinition, ...]:
+    return tuple(
+        _argument(each.word[1], _KINDS[each.kind], *each.choices, minimum=each.minimum)
+        for each in OPTIONS
+        if each.word is not None and each.word[0] == generator
+    )
+
+
 _GENERATORS: Mapping[str, tuple[ArgumentDefinition, ...]] = {
-    "crd": (
-        _option("maxDescLen", INTEGER, minimum=0),
-        _option("allowDangerousTypes", BOOLEAN),
-        _option("generateEmbeddedObjectMeta", BOOLEAN),
-        _option("ignoreUnexportedFields", BOOLEAN),
-        _option("crdVersions", STRINGS, "v1"),
-        _option("deprecatedV1beta1CompatibilityPreserveUnknownFields", BOOLEAN),
-        _option("omitToolVersion", BOOLEAN),
-        *_HEADER,
-    ),
-    "rbac": (_option("roleName", STRING), _option("fileName", STRING), *_HEADER),
+    "crd": (*_arguments_of("crd"), _OMIT, *_HEADER),
+    "rbac": (*_arguments_of("rbac"), *_HEADER),
     "webhook": _HEADER,
     "object": _HEADER,
-    "applyconfiguration": (
-        _option("headerFile", STRING),
-        _option("externalApplyConfigurations", STRINGS),
-        _option("omitToolVersion", BOOLEAN),
-    ),
+    "applyconfiguration": (_argument("headerFile", STRING), _argument("externalApplyConfigurations", STRINGS), _OMIT),
 }
 _GO_ONLY = ("object", "applyconfiguration")
 _OUTPUTS: Mapping[str, tuple[ArgumentDefinition, ...]] = {
-    "dir": (_option("", STRING, optional=False),),
-    "artifacts": (_option("config", STRING, optional=False), _option("code", STRING)),
+    "dir": (_argument("", STRING, optional=False),),
+    "artifacts": (_argument("config", STRING, optional=False), _argument("code", STRING)),
     "stdout": (),
     "none": (),
 }
@@ -155,7 +124,7 @@ _OUTPUTS: Mapping[str, tuple[ArgumentDefinition, ...]] = {
 def _registry() -> MarkerRegistry:
     package = frozenset({MarkerTarget.PACKAGE})
     found = [MarkerDefinition(name, package, arguments) for name, arguments in _GENERATORS.items()]
-    found.append(MarkerDefinition("paths", package, (_option("", STRINGS, optional=False),)))
+    found.append(MarkerDefinition("paths", package, (_argument("", STRINGS, optional=False),)))
     for rule, arguments in _OUTPUTS.items():
         found.append(MarkerDefinition(f"output:{rule}", package, arguments))
         found += [MarkerDefinition(f"output:{name}:{rule}", package, arguments) for name in _GENERATORS]
@@ -194,15 +163,7 @@ class _Reader:
             self._diagnostics.add(
                 COMMAND_LINE_GO.at(None, f"`{name}` generates Go code, which Python does not need: nothing to do")
             )
-        given = self._options
-        return CommandLine(
-            crd=_crd(given["crd"]) if "crd" in given else None,
-            rbac=_rbac(given["rbac"]) if "rbac" in given else None,
-            webhook=WebhookOptions(*_header(given["webhook"])) if "webhook" in given else None,
-            paths=tuple(self._paths),
-            outputs=self._outputs,
-            skipped=skipped,
-        )
+        return CommandLine(self._options, tuple(self._paths), self._outputs, skipped)
 
     def _word(self, word: str) -> None:
         text = word if word.startswith("+") else f"+{word}"
@@ -269,38 +230,3 @@ def _source_path(pattern: str) -> SourcePath:
     if pattern.endswith("/..."):
         return SourcePath(pattern.removesuffix("/...") or "/", recursive=True)
     return SourcePath(pattern, recursive=False)
-
-
-def _header(given: Mapping[str, object]) -> tuple[str, str]:
-    return str(given.get("headerFile", "")), str(given.get("year", ""))
-
-
-def _crd(given: Mapping[str, object]) -> CrdOptions:
-    header_file, year = _header(given)
-    length = given.get("maxDescLen")
-    return CrdOptions(
-        max_description=length if isinstance(length, int) else None,
-        allow_dangerous_types=given.get("allowDangerousTypes") is True,
-        generate_embedded_object_meta=_flag(given, "generateEmbeddedObjectMeta"),
-        ignore_unexported_fields=given.get("ignoreUnexportedFields") is True,
-        preserve_unknown_fields=_flag(given, "deprecatedV1beta1CompatibilityPreserveUnknownFields"),
-        omit_tool_version=_flag(given, "omitToolVersion"),
-        header_file=header_file,
-        year=year,
-    )
-
-
-def _flag(given: Mapping[str, object], name: str) -> bool | None:
-    value = given.get(name)
-    return value if isinstance(value, bool) else None
-
-
-def _rbac(given: Mapping[str, object]) -> RbacOptions:
-    header_file, year = _header(given)
-    name = given.get("roleName")
-    return RbacOptions(
-        role_name=str(name) if name else None,
-        file_name=str(given["fileName"]) if given.get("fileName") else None,
-        header_file=header_file,
-        year=year,
-    )

@@ -6,7 +6,7 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,37 +15,14 @@ from pykb._regular_file import SETTINGS, real_path
 from pykb.diagnostics import Diagnostic, Diagnostics, EnvironmentProblem, Span
 from pykb.diagnostics.codes.generate import OPTION
 from pykb.diagnostics.suggest import closest
-from pykb.gen._commandline import (
-    CommandLine,
-    CrdOptions,
-    OutputKind,
-    RbacOptions,
-    WebhookOptions,
-    parse_command_line,
-)
+from pykb.gen._commandline import CommandLine, OutputKind, parse_command_line
+from pykb.gen.options import GENERATORS, OPTIONS, ROLE, ROLE_FILE, GenerateOptions, Option, SchemaOptions
 from pykb.gen.output import DEFAULT_FOLDERS, OutputRules, check_places
-from pykb.gen.run import GENERATORS, GenerateOptions
 from pykb.project.kubernetes import KEY, Minor, oldest_supported
 from pykb.project.layout import CONFIG, config_folder, place_of, swapped
 from pykb.reading import TomlError, read_toml
 
-KEYS: Mapping[str, tuple[type, ...]] = {
-    "paths": (list,),
-    "role-name": (str,),
-    "header-file": (str,),
-    "year": (str, int),
-    "max-desc-len": (int,),
-    "allow-dangerous-types": (bool,),
-    "generate-embedded-object-meta": (bool,),
-    "compat": (str,),
-    "crd-versions": (list,),
-    "ignore-unexported-fields": (bool,),
-    "output-dir": (str,),
-    "preserve-unknown-fields": (bool,),
-    "rbac-file-name": (str,),
-    "builtin-descriptions": (str,),
-    "allow-breaking": (bool,),
-}
+KEYS: Mapping[str, Option] = {option.name: option for option in OPTIONS}
 _TABLES = ("boilerplate", "config", "generate", KEY)
 _NOUNS = {str: "a string", int: "a whole number", bool: "`true` or `false`", list: "a list of strings"}
 
@@ -72,11 +49,11 @@ def read_settings(root: Path, diagnostics: Diagnostics) -> Mapping[str, Any]:
             diagnostics.add(_unknown("tool.pykb", key, text))
     found: dict[str, Any] = {}
     for key, value in own.get("generate", {}).items():
-        kinds = KEYS.get(key)
-        if kinds is None:
+        option = KEYS.get(key)
+        if option is None:
             diagnostics.add(_unknown("tool.pykb.generate", key, text))
-        elif not _fits(value, kinds):
-            wanted = " or ".join(_NOUNS[kind] for kind in kinds)
+        elif not _fits(value, option):
+            wanted = _NOUNS[option.kind] + (f" or {_NOUNS[int]}" if option.may_be_number else "")
             place = place_of(text, "tool.pykb.generate", key)
             diagnostics.add(OPTION.at(place, f"`{key}` takes {wanted}, found `{_shown(value)}`"))
         else:
@@ -84,12 +61,10 @@ def read_settings(root: Path, diagnostics: Diagnostics) -> Mapping[str, Any]:
     return found
 
 
-def _fits(value: object, kinds: tuple[type, ...]) -> bool:
-    if isinstance(value, bool):
-        return bool in kinds
+def _fits(value: object, option: Option) -> bool:
     if isinstance(value, list):
-        return list in kinds and all(isinstance(item, str) for item in value)
-    return isinstance(value, kinds)
+        return option.kind is list and all(isinstance(item, str) for item in value)
+    return type(value) is option.kind or (option.may_be_number and type(value) is int)
 
 
 def _shown(value: object) -> str:
@@ -118,30 +93,23 @@ _COMPAT = re.compile(r"controller-gen=(?P<version>v\d+\.\d+\.\d+\S*)")
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """The options of the command line; ``None`` for those not given.
+    """What the command line says.
 
-    ``folder`` is the working directory. Paths of the command line are relative to it, those of the settings to the
-    project.
+    Attributes:
+        words: The generators, and controller-gen's words.
+        options: The values of options, by name. Those not given are absent or ``None``.
+        folder: The working directory. Paths of the command line are relative to it, those of the settings to the
+            project.
+        stdout: Whether to print and write nothing.
+        check: Whether to compare and write nothing.
+        allow_outside: Whether output folders may be outside the project.
     """
 
     words: tuple[str, ...] = ()
-    paths: tuple[str, ...] = ()
-    output_dir: str | None = None
-    stdout: bool = False
-    role_name: str | None = None
-    header_file: str | None = None
-    year: str | None = None
-    max_description: int | None = None
-    allow_dangerous_types: bool | None = None
-    embedded_metadata: bool | None = None
-    compat: str | None = None
-    crd_versions: tuple[str, ...] = ()
-    preserve_unknown_fields: bool | None = None
-    rbac_file_name: str | None = None
-    builtin_descriptions: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
     folder: Path | None = None
+    stdout: bool = False
     check: bool = False
-    allow_breaking: bool | None = None
     allow_outside: bool = False
 
 
@@ -171,13 +139,10 @@ def make_request(root: Path, given: Given, diagnostics: Diagnostics) -> Request:
     settings = read_settings(root, diagnostics)
     line = parse_command_line(given.words, diagnostics=diagnostics)
     typed = _Typed(root, given.folder or root)
-    options = replace(_options(root, given, line, settings, typed, diagnostics), oldest=_oldest(root, diagnostics))
-    _check_values(options, given, settings, diagnostics)
-    in_settings = _Typed(root, root)
-    output_dir = _first(
-        typed.optional(given.output_dir), in_settings.optional(settings.get("output-dir")), default=None
-    )
-    rules = _rules(output_dir, _config(root, diagnostics), given, line, typed)
+    values = _merged(given, line, settings, typed, _Typed(root, root))
+    _check_values(values, diagnostics)
+    options = _options(root, given, line, values, typed, diagnostics)
+    rules = _rules(values.get("output-dir"), _config(root, diagnostics), given, line, typed)
     if not given.allow_outside:  # not a setting: a cloned repository brings its own
         diagnostics.extend(check_places(root, rules, options.generators))
     if given.check and rules.printed:
@@ -188,66 +153,68 @@ def make_request(root: Path, given: Given, diagnostics: Diagnostics) -> Request:
                 help=("remove `--check` or `--stdout`",),
             ),
         )
-    allow_breaking = _first(given.allow_breaking, settings.get("allow-breaking"), default=False)
-    return Request(options, rules, allow_breaking)
+    return Request(options, rules, values.get("allow-breaking", False))
+
+
+def _merged(
+    given: Given, line: CommandLine, settings: Mapping[str, Any], typed: _Typed, in_settings: _Typed
+) -> dict[str, Any]:
+    """The values of the options that are set, by name: the command line, then controller-gen's words, then settings."""
+    values: dict[str, Any] = {}
+    for option in OPTIONS:
+        spoken, setting = given.options.get(option.name), settings.get(option.name)
+        if option.is_path:
+            spoken, setting = typed.optional(spoken), in_settings.optional(setting)
+        word = line.argument(*option.word) if option.word else None
+        if option.name == "paths":
+            spoken = [typed.path(path) for path in (*(spoken or ()), *(path.path for path in line.paths))]
+        value = next((each for each in (spoken, word, setting) if each is not None and each != []), None)
+        if value is not None:
+            values[option.name] = value
+    return values
 
 
 def _options(
     root: Path,
     given: Given,
     line: CommandLine,
-    settings: Mapping[str, Any],
+    values: Mapping[str, Any],
     typed: _Typed,
     diagnostics: Diagnostics,
 ) -> GenerateOptions:
-    crd, rbac, webhook = line.crd or CrdOptions(), line.rbac or RbacOptions(), line.webhook or WebhookOptions()
-    asked = tuple(map(typed.path, (*given.paths, *(path.path for path in line.paths))))
-    embedded_metadata = _first(
-        given.embedded_metadata,
-        crd.generate_embedded_object_meta,
-        settings.get("generate-embedded-object-meta"),
-        default=None,
-    )
-    is_peers = any({*":="} & {*word} for word in given.words)  # controller-gen's words have its defaults
-    compat = _first(given.compat, settings.get("compat"), default=None)
+    # controller-gen's words have its defaults.
+    is_peers = any({*":="} & {*word} for word in given.words)
+    embedded_metadata = values.get("generate-embedded-object-meta")
+    compat = _compat(values.get("compat"), diagnostics)
     return GenerateOptions(
         root=root,
         generators=line.generators or (() if line.skipped else GENERATORS),
-        paths=asked or tuple(str(path) for path in settings.get("paths", ())),
-        role_name=_first(given.role_name, rbac.role_name, settings.get("role-name"), default="manager-role"),
-        rbac_file_name=_first(
-            given.rbac_file_name, rbac.file_name, settings.get("rbac-file-name"), default="role.yaml"
+        paths=tuple(values.get("paths", ())),
+        schemas=SchemaOptions(
+            allow_dangerous_types=values.get("allow-dangerous-types", False),
+            embedded_metadata=not is_peers if embedded_metadata is None else embedded_metadata,
+            reports_bare_metadata=embedded_metadata is None and is_peers,
         ),
-        headers=_headers({"crd": crd, "rbac": rbac, "webhook": webhook}, typed),
-        header_file=_first(typed.optional(given.header_file), settings.get("header-file"), default=None),
-        year=str(_first(given.year, settings.get("year"), default="")),
-        max_description=_first(given.max_description, crd.max_description, settings.get("max-desc-len"), default=None),
-        allow_dangerous_types=_first(
-            given.allow_dangerous_types,
-            crd.allow_dangerous_types or None,
-            settings.get("allow-dangerous-types"),
-            default=False,
-        ),
-        embedded_metadata=_first(embedded_metadata, default=not is_peers),
-        says_bare_metadata=embedded_metadata is None and is_peers,
-        preserve_unknown_fields=_first(
-            given.preserve_unknown_fields,
-            crd.preserve_unknown_fields,
-            settings.get("preserve-unknown-fields"),
-            default=None,
-        ),
-        compatible_with=None if crd.omit_tool_version else _compat(compat, diagnostics),
-        builtin_descriptions=_first(
-            typed.optional(given.builtin_descriptions), settings.get("builtin-descriptions"), default=None
-        ),
+        role_name=values.get("role-name", ROLE),
+        rbac_file_name=values.get("rbac-file-name", ROLE_FILE),
+        headers=_headers(line, typed),
+        header_file=values.get("header-file"),
+        year=str(values.get("year", "")),
+        max_description=values.get("max-desc-len"),
+        preserve_unknown_fields=values.get("preserve-unknown-fields"),
+        compatible_with=None if line.argument("crd", "omitToolVersion") else compat,
+        builtin_descriptions=values.get("builtin-descriptions"),
+        oldest=_oldest(root, diagnostics),
     )
 
 
-def _headers(
-    generators: Mapping[str, CrdOptions | RbacOptions | WebhookOptions], typed: _Typed
-) -> dict[str, tuple[str, str]]:
+def _headers(line: CommandLine, typed: _Typed) -> dict[str, tuple[str, str]]:
     """The header file and year of the generators that name a header file."""
-    return {name: (typed.path(own.header_file), own.year) for name, own in generators.items() if own.header_file}
+    return {
+        name: (typed.path(file), line.argument(name, "year") or "")
+        for name in line.generators
+        if (file := line.argument(name, "headerFile"))
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,10 +241,8 @@ class _Typed:
         return text if text in {None, FROM_CLUSTER} else self.path(str(text))
 
 
-def _check_values(
-    options: GenerateOptions, given: Given, settings: Mapping[str, Any], diagnostics: Diagnostics
-) -> None:
-    for version in (*given.crd_versions, *settings.get("crd-versions", ())):
+def _check_values(values: Mapping[str, Any], diagnostics: Diagnostics) -> None:
+    for version in values.get("crd-versions", ()):
         if version != "v1":
             diagnostics.add(
                 OPTION.at(
@@ -286,7 +251,7 @@ def _check_values(
                     help=("--crd-versions v1",),
                 ),
             )
-    if options.preserve_unknown_fields:
+    if values.get("preserve-unknown-fields"):
         diagnostics.add(
             OPTION.at(
                 None,
@@ -294,11 +259,6 @@ def _check_values(
                 help=("keep unknown fields where they are meant to be: `PreserveUnknown()`",),
             ),
         )
-
-
-def _first(*values: Any, default: Any) -> Any:
-    """The first value that is set."""
-    return next((value for value in values if value is not None), default)
 
 
 def _config(root: Path, diagnostics: Diagnostics) -> str:

@@ -6,11 +6,10 @@ Reads the sources, finds the kinds in them, and makes one file per kind.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pykb._regular_file import read_text, real_path
+from pykb._regular_file import read_text
 from pykb.diagnostics import Diagnostic, Diagnostics, Severity, Span
 from pykb.diagnostics.codes.crd import CRD_TOO_LARGE
 from pykb.diagnostics.codes.generate import HEADER_FILE, NOTHING_FOUND
@@ -19,63 +18,13 @@ from pykb.diagnostics.codes.project import PROJECT_SYNTAX
 from pykb.gen._load import find_files, is_api_file
 from pykb.gen.declare import Declarations
 from pykb.gen.ir import Crd
+from pykb.gen.options import GenerateOptions, is_whole
 from pykb.gen.output import Artifact
 from pykb.markers.model import SourceFile
 from pykb.markers.registry import MarkerRegistry, builtin_registry
 from pykb.meta.gvk import GroupKind
 from pykb.project import content
-from pykb.project.kubernetes import Minor
 from pykb.project.layout import config_path
-
-GENERATORS = ("crd", "rbac", "webhook")
-
-
-@dataclass(frozen=True, slots=True)
-class GenerateOptions:
-    """The options of ``pykb generate``, from the command line and the settings.
-
-    Attributes:
-        root: The project's directory; paths are relative to it.
-        generators: Which of ``crd``, ``rbac``, ``webhook`` to run.
-        paths: The paths to read. Empty means the whole project.
-        role_name: The name of the generated role, unless a marker names another.
-        rbac_file_name: The file for roles.
-        header_file: The file with the text before the first document of each file, relative to the project.
-        year: The year that replaces ``YEAR`` in it.
-        headers: Header file and year of single generators. They override the two above.
-        max_description: The maximum length of a description in bytes. ``None`` means no limit, 0 no descriptions.
-        allow_dangerous_types: Whether floats are allowed.
-        embedded_metadata: Whether an embedded ObjectMeta has its known fields.
-        says_bare_metadata: Whether to report one without them.
-        compatible_with: The controller-gen version to write into CRDs, such as ``v0.23.0``; none by default.
-        preserve_unknown_fields: The deprecated ``spec.preserveUnknownFields`` of CRDs, if it must be written.
-        builtin_descriptions: A file with a cluster's OpenAPI document, relative to the project. It has the
-            descriptions of built-in types, which are left out without it.
-        oldest: The oldest Kubernetes that the project supports, if it names one.
-    """
-
-    root: Path
-    generators: tuple[str, ...] = GENERATORS
-    paths: tuple[str, ...] = ()
-    role_name: str = "manager-role"
-    rbac_file_name: str = "role.yaml"
-    header_file: str | None = None
-    year: str = ""
-    headers: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    max_description: int | None = None
-    allow_dangerous_types: bool = False
-    embedded_metadata: bool = True
-    says_bare_metadata: bool = False
-    compatible_with: str | None = None
-    preserve_unknown_fields: bool | None = None
-    builtin_descriptions: str | None = None
-    oldest: Minor | None = None
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether the paths cover the whole project."""
-        return not self.paths or any(_is_whole(self.root, path) for path in self.paths)
-
 
 IMPORTED = "# Made by `pykb import crd`; "
 """The first text of a module that ``pykb import`` made."""
@@ -208,8 +157,8 @@ def read_sources(options: GenerateOptions, registry: MarkerRegistry, diagnostics
     root = options.root.resolve()
     declarations = Declarations(root, registry, diagnostics)
     paths = options.paths or (".",)
-    whole = find_files(root, [path for path in paths if _is_whole(root, path)], diagnostics)
-    named = find_files(root, [path for path in paths if not _is_whole(root, path)], diagnostics)
+    whole = find_files(root, [path for path in paths if is_whole(root, path)], diagnostics)
+    named = find_files(root, [path for path in paths if not is_whole(root, path)], diagnostics)
     files: list[SourceFile] = []
     modules: list[Path] = []
     for path in sorted({*whole, *named}):
@@ -228,10 +177,6 @@ def read_sources(options: GenerateOptions, registry: MarkerRegistry, diagnostics
         if is_api:
             modules.append(path)
     return Sources(tuple(files), tuple(modules), declarations)
-
-
-def _is_whole(root: Path, path: str) -> bool:
-    return real_path(root / path.removesuffix("...")) == root.resolve()
 
 
 def _unreadable(path: Path, root: Path, error: OSError | UnicodeDecodeError) -> Diagnostic:
@@ -313,7 +258,7 @@ def find_crds(sources: Sources, options: GenerateOptions, diagnostics: Diagnosti
     from pykb.gen._kinds import check_placement, find_kinds
     from pykb.gen._load import importing, load
     from pykb.gen.checks import check
-    from pykb.gen.passes.resolve import Options, Resolver
+    from pykb.gen.passes.resolve import Resolver
 
     root = options.root.resolve()
     converted = _converted_kinds(root, diagnostics)  # before the project's `yaml.py` could stand for the parser
@@ -321,16 +266,13 @@ def find_crds(sources: Sources, options: GenerateOptions, diagnostics: Diagnosti
         loaded = [load(path, root, diagnostics) for path in sources.modules]
         modules = [module for module in loaded if module is not None]
         kinds = find_kinds(modules, sources.declarations, diagnostics)
-        texts = None
+        schemas = options.schemas
         if options.builtin_descriptions is not None:
             from pykb.gen._builtin_texts import read_builtin_texts
 
             texts = read_builtin_texts(root, options.builtin_descriptions, diagnostics)
-        resolver = Resolver(
-            sources.declarations,
-            diagnostics,
-            Options(options.allow_dangerous_types, options.embedded_metadata, options.says_bare_metadata, texts),
-        )
+            schemas = replace(schemas, builtin_texts=texts)
+        resolver = Resolver(sources.declarations, diagnostics, schemas)
         crds = assemble(kinds, resolver, diagnostics, converted=converted)
         check(crds, options.oldest, diagnostics)
         if len(modules) == len(loaded):

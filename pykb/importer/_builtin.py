@@ -112,10 +112,11 @@ def _schemas() -> tuple[tuple[type[Struct], Schema], ...]:
     from pykb.diagnostics import Diagnostics
     from pykb.gen.declare import Declarations
     from pykb.gen.emit.crd import schema_object
-    from pykb.gen.passes.resolve import Options, Resolver
+    from pykb.gen.options import SchemaOptions
+    from pykb.gen.passes.resolve import Resolver
     from pykb.markers.registry import builtin_registry
 
     diagnostics = Diagnostics()
     declarations = Declarations(Path(), builtin_registry(), diagnostics)
-    resolver = Resolver(declarations, diagnostics, Options(allow_dangerous_types=True))
+    resolver = Resolver(declarations, diagnostics, SchemaOptions(allow_dangerous_types=True))
     return tuple((cls, schema_object(resolver.schema_of(cls))) for cls in builtin.structs())

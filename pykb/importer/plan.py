@@ -54,7 +54,8 @@ def verify(definitions: Iterable[Definition], files: Iterable[ModuleFile], diagn
 
 def regenerate(files: Iterable[ModuleFile], diagnostics: Diagnostics) -> dict[str, dict[str, Any]]:
     """The CRDs that the modules of an import generate, by name."""
-    from pykb.gen.run import GenerateOptions, generate
+    from pykb.gen.options import GenerateOptions, SchemaOptions
+    from pykb.gen.run import generate
 
     written = list(files)
     with temporary("import") as root:
@@ -62,7 +63,7 @@ def regenerate(files: Iterable[ModuleFile], diagnostics: Diagnostics) -> dict[st
         for path, text in texts.items():
             (root / path).parent.mkdir(parents=True, exist_ok=True)
             (root / path).write_text(text, encoding="utf-8", newline="\n")
-        options = GenerateOptions(root, ("crd",), (_PACKAGE,), allow_dangerous_types=True)
+        options = GenerateOptions(root, ("crd",), (_PACKAGE,), schemas=SchemaOptions(allow_dangerous_types=True))
         result = generate(options)
     # The CRD's API server may be more lenient than pykb's generator. The types are still useful.
     refused = [found for found in result.diagnostics if found.severity is Severity.ERROR]

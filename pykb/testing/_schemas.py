@@ -18,7 +18,8 @@ from pykb.diagnostics.suggest import closest
 from pykb.gen.declare import Declarations
 from pykb.gen.draft import patched
 from pykb.gen.ir import SchemaNode
-from pykb.gen.passes.resolve import Options, Resolver
+from pykb.gen.options import SchemaOptions
+from pykb.gen.passes.resolve import Resolver
 from pykb.markers.registry import builtin_registry
 
 _EVERY_KIND = {"type": "object", "properties": {name: {} for name in ("apiVersion", "kind", "metadata")}}
@@ -31,7 +32,7 @@ def schema_of(kind: type[BaseModel]) -> SchemaNode:
     """Return the schema of a class. `pykb generate` reports its mistakes. Metadata is like that of a template."""
     found = Diagnostics()
     declarations = Declarations(Path.cwd(), builtin_registry(), found)
-    node = Resolver(declarations, found, Options(allow_dangerous_types=True)).schema_of(kind)
+    node = Resolver(declarations, found, SchemaOptions(allow_dangerous_types=True)).schema_of(kind)
     for marker in declarations.named(kind).markers:
         if marker.name == "kubebuilder:subresource:scale":
             node = _scaled(node, [str(marker.arguments[name]) for name in ("specpath", "statuspath")])

@@ -55,7 +55,7 @@ def from_python(case: str) -> dict[str, str]:
     """What pykb writes."""
     found = Diagnostics()
     request = make_request(
-        ROOT, Given(words=tuple(options_of(case)), paths=(case,), compat="controller-gen=v0.23.0"), found
+        ROOT, Given(words=tuple(options_of(case)), options={"paths": [case], "compat": "controller-gen=v0.23.0"}), found
     )
     result = generate(request.options)
     found.extend(result.diagnostics)

@@ -14,7 +14,8 @@ from benchmarks.synthetic.fields import KINDS_PER_TEMPLATE
 from benchmarks.synthetic.go import write_go
 from benchmarks.synthetic.python import write_python
 from pykb.diagnostics.render import Format, render
-from pykb.gen.run import GenerateOptions, generate
+from pykb.gen.options import GenerateOptions
+from pykb.gen.run import generate
 
 pytestmark = pytest.mark.differential
 

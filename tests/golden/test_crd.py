@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from pykb.diagnostics.render import Format, render
-from pykb.gen.run import GenerateOptions, generate
+from pykb.gen.options import GenerateOptions
+from pykb.gen.run import generate
 
 ROOT = Path(__file__).parents[2] / "testdata" / "crd"
 CASES = sorted(path.name for path in ROOT.iterdir() if path.is_dir() and path.name != "__pycache__")

@@ -10,7 +10,7 @@ import pytest
 from pykb.api.builtin_table import TABLE
 from pykb.diagnostics.render import Format, render
 from pykb.gen.docs import generate_docs
-from pykb.gen.run import GenerateOptions
+from pykb.gen.options import GenerateOptions, SchemaOptions
 
 ROOT = Path(__file__).parents[2] / "testdata"
 CASES = ("pythonic", "versions")
@@ -60,7 +60,7 @@ def test_every_link_of_a_page_leads_somewhere_on_github(folder: str) -> None:
     """To an anchor of the page, which no heading's own anchor is mistaken for, or to a group of Kubernetes' reference."""
     root = ROOT / folder
     paths = tuple(str(path.relative_to(root)) for path in sorted(root.rglob("*.py")) if path.name != "__init__.py")
-    options = GenerateOptions(root=root, paths=paths, allow_dangerous_types=True)
+    options = GenerateOptions(root=root, paths=paths, schemas=SchemaOptions(allow_dangerous_types=True))
     page, _ = generate_docs(options)
     anchors = re.findall(r'^<a id="([^"]+)"></a>$', page, re.MULTILINE)
     links = re.findall(r"\]\(([^)]*)\)", page)

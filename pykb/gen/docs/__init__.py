@@ -28,7 +28,8 @@ from pykb.gen.docs._content import (
     code_span,
     spans_of,
 )
-from pykb.gen.run import GenerateOptions, find_crds, read_sources
+from pykb.gen.options import GenerateOptions
+from pykb.gen.run import find_crds, read_sources
 from pykb.markers.registry import builtin_registry
 from pykb.project.file import read
 

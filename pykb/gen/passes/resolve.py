@@ -14,7 +14,6 @@ from pykb.api.struct import Struct
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.crd import BARE_METADATA
 from pykb.diagnostics.codes.types import RECURSION
-from pykb.gen._builtin_texts import BuiltinTexts
 from pykb.gen.declare import Declarations, NamedType, generic_origin
 from pykb.gen.draft import Draft
 from pykb.gen.ir import Place, PropertyNode, Rule, SchemaNode, StructUnion
@@ -22,6 +21,7 @@ from pykb.gen.lower.annotation import PRESERVE, Lowering
 from pykb.gen.lower.constraints import IMMUTABLE_RULE, constrain
 from pykb.gen.lower.models import lower_named
 from pykb.gen.lower.scalars import node_of
+from pykb.gen.options import SchemaOptions
 from pykb.gen.passes._combine import merge, unite, without_validation
 from pykb.gen.passes._markers import ANNOTATIONS, apply_markers, emptied, empties, one_of_rule
 from pykb.gen.passes._members import Members
@@ -32,30 +32,13 @@ _CUT = node_of({"type": "object", "x-kubernetes-preserve-unknown-fields": True})
 _BASES: frozenset[type] = frozenset({Struct, Object, CustomResource, BaseModel})
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    """The options that change schemas.
-
-    Attributes:
-        allow_dangerous_types: Whether floats are allowed.
-        embedded_metadata: Whether an embedded ObjectMeta has its known fields.
-        says_bare_metadata: Whether to report the first one without them.
-        builtin_texts: The descriptions of built-in types; they have none without it.
-    """
-
-    allow_dangerous_types: bool = False
-    embedded_metadata: bool = True
-    says_bare_metadata: bool = False
-    builtin_texts: BuiltinTexts | None = None
-
-
 @dataclass(slots=True)
 class Resolver:
     """Makes the finished schema of each type, once."""
 
     declarations: Declarations
     diagnostics: Diagnostics
-    options: Options = Options()
+    options: SchemaOptions = field(default_factory=SchemaOptions)
     _done: dict[NamedType, SchemaNode] = field(default_factory=dict)
     _open: list[NamedType] = field(default_factory=list)
     _cut: set[NamedType] = field(default_factory=set)
@@ -137,8 +120,8 @@ class Resolver:
             members: dict[type, Members] = {}
             if not named.built_in:
                 node = self._fields(python, node, members)
-            elif self.options.says_bare_metadata and (python is ObjectMeta or issubclass(python, Object)):
-                self._say_bare_metadata()
+            elif self.options.reports_bare_metadata and (python is ObjectMeta or issubclass(python, Object)):
+                self._report_bare_metadata()
             if named.built_in and self.options.builtin_texts is not None:
                 node = self.options.builtin_texts.describe(python, node)
             return self._class(python, named, self._children(node), members)
@@ -147,9 +130,9 @@ class Resolver:
         description = named.declaration.description if named.declaration else None
         return node.put("description", description, named.span) if description else node
 
-    def _say_bare_metadata(self) -> None:
+    def _report_bare_metadata(self) -> None:
         """Report, once per run, that the API server drops embedded metadata without a schema."""
-        self.options = replace(self.options, says_bare_metadata=False)
+        self.options = replace(self.options, reports_bare_metadata=False)
         user = next((named for named in reversed(self._open) if not named.built_in), None)
         where = f" in `{user.name}`" if user else ""
         self.diagnostics.add(

@@ -175,7 +175,7 @@ def is_allowed(field: str, value: Any, *, in_python: bool, minor: int) -> bool:
 def judge(control_plane: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The CRD generated from testdata/agreement, installed, and the model: a function that asks both."""
     found = Diagnostics()
-    request = make_request(TESTDATA, Given(words=("crd",), paths=("agreement",), allow_dangerous_types=True), found)
+    request = make_request(TESTDATA, Given(("crd",), {"paths": ["agreement"], "allow-dangerous-types": True}), found)
     result = generate(request.options)
     found.extend(result.diagnostics)
     assert not found.has_errors(), render(found, style=Format.CONCISE)

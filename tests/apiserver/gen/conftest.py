@@ -12,7 +12,8 @@ from pykb.diagnostics import Diagnostics
 from pykb.envtest import ControlPlane
 from pykb.envtest.rest import Rest
 from pykb.gen.emit.crd import crd_object
-from pykb.gen.run import GenerateOptions, find_crds, read_sources
+from pykb.gen.options import GenerateOptions, SchemaOptions
+from pykb.gen.run import find_crds, read_sources
 from pykb.markers.registry import builtin_registry
 
 HEADER = """\
@@ -52,7 +53,7 @@ def judge(tmp_path: Path, rest: Rest) -> Judge:
 
     def ask(source: str) -> tuple[Diagnostics, Any]:
         (package / "things.py").write_text(HEADER + source, encoding="utf-8")
-        options = GenerateOptions(root=tmp_path, generators=("crd",), allow_dangerous_types=True)
+        options = GenerateOptions(root=tmp_path, generators=("crd",), schemas=SchemaOptions(allow_dangerous_types=True))
         found = Diagnostics()
         (crd,) = find_crds(read_sources(options, builtin_registry(), found), options, found)
         return found, rest.call("POST", CRDS, crd_object(crd))

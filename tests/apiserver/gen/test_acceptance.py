@@ -16,7 +16,8 @@ import pytest
 from pykb.diagnostics import Diagnostic, Severity
 from pykb.envtest import ControlPlane
 from pykb.envtest.rest import Answer, Rest
-from pykb.gen.run import GenerateOptions, GenerateResult, generate
+from pykb.gen.options import GenerateOptions, SchemaOptions
+from pykb.gen.run import GenerateResult, generate
 from tests.apiserver.gen.hostile_projects import make_project, tamed
 from tests.apiserver.gen.test_generated_crds import check
 
@@ -51,7 +52,11 @@ def accepted(seed: int, root: Path) -> GenerateResult | None:
             (root / path).parent.mkdir(parents=True, exist_ok=True)
             (root / path).write_text(text, encoding="utf-8")
         with warnings.catch_warnings(action="ignore"):
-            result = generate(GenerateOptions(root=root, generators=("crd", "webhook"), allow_dangerous_types=True))
+            result = generate(
+                GenerateOptions(
+                    root=root, generators=("crd", "webhook"), schemas=SchemaOptions(allow_dangerous_types=True)
+                )
+            )
         wrong = [found for found in result.diagnostics if _counts(found)]
         if not wrong:
             return result

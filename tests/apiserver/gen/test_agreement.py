@@ -17,7 +17,8 @@ from pydantic import ValidationError
 from pykb.diagnostics import Diagnostics, Severity
 from pykb.diagnostics.render import Format, render
 from pykb.envtest import ControlPlane
-from pykb.gen.run import GenerateOptions, generate
+from pykb.gen.options import GenerateOptions, SchemaOptions
+from pykb.gen.run import generate
 
 pytestmark = pytest.mark.apiserver
 
@@ -48,7 +49,9 @@ class Judges:
             (parent / "__init__.py").touch()
         (package / "judge.py").write_text(text, encoding="utf-8")
         self.rest = plane.rest()
-        result = generate(GenerateOptions(root=folder, generators=("crd",), allow_dangerous_types=True))
+        result = generate(
+            GenerateOptions(root=folder, generators=("crd",), schemas=SchemaOptions(allow_dangerous_types=True))
+        )
         errors = Diagnostics(found for found in result.diagnostics if found.severity is Severity.ERROR)
         assert not len(errors), render(errors, style=Format.CONCISE)
         file = folder / "judges.yaml"

@@ -92,7 +92,7 @@ def test_crds_of_differential_pairs_are_accepted(case: str, control_plane: Contr
     file = root / case / "options.txt"
     words = file.read_text(encoding="utf-8").split() if file.exists() else ["crd"]
     found = Diagnostics()
-    request = make_request(root, Given(words=tuple(words), paths=(case,)), found)
+    request = make_request(root, Given(tuple(words), {"paths": [case]}), found)
     result = generate(request.options)
     assert not result.diagnostics.has_errors()
     assert (len(result.artifacts["crd"]) == 0) == (case in WITHOUT_KINDS)
@@ -110,7 +110,7 @@ def test_crds_of_differential_pairs_are_accepted(case: str, control_plane: Contr
 def test_the_crd_of_every_agreement_is_accepted(control_plane: ControlPlane) -> None:
     """The types that hold Pydantic's judgement against the server's."""
     request = make_request(
-        TESTDATA, Given(words=("crd",), paths=("agreement",), allow_dangerous_types=True), Diagnostics()
+        TESTDATA, Given(("crd",), {"paths": ["agreement"], "allow-dangerous-types": True}), Diagnostics()
     )
     result = generate(request.options)
     assert not result.diagnostics.has_errors()

@@ -8,7 +8,8 @@ import pytest
 
 from pykb.envtest import ControlPlane
 from pykb.envtest.rest import Rest
-from pykb.gen.run import GenerateOptions, generate
+from pykb.gen.options import GenerateOptions
+from pykb.gen.run import generate
 
 pytestmark = pytest.mark.apiserver
 

@@ -12,7 +12,8 @@ import pytest
 from pykb.cli import changes as command
 from pykb.diagnostics import Diagnostics
 from pykb.files.plan import Draft, add_fixes
-from pykb.gen.run import GenerateOptions, generate
+from pykb.gen.options import GenerateOptions
+from pykb.gen.run import generate
 
 SOURCE = """\
 from typing import Annotated

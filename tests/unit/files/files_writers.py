@@ -13,9 +13,10 @@ from pykb.commands.delete import OldApi, plan_delete_api
 from pykb.commands.init import NewProject, plan_project
 from pykb.diagnostics import Diagnostics
 from pykb.files.plan import Plan, plan_of
+from pykb.gen.options import GenerateOptions
 from pykb.gen.output import OutputRules, texts
 from pykb.gen.prune import stale_files
-from pykb.gen.run import GenerateOptions, generate
+from pykb.gen.run import generate
 from pykb.importer.definition import find_definitions, parse
 from pykb.importer.plan import plan_import
 from pykb.project.file import read

@@ -8,7 +8,8 @@ from textwrap import dedent
 
 import pytest
 
-from pykb.gen.run import GenerateOptions, GenerateResult, generate
+from pykb.gen.options import GenerateOptions
+from pykb.gen.run import GenerateResult, generate
 
 HEADER = """\
 from __future__ import annotations

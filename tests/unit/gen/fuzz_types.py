@@ -23,7 +23,8 @@ from types import FrameType
 
 from pykb.diagnostics import Diagnostic
 from pykb.diagnostics.render import Format, render
-from pykb.gen.run import GenerateOptions, generate
+from pykb.gen.options import GenerateOptions
+from pykb.gen.run import generate
 from pykb.markers.registry import builtin_registry
 
 TESTDATA = Path(__file__).resolve().parents[3] / "testdata"

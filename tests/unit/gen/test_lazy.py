@@ -9,7 +9,8 @@ from textwrap import dedent
 import pytest
 
 from pykb.diagnostics.render import Format, render
-from pykb.gen.run import GenerateOptions, GenerateResult, generate
+from pykb.gen.options import GenerateOptions
+from pykb.gen.run import GenerateResult, generate
 
 LAZY = "" if sys.version_info >= (3, 14) else "from __future__ import annotations\n"
 HEADER = """\

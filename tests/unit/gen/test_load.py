@@ -10,7 +10,8 @@ import pytest
 
 from pykb.diagnostics import Diagnostics
 from pykb.gen._load import find_files
-from pykb.gen.run import GenerateOptions, GenerateResult, generate
+from pykb.gen.options import GenerateOptions
+from pykb.gen.run import GenerateResult, generate
 
 Generate = Callable[..., GenerateResult]
 KIND = "class Spec(Struct):\n    a: str\nclass Thing(CustomResource, group_version=GV):\n    spec: Spec\n"

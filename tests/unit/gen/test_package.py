@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from pykb.diagnostics.render import Format, render
-from pykb.gen.run import GenerateOptions, GenerateResult, generate
+from pykb.gen.options import GenerateOptions
+from pykb.gen.run import GenerateResult, generate
 
 IMPORTS = "from pykb.api import CustomResource, GroupVersion, Struct\n"
 GROUP_VERSION = 'GV = GroupVersion("example.com", "v1")\n'

@@ -48,14 +48,14 @@ def test_embedded_metadata_has_fields_unless_controller_gen_would_leave_them_out
     """Its words have its default, and what follows from that alone is said."""
     (tmp_path / "pyproject.toml").write_text(f"[tool.pykb.generate]\n{setting}\n")
     options = make_request(tmp_path, Given(words=words), Diagnostics()).options
-    assert options.embedded_metadata is fields
-    assert options.says_bare_metadata is (not fields and "Embedded" not in "".join(words) and not setting)
+    assert options.schemas.embedded_metadata is fields
+    assert options.schemas.reports_bare_metadata is (not fields and "Embedded" not in "".join(words) and not setting)
 
 
 def test_the_command_line_wins_over_the_settings(tmp_path: Path) -> None:
     """`[tool.pykb.generate]` holds defaults."""
     (tmp_path / "pyproject.toml").write_text('[tool.pykb.generate]\nrole-name = "theirs"\nmax-desc-len = 5\n')
-    request = make_request(tmp_path, Given(role_name="mine"), Diagnostics())
+    request = make_request(tmp_path, Given(options={"role-name": "mine"}), Diagnostics())
     assert (request.options.role_name, request.options.max_description) == ("mine", 5)
 
 
@@ -82,8 +82,11 @@ def test_mistakes_in_the_settings_have_a_place(setting: str, message: str, colum
 def test_compat_names_a_version_of_controller_gen(tmp_path: Path) -> None:
     """Nothing else can be claimed."""
     found = Diagnostics()
-    assert make_request(tmp_path, Given(compat="controller-gen=v0.23.0"), found).options.compatible_with == "v0.23.0"
-    make_request(tmp_path, Given(compat="v0.23.0"), found)
+    assert (
+        make_request(tmp_path, Given(options={"compat": "controller-gen=v0.23.0"}), found).options.compatible_with
+        == "v0.23.0"
+    )
+    make_request(tmp_path, Given(options={"compat": "v0.23.0"}), found)
     assert [d.code.slug for d in found] == ["generate-option"]
 
 
@@ -165,7 +168,7 @@ def test_every_option_can_be_set_in_the_project(tmp_path: Path) -> None:
     assert list(found) == []
     assert (options.paths, options.role_name, options.rbac_file_name) == (("shop",), "r", "roles.yaml")
     assert (options.header_file, options.year, options.max_description) == ("h.txt", "2026", 7)
-    assert (options.allow_dangerous_types, options.embedded_metadata) == (True, False)
+    assert (options.schemas.allow_dangerous_types, options.schemas.embedded_metadata) == (True, False)
     assert (options.preserve_unknown_fields, options.compatible_with) == (False, "v0.23.0")
     assert options.builtin_descriptions == "openapi.json"
     assert set(request.rules.folders.values()) == {"out"}
@@ -207,7 +210,7 @@ def test_what_is_typed_in_a_folder_is_relative_to_it(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text('[tool.pykb.generate]\nheader-file = "h.txt"\n')
     here = tmp_path / "shop" / "api"
     words = ("crd", "paths=./...", "output:crd:dir=out")
-    request = make_request(tmp_path, Given(words=words, paths=("v1",), output_dir="..", folder=here), Diagnostics())
+    request = make_request(tmp_path, Given(words, {"paths": ["v1"], "output-dir": ".."}, here), Diagnostics())
     assert request.options.paths == ("shop/api/v1", "shop/api")
     assert dict(request.rules.folders) == {"crd": "shop/api/out", "rbac": "shop", "webhook": "shop"}
     assert request.options.header_file == "h.txt"
@@ -217,8 +220,8 @@ def test_what_is_typed_in_a_folder_is_relative_to_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (Given(crd_versions=("v1beta1",)), "API servers know `apiextensions.k8s.io/v1` only"),
-        (Given(preserve_unknown_fields=True), "is refused by the API server"),
+        (Given(options={"crd-versions": ["v1beta1"]}), "API servers know `apiextensions.k8s.io/v1` only"),
+        (Given(options={"preserve-unknown-fields": True}), "is refused by the API server"),
         (Given(check=True, stdout=True), "`--check` compares files"),
         (Given(check=True, words=("crd", "output:stdout")), "`--check` compares files"),
         (
@@ -251,12 +254,12 @@ def test_an_absolute_path_inside_the_project_is_like_a_relative_one(place: str, 
     for folder in (root, root / "shop"):
         for seen in (root, link):
             found = Diagnostics()
-            given = Given(output_dir=str(seen / place), paths=(str(seen / "shop/..."),), folder=folder)
+            given = Given((), {"output-dir": str(seen / place), "paths": [str(seen / "shop/...")]}, folder)
             request = make_request(root, given, found)
             assert (set(request.rules.folders.values()), request.options.paths) == ({place}, ("shop/...",))
             assert not list(found)
     (root / "pyproject.toml").write_text(f'[tool.pykb.generate]\noutput-dir = "{root / place}"\n', "utf-8")
     assert set(make_request(root, Given(), Diagnostics()).rules.folders.values()) == {place}
     outside = Diagnostics()
-    make_request(root, Given(output_dir=str(tmp_path / "other"), folder=root), outside)
+    make_request(root, Given((), {"output-dir": str(tmp_path / "other")}, root), outside)
     assert [each.code.slug for each in outside] == ["generate-path-outside"]

@@ -40,7 +40,7 @@ def generate_files(tmp_path: Path) -> Generate:
             header = HEADER if "/api/" in name and path.name != "__init__.py" else ""
             path.write_text(header + dedent(text).lstrip("\n"), encoding="utf-8")
         found = Diagnostics()
-        request = make_request(tmp_path, Given(words=words, **given), found)  # type: ignore[arg-type]
+        request = make_request(tmp_path, Given(words, given), found)
         if found.has_errors():  # as the command does
             return GenerateResult({}, found)
         result = generate(request.options)

@@ -10,7 +10,8 @@ import pytest
 
 from pykb.diagnostics import Diagnostics
 from pykb.gen._builtin_texts import read_builtin_texts
-from pykb.gen.run import GenerateOptions, generate
+from pykb.gen.options import GenerateOptions
+from pykb.gen.run import generate
 
 TYPES = """\
 from pykb.api import CustomResource, GroupVersion

@@ -5,16 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pykb.diagnostics import Diagnostics, Severity
-from pykb.gen._commandline import (
-    CommandLine,
-    CrdOptions,
-    OutputKind,
-    OutputRule,
-    RbacOptions,
-    SourcePath,
-    WebhookOptions,
-    parse_command_line,
-)
+from pykb.gen._commandline import CommandLine, OutputKind, OutputRule, SourcePath, parse_command_line
 
 
 def parse(*words: str) -> tuple[CommandLine, Diagnostics]:
@@ -30,9 +21,7 @@ def test_the_line_of_a_kubebuilder_makefile_is_understood() -> None:
     )
     assert len(diagnostics) == 0
     assert options == CommandLine(
-        crd=CrdOptions(),
-        rbac=RbacOptions(role_name="manager-role"),
-        webhook=WebhookOptions(),
+        arguments={"rbac": {"roleName": "manager-role"}, "crd": {}, "webhook": {}},
         paths=(SourcePath(".", recursive=True),),
         outputs={"crd": OutputRule(OutputKind.ARTIFACTS, "config/crd/bases")},
     )
@@ -55,18 +44,21 @@ def test_all_options_are_typed() -> None:
         "output:webhook:none",
     )
     assert len(diagnostics) == 0
-    assert options.crd == CrdOptions(
-        max_description=0,
-        allow_dangerous_types=True,
-        generate_embedded_object_meta=False,
-        ignore_unexported_fields=True,
-        preserve_unknown_fields=False,
-        omit_tool_version=True,
-        header_file="hack/boilerplate.txt",
-        year="2026",
-    )
-    assert options.rbac == RbacOptions(file_name="a.yaml", header_file="h", year="2025")
-    assert options.webhook == WebhookOptions(header_file="w")
+    assert options.arguments == {
+        "crd": {
+            "maxDescLen": 0,
+            "allowDangerousTypes": True,
+            "generateEmbeddedObjectMeta": False,
+            "ignoreUnexportedFields": True,
+            "crdVersions": ["v1"],
+            "deprecatedV1beta1CompatibilityPreserveUnknownFields": False,
+            "omitToolVersion": True,
+            "headerFile": "hack/boilerplate.txt",
+            "year": "2026",
+        },
+        "rbac": {"fileName": "a.yaml", "headerFile": "h", "year": "2025"},
+        "webhook": {"headerFile": "w"},
+    }
     assert options.paths == (
         SourcePath("./api/v1", recursive=False),
         SourcePath("./api/v2", recursive=True),

@@ -29,7 +29,7 @@ from pykb.gen.docs._content import (
     code_span,
     spans_of,
 )
-from pykb.gen.run import GenerateOptions
+from pykb.gen.options import GenerateOptions
 
 CRD = Path(__file__).parents[3] / "testdata" / "crd"
 

@@ -8,7 +8,8 @@ import pytest
 
 from pykb.diagnostics import Diagnostics
 from pykb.files.apply import apply
-from pykb.gen.run import GenerateOptions, generate
+from pykb.gen.options import GenerateOptions, SchemaOptions
+from pykb.gen.run import generate
 from pykb.importer.plan import plan_import
 
 MODULE = "ext/example_com/v1.py"
@@ -137,7 +138,7 @@ def test_the_projects_own_generate_says_nothing_of_imported_types(tmp_path: Path
     assert run(make_crd("spec: {type: string, default: a}")) == []
     own = generate(GenerateOptions(tmp_path, ("crd",)))
     assert [d.code.slug for d in own.diagnostics] == ["nothing-to-generate"]
-    named = generate(GenerateOptions(tmp_path, ("crd",), ("ext",), allow_dangerous_types=True))
+    named = generate(GenerateOptions(tmp_path, ("crd",), ("ext",), schemas=SchemaOptions(allow_dangerous_types=True)))
     assert len(named.artifacts["crd"]) == 1
 
 
@@ -148,6 +149,6 @@ def test_a_scale_that_leads_nowhere_is_taken_as_the_api_server_takes_it(tmp_path
         "scale": {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}
     }
     assert run(crd) == []
-    made = generate(GenerateOptions(tmp_path, ("crd",), ("ext",), allow_dangerous_types=True))
+    made = generate(GenerateOptions(tmp_path, ("crd",), ("ext",), schemas=SchemaOptions(allow_dangerous_types=True)))
     assert not made.diagnostics.has_errors()
     assert len(made.artifacts["crd"]) == 1

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from pykb.gen.run import GenerateOptions, generate
+from pykb.gen.options import GenerateOptions
+from pykb.gen.run import generate
 
 HEADER = """\
 from typing import Annotated, Any

@@ -18,7 +18,8 @@ import pytest
 
 from pykb.diagnostics import Diagnostics, Severity
 from pykb.diagnostics.render import Format, render
-from pykb.gen.run import GenerateOptions, GenerateResult, generate
+from pykb.gen.options import GenerateOptions
+from pykb.gen.run import GenerateResult, generate
 from pykb.markers.collect import collect
 from pykb.markers.definition import ArgumentDefinition, Grammar, MarkerDefinition, MarkerTarget, ValueKind
 from pykb.markers.model import Marker

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from pykb.diagnostics.render import Format, render
-from pykb.gen.run import GenerateOptions, GenerateResult, generate
+from pykb.gen.options import GenerateOptions
+from pykb.gen.run import GenerateResult, generate
 from pykb.markers.builtin import definitions
 from pykb.markers.definition import INTEGER, ArgumentDefinition, MarkerDefinition, MarkerTarget
 from pykb.markers.effect import TEXTS, Does, Holder, Sets, Subject

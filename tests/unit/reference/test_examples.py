@@ -13,7 +13,8 @@ from importlib import import_module
 from pathlib import Path
 
 from pykb.diagnostics.render import Format, render
-from pykb.gen.run import GenerateOptions, generate
+from pykb.gen.options import GenerateOptions
+from pykb.gen.run import generate
 from tests.examples import MODULES, examples, examples_of, public, write
 from tests.pages import EXCERPTS, FOLLOWED, PAGES, PARTS, PROGRAMS, blocks
 from tests.sources import ROOT, files_of
