@@ -96,7 +96,7 @@ def is_standard_module(text: str) -> bool:
     return text in sys.stdlib_module_names
 
 
-def is_python_name(text: str) -> bool:
+def hides_python_name(text: str) -> bool:
     """Whether a class of this name would hide a keyword or a builtin (``None``, ``Warning``)."""
     return keyword.iskeyword(text) or hasattr(builtins, text)
 

@@ -181,7 +181,7 @@ def check_kind(kind: str, found: Diagnostics) -> None:
         if len(kind) > names.LABEL_LENGTH:
             message = f"`--kind {kind}` has {len(kind)} characters, at most {names.LABEL_LENGTH} fit"
         found.add(KIND_NAME.at(None, message, help=(f"`--kind {near}`",)))
-    elif names.is_python_name(kind):
+    elif names.hides_python_name(kind):
         message = f"`--kind {kind}` is a name of Python itself, which the class would hide"
         found.add(KIND_TAKEN.at(None, message, help=(f"`--kind My{kind}`",)))
 

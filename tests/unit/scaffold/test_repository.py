@@ -108,11 +108,21 @@ def test_the_targets_that_workflows_and_pages_name_exist() -> None:
     """`make X` is a target of the Makefile."""
     done = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True)
     known = set(re.findall(r"^  \x1b\[36m(\S+)", done.stdout, re.MULTILINE))
-    for path in [*WORKFLOWS, ROOT / "README.md", ROOT / "CONTRIBUTING.md"]:
+    for path in [*WORKFLOWS, ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "AGENTS.md"]:
         text = path.read_text(encoding="utf-8")
         named = set(re.findall(r"(?:`|run: |^    |^ +)make ([a-z][a-z-]*)", text, re.MULTILINE))
         of_projects = {"install", "docker-build", "dev"}  # the README also shows a project's own
         assert named - of_projects <= known, path
+
+
+def test_what_agents_are_sent_to_exists() -> None:
+    """Each path and module in AGENTS.md."""
+    text = (ROOT / "AGENTS.md").read_text(encoding="utf-8")
+    paths = [*re.findall(r"`((?:pykb|hack|tests|docs)/[\w/.]+)`", text), *re.findall(r"\]\((\S+)\)", text)]
+    modules = [name.replace(".", "/") for name in re.findall(r"-m (hack\.\w+)", text)]
+    assert len(paths) > 4
+    assert [path for path in paths if not (ROOT / path).exists()] == []
+    assert [name for name in modules if not ((ROOT / name).is_dir() or (ROOT / f"{name}.py").exists())] == []
 
 
 @pytest.mark.parametrize("name", RECORDINGS)
