@@ -7,7 +7,6 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from pykb.runtime import Manager, ManagerOptions
-from pykb.runtime.processes.parent import SummedMetrics, Sums
 
 _INTRODUCTION = """\
 # Metrics
@@ -32,8 +31,7 @@ _AREAS = {
     "rest_client": "API server",
     "pykb_watch": "API server",
     "pykb_unreadable": "API server",
-    "pykb_shard": "Shards and processes",
-    "pykb_process": "Shards and processes",
+    "pykb_shard": "Shards",
     "": "Process and certificates",
 }
 
@@ -60,14 +58,10 @@ def render() -> str:
 
 
 def _rows() -> Iterator[Row]:
-    for metrics in (Manager(ManagerOptions(shards=1)).metrics, SummedMetrics(_none)):
-        for collector in metrics.registry._collector_to_names:  # noqa: SLF001 - those without samples are not collected
-            for family in collector.collect():
-                of: Any = collector if hasattr(collector, "_labelnames") else family
-                name = family.name + ("_total" if family.type == "counter" else "")
-                area = next(area for prefix, area in _AREAS.items() if name.startswith(prefix))
-                yield Row(area, name, family.type, tuple(of._labelnames), family.documentation)  # noqa: SLF001
-
-
-async def _none() -> list[Sums]:
-    return []
+    registry = Manager(ManagerOptions(shards=1)).metrics.registry
+    for collector in registry._collector_to_names:  # noqa: SLF001 - those without samples are not collected
+        for family in collector.collect():
+            of: Any = collector if hasattr(collector, "_labelnames") else family
+            name = family.name + ("_total" if family.type == "counter" else "")
+            area = next(area for prefix, area in _AREAS.items() if name.startswith(prefix))
+            yield Row(area, name, family.type, tuple(of._labelnames), family.documentation)  # noqa: SLF001

@@ -185,10 +185,6 @@ class Metrics:
         """Count seconds for which a coroutine of a webhook blocked the event loop."""
         self._webhook_blocked.labels(webhook).inc(seconds)
 
-    async def scrape(self) -> tuple[bytes, str]:
-        """Return what a scrape gets, and the content type."""
-        return self.render()
-
     def render(self) -> tuple[bytes, str]:
         """Return all metrics, including those in prometheus_client's default registry, and the content type."""
         text = generate_latest(self.registry)

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Never
 
 from pykb.runtime._logging import LOG_LEVELS, LogFormat
 from pykb.runtime.client.options import main_module
@@ -79,7 +79,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
     add = parser.add_argument_group("sharding").add_argument
     add("--shards", type=_shards, metavar="N", help=_SHARDS)
-    add("--processes", type=_positive, metavar="P", help=_PROCESSES)
+    add("--processes", type=_removed, default=argparse.SUPPRESS, help=argparse.SUPPRESS)
     add("--shard-by", type=ShardBy, choices=list(ShardBy), help="field whose hash decides (default uid)")
 
     group = parser.add_argument_group("servers")
@@ -134,7 +134,6 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 
 _SHARDS = "let all replicas work, each on its share of N ranges of objects; 0 for the leader only (default 0)"
-_PROCESSES = "processes that share the work on this machine, so that it uses P cores; needs --shards (default 1)"
 _PPROF = "stacks, profiles, log level, e.g. 127.0.0.1:8082; keep it private; 0 for none (default 0)"
 _MANAGED = "Secret in which the manager keeps a certificate that it makes and renews itself (default: none)"
 _LIFE = "how long a certificate is valid that the manager makes, with or without --cert-secret (default 90)"
@@ -200,6 +199,10 @@ def _boolean(text: str) -> bool:
 def names_of(text: str) -> tuple[str, ...]:
     """Split a list at its commas."""
     return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def _removed(_: str) -> Never:
+    raise argparse.ArgumentTypeError("it was removed: run several replicas with --shards instead")
 
 
 def _positive(text: str) -> int:

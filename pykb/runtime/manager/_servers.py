@@ -178,7 +178,7 @@ def metrics_routes(metrics: Metrics, middlewares: Sequence[Middleware] = ()) -> 
     """The route ``/metrics``."""
 
     async def scrape(_: HttpRequest) -> HttpResponse:
-        text, content_type = await metrics.scrape()
+        text, content_type = metrics.render()
         return HttpResponse(text, content_type=content_type)
 
     routes = Routes(middlewares)

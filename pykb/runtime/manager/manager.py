@@ -30,7 +30,6 @@ from pykb.runtime.manager._runnables import Leases, RunFunction, Runnable, Runna
 from pykb.runtime.manager._servers import Check, Checks, Servers, ping
 from pykb.runtime.manager.options import ManagerOptions
 from pykb.runtime.manager.watchdog import MARGIN, Ending, StallWatch
-from pykb.runtime.processes.channel import own_place
 
 if TYPE_CHECKING:
     from pykb.runtime._kopf import OperatorRegistry
@@ -74,11 +73,6 @@ class Manager:
             clock: The clock of the controllers.
         """
         self.options = options or ManagerOptions()
-        self._place = own_place()
-        if self._place is not None:
-            from pykb.runtime.processes.channel import options_in
-
-            self.options = options_in(self._place, self.options)
         self.clock: Clock = clock or SystemClock()
         self.metrics = Metrics()
         self.healthz = Checks("/healthz")
@@ -93,7 +87,16 @@ class Manager:
         self.clusters = Clusters()
         """The clusters that were added by :meth:`add_cluster`."""
         self._recorders = Recorders()
-        self.servers = self._make_servers(self.metrics, (self.healthz, self.readyz))
+        self.servers = Servers(
+            self.options,
+            self.api_reader,
+            metrics=self.metrics,
+            checks=(self.healthz, self.readyz),
+            controllers=lambda: self.controllers,
+            namespace=self._own_namespace,
+            converted=self._converted,
+            clock=self.clock,
+        )
         """Probes, metrics and the debug server."""
         self._webhook_server: WebhookServer | None = None
         self._list_watch = ClientListWatch(self.api_reader, clock=self.clock)
@@ -344,13 +347,7 @@ class Manager:
             from pykb.runtime.controller.lines import ReconcileLines
 
             self.listen(ReconcileLines(self.clock))
-        member = {"member": str(self._place.number)} if self._place is not None else {}
-        configure_logging(level=self.options.log_level.upper(), style=self.options.log_format, fields=member)
-        if self.options.processes > 1:
-            from pykb.runtime.processes.parent import Parent
-
-            Parent(self.options, self._make_servers, self.clock).run()
-            return
+        configure_logging(level=self.options.log_level.upper(), style=self.options.log_format)
         run_program(self._main, self._ending, logger)
         if self._leases.late:
             raise SystemExit(1)
@@ -393,10 +390,6 @@ class Manager:
             self._signals.release()
 
     def _start_groups(self) -> None:
-        if self._place is not None:
-            from pykb.runtime.processes.channel import answer_parent
-
-            self._servers.add(partial(answer_parent, self._place, self), name="process")
         if isinstance(self.clock, SystemClock):  # a block has no length in virtual time
             self._servers.add(StallWatch(observer=self.metrics.observe_stall).run, name="stall watch")
         self.servers.add_to(self._servers)
@@ -473,18 +466,6 @@ class Manager:
             observer=self.metrics.observe_request,
         ):
             self.add(operator)
-
-    def _make_servers(self, metrics: Metrics, checks: Sequence[Checks]) -> Servers:
-        return Servers(
-            self.options,
-            self.api_reader,
-            metrics=metrics,
-            checks=checks,
-            controllers=lambda: self.controllers,
-            namespace=self._own_namespace,
-            converted=self._converted,
-            clock=self.clock,
-        )
 
     def _lease_client(self) -> contextlib.AbstractAsyncContextManager[Client]:
         """Renewals must not wait for the limit of requests per second, nor for connections used by controllers."""

@@ -139,7 +139,6 @@ class ManagerOverrides(TypedDict, total=False):
     release_on_cancel: bool
     shards: int
     shard_by: ShardBy
-    processes: int
     graceful_shutdown_timeout: timedelta
     namespaces: tuple[str, ...]
     cache: CacheOptions
@@ -196,8 +195,6 @@ class ManagerOptions:
             so that all of them work. At least as many as replicas, rather four times as many. 0
             means that only the leader works.
         shard_by: The field whose hash decides about an object's range: its uid, or its namespace.
-        processes: How many processes :meth:`Manager.run` starts, which share the ranges. Each uses
-            one core. More than one needs ``shards``.
         namespaces: The namespaces to watch; empty for all.
         cache: The options of the cache.
         client: The options of the manager's client.
@@ -236,7 +233,6 @@ class ManagerOptions:
     graceful_shutdown_timeout: timedelta = timedelta(seconds=30)
     shards: int = 0
     shard_by: ShardBy = ShardBy.UID
-    processes: int = 1
     namespaces: tuple[str, ...] = ()
     cache: CacheOptions = field(default_factory=CacheOptions)
     client: ClientOptions = field(default_factory=ClientOptions)
@@ -264,8 +260,6 @@ class ManagerOptions:
         _check_lease(self.leader_election_id, self.leader_election_namespace, shards=self.shards)
         if self.shards:
             Ranges(self.shards, ShardBy(self.shard_by))
-        if not 1 <= self.processes <= max(1, self.shards):
-            raise ValueError("`processes` must be from 1 to `shards`: each process works on its share of the ranges")
 
     @property
     def elects(self) -> bool:

@@ -87,7 +87,6 @@ class HttpServer:
         limits: Limits | None = None,
         body_limit: int = BODY,
         clock: Clock | None = None,
-        reuse_port: bool = False,
     ) -> None:
         """Make a server.
 
@@ -102,8 +101,6 @@ class HttpServer:
             limits: The limits of its connections.
             body_limit: The maximum size of a request's body in bytes.
             clock: The clock for deadlines of connections.
-            reuse_port: Whether other processes of this user listen on the same port. The system
-                distributes connections among them.
         """
         self.name = name
         self.address = address
@@ -116,7 +113,6 @@ class HttpServer:
         self._opening: set[asyncio.Task[None]] = set()
         self._handler = handler
         self._body_limit = body_limit
-        self._reuse_port = reuse_port
         self._drain = drain
         self._open_ones: set[ServerProtocol] = set()
         self._listening = asyncio.Event()
@@ -163,7 +159,7 @@ class HttpServer:
     def _listen(self) -> list[socket.socket]:
         host, port = self.address.host, self.address.port
         try:
-            return _listeners(host, port, self._reuse_port)
+            return _listeners(host, port)
         except OSError as error:
             raise EnvironmentProblem(
                 CANNOT_LISTEN.at(
@@ -254,30 +250,28 @@ async def _closed(connections: list[tuple[asyncio.Transport, socket.socket]]) ->
     await asyncio.sleep(0)
 
 
-def _listeners(host: str | None, port: int, reuse: bool) -> list[socket.socket]:
+def _listeners(host: str | None, port: int) -> list[socket.socket]:
     """Listening sockets: one for each address of a host. Without a host, on every interface."""
     if host is None:
         if socket.has_dualstack_ipv6():
             try:
-                return [_listener(socket.AF_INET6, ("::", port), reuse, dualstack=True)]
+                return [_listener(socket.AF_INET6, ("::", port), dualstack=True)]
             except OSError as error:
                 if error.errno == errno.EADDRINUSE:
                     raise
                 # IPv6 is compiled in but disabled on this host.
-        return [_listener(socket.AF_INET, ("", port), reuse)]
+        return [_listener(socket.AF_INET, ("", port))]
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     addresses = list(dict.fromkeys((family, address) for family, *_, address in found))
     if port == 0:  # each would get a different port
         addresses = sorted(addresses, key=lambda each: each[0] != socket.AF_INET)[:1]
     with contextlib.ExitStack() as stack:
-        made = [stack.enter_context(_listener(family, address, reuse)) for family, address in addresses]
+        made = [stack.enter_context(_listener(family, address)) for family, address in addresses]
         stack.pop_all()
     return made
 
 
-def _listener(
-    family: socket.AddressFamily, address: tuple[Any, ...], reuse: bool, *, dualstack: bool = False
-) -> socket.socket:
-    made = socket.create_server(address, family=family, backlog=BACKLOG, reuse_port=reuse, dualstack_ipv6=dualstack)
+def _listener(family: socket.AddressFamily, address: tuple[Any, ...], *, dualstack: bool = False) -> socket.socket:
+    made = socket.create_server(address, family=family, backlog=BACKLOG, dualstack_ipv6=dualstack)
     made.setblocking(False)
     return made

@@ -22,7 +22,6 @@ from pykb.runtime._metrics import Metrics
 from pykb.runtime._tracing import spans
 from pykb.runtime.clock import Clock
 from pykb.runtime.manager.options import ManagerOptions
-from pykb.runtime.processes.channel import own_place
 from pykb.runtime.serving import JSON, BindAddress, HttpError, HttpRequest, HttpResponse, HttpServer, Limits, passing
 from pykb.runtime.serving.tls import ServingCertificate, client_checks, make_certificate
 from pykb.runtime.webhook._admission import AdmissionRequest, AdmissionResponse
@@ -258,7 +257,6 @@ class WebhookServer:
             limits=LIMITS,
             body_limit=BODY_LIMIT,
             clock=self._clock,
-            reuse_port=own_place() is not None,
         )
         self._certificate, self._server = certificate, server
         try:

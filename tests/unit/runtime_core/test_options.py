@@ -131,6 +131,14 @@ def test_wrong_flags_end_the_program_with_2(argv, capsys):
     assert "error:" in capsys.readouterr().err
 
 
+def test_a_removed_flag_names_what_replaces_it(capsys):
+    """Several processes of one program are several replicas now."""
+    with pytest.raises(SystemExit) as ended:
+        parse("--shards=4", "--processes=2")
+    assert ended.value.code == 2
+    assert "run several replicas with --shards instead" in capsys.readouterr().err
+
+
 def test_the_environment_names_namespaces_and_a_flag_is_stronger():
     """`WATCH_NAMESPACE` is what the namespaced Deployment sets."""
     environ = {"WATCH_NAMESPACE": "a,b"}
