@@ -120,3 +120,10 @@ def _replaced(error: BaseException, known: dict[int, BaseException], depth: int)
     made.__context__ = None if context is None or context is cause else _replaced(context, known, depth + 1)
     made.__suppress_context__ = suppressed
     return made
+
+
+LONGEST_TRACE = 32 * 1024
+"""Characters of a traceback. Fifty calls take a quarter of it."""
+
+SECRET_WORDS = ("token", "password", "secret", "authorization", "private_key", "credential")
+"""The value of a field whose name contains one of these is never logged."""

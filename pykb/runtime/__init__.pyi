@@ -121,9 +121,6 @@ from pykb.runtime.controller.controller import (
 from pykb.runtime.controller.controller import (
     ControllerOptions as ControllerOptions,
 )
-from pykb.runtime.controller.controller import (
-    ReconcileTimeout as ReconcileTimeout,
-)
 from pykb.runtime.controller.event import (
     AllOf as AllOf,
 )
@@ -182,6 +179,9 @@ from pykb.runtime.controller.ratelimit import (
 )
 from pykb.runtime.controller.reconcile import (
     Reconciler as Reconciler,
+)
+from pykb.runtime.controller.reconcile import (
+    ReconcileTimeout as ReconcileTimeout,
 )
 from pykb.runtime.controller.reconcile import (
     Request as Request,

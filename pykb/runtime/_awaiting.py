@@ -20,17 +20,13 @@ from pathlib import Path
 from types import CoroutineType
 from typing import Any, TextIO
 
-from pykb.runtime._logging import current_reconcile
+from pykb.runtime._own_writes import current_reconcile
 
 logger = logging.getLogger(__name__)
 
 _MESSAGE = re.compile(r"coroutine '(?P<name>[^']+)' was never awaited")
 _ORIGIN = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
 _OURS = (str(Path(__file__).parents[1]), str(Path(threading.__file__).parent))
-
-
-class NotAwaited(RuntimeError):  # noqa: N818 - what happened
-    """A reconcile called a coroutine function and did not await it. The call had no effect."""
 
 
 def watch_for_not_awaited() -> None:

@@ -10,41 +10,23 @@ from __future__ import annotations
 import json
 import logging
 import sys
-import uuid
-from asyncio import Future
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Mapping
 from contextvars import ContextVar
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from enum import StrEnum
 from math import isfinite
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
-from pykb.api.safe_text import LIMIT, error_text, safe_text, safe_trace
+from pykb.api.safe_text import LIMIT, LONGEST_TRACE, SECRET_WORDS, safe_text, safe_trace
 from pykb.meta.gvk import NamespacedName
-from pykb.runtime._guard import is_end, outside_task
-from pykb.runtime.clock import Clock
-
-if TYPE_CHECKING:
-    from pykb.runtime._own_writes import Recording
+from pykb.runtime._guard import is_end
+from pykb.runtime._own_writes import current_reconcile, reconciles
 
 LOG_LEVELS = ("debug", "info", "warning", "error")
 INHERIT = "inherit"
 
-SECRET_WORDS = ("token", "password", "secret", "authorization", "private_key", "credential")
-"""Extra fields whose names contain one of these are never written."""
-
-
-LONGEST_TRACE = 32 * 1024
-"""Characters of a traceback. Fifty calls take a quarter of it."""
-
 _BITS = 1024
 """A larger number is written as a text, and cut."""
-
-SILENCE = timedelta(hours=1)
-"""How long a problem that lasts is not logged again."""
-
-LogFields = Callable[[], Mapping[str, object]]
-"""Returns additional fields for a record when the record is written."""
 
 
 class LogFormat(StrEnum):
@@ -54,54 +36,6 @@ class LogFormat(StrEnum):
     JSON = "json"
     RECONCILES = "reconciles"
 
-
-class ReconcileContext:
-    """The identity of one reconcile. Its id is generated on first use, since most are never used."""
-
-    __slots__ = ("_fields", "_id", "controller", "not_awaited", "recording", "request", "unseen", "wrote")
-
-    def __init__(self, controller: str, reconcile_id: str, request: object, fields: LogFields | None = None) -> None:
-        """Store the object's identity. An empty ``reconcile_id`` means a new one."""
-        self.controller = controller
-        self.request = request
-        self._id = reconcile_id
-        self._fields = fields
-        self.not_awaited = ""
-        """Coroutines that it called and did not await; see :mod:`pykb.runtime._awaiting`."""
-        self.unseen: list[Future[None]] = []
-        """Each is done when the cache has one of its writes; see :mod:`pykb.runtime._own_writes`."""
-        self.wrote = False
-        """Whether it sent a write that succeeded."""
-        self.recording: Recording | None = None
-        """Set if somebody listens."""
-
-    @property
-    def reconcile_id(self) -> str:
-        """The unique id of this call."""
-        if not self._id:
-            self._id = str(uuid.uuid4())
-        return self._id
-
-    @property
-    def fields(self) -> Mapping[str, object]:
-        """The fields that the controller's author adds. If their function fails, a field holds the error instead."""
-        if self._fields is None:
-            return {}
-        try:
-            found: object = outside_task(self._fields)
-            if not isinstance(found, Mapping):
-                raise TypeError(f"`log_fields` must return a mapping, got `{type(found).__name__}`")  # noqa: TRY301
-        except BaseException as error:
-            if is_end(error):
-                raise
-            return {"logFieldsError": error_text(error)}
-        return found
-
-
-current_reconcile: ContextVar[ReconcileContext | None] = ContextVar("current_reconcile", default=None)
-
-reconciles = logging.getLogger("pykb.runtime.reconciles")
-"""Gets the lines about reconciles."""
 
 current_call: ContextVar[Mapping[str, str] | None] = ContextVar("current_call", default=None)
 """The identity of a call of a webhook, as fields."""
@@ -141,25 +75,6 @@ def _named(request: object) -> dict[str, str]:
 
 def _harmless(key: str, value: object) -> object:
     return "***" if any(word in key.lower() for word in SECRET_WORDS) else value
-
-
-class Lasting:
-    """Remembers which problems were logged. One that lasts is logged again after :data:`SILENCE`."""
-
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._logged: dict[Hashable, float] = {}
-        """When each problem was logged, in this order."""
-
-    def is_due(self, problem: Hashable) -> bool:
-        """Whether to log a problem. It counts as logged then."""
-        now = self._clock.now()
-        while self._logged and now - next(iter(self._logged.values())) >= SILENCE.total_seconds():
-            del self._logged[next(iter(self._logged))]
-        if problem in self._logged:
-            return False
-        self._logged[problem] = now
-        return True
 
 
 class TextFormatter(logging.Formatter):

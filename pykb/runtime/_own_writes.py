@@ -1,4 +1,6 @@
-"""Notes what reconciles write, and lets a request wait until the caches hold what its last reconcile wrote.
+"""The running reconcile: who it is, and what it has written.
+
+A request waits until the caches hold what its last reconcile wrote.
 
 The answer to a write comes a moment before its event reaches the cache. Another event, such as that
 of a child created just before, would wake the reconciler in this moment. It would read the state
@@ -12,16 +14,22 @@ conflicts again, so it waits in the same way.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+import logging
+import uuid
+from asyncio import Future
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextvars import ContextVar
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from pykb.api.safe_text import error_text
 from pykb.meta.gvk import GroupVersionKind, NamespacedName
-from pykb.runtime._logging import ReconcileContext, current_reconcile
+from pykb.runtime._guard import is_end, outside_task
+from pykb.runtime.client.witness import current_witness
 from pykb.runtime.clock import Clock
 
 if TYPE_CHECKING:
-    from pykb.runtime.client.connection import CacheReader
+    from pykb.runtime.client.connection import CacheReader, Call
     from pykb.runtime.controller.causes import ReconcileRecord
 
 LIMIT = timedelta(seconds=5)
@@ -29,6 +37,123 @@ LIMIT = timedelta(seconds=5)
 
 
 _MOST_WRITES = 4096
+
+
+LogFields = Callable[[], Mapping[str, object]]
+"""Returns additional fields for a record when the record is written."""
+
+
+class ReconcileContext:
+    """The identity of one reconcile. Its id is generated on first use, since most are never used."""
+
+    __slots__ = ("_fields", "_id", "controller", "not_awaited", "recording", "request", "unseen", "wrote")
+
+    def __init__(self, controller: str, reconcile_id: str, request: object, fields: LogFields | None = None) -> None:
+        """Store the object's identity. An empty ``reconcile_id`` means a new one."""
+        self.controller = controller
+        self.request = request
+        self._id = reconcile_id
+        self._fields = fields
+        self.not_awaited = ""
+        """Coroutines that it called and did not await; see :mod:`pykb.runtime._awaiting`."""
+        self.unseen: list[Future[None]] = []
+        """Each is done when the cache has one of its writes."""
+        self.wrote = False
+        """Whether it sent a write that succeeded."""
+        self.recording: Recording | None = None
+        """Set if somebody listens."""
+
+    @property
+    def reconcile_id(self) -> str:
+        """The unique id of this call."""
+        if not self._id:
+            self._id = str(uuid.uuid4())
+        return self._id
+
+    @property
+    def fields(self) -> Mapping[str, object]:
+        """The fields that the controller's author adds. If their function fails, a field holds the error instead."""
+        if self._fields is None:
+            return {}
+        try:
+            found: object = outside_task(self._fields)
+            if not isinstance(found, Mapping):
+                raise TypeError(f"`log_fields` must return a mapping, got `{type(found).__name__}`")  # noqa: TRY301
+        except BaseException as error:
+            if is_end(error):
+                raise
+            return {"logFieldsError": error_text(error)}
+        return found
+
+    # -- what the client tells it, as the witness of its task
+
+    @property
+    def wants_requests(self) -> bool:
+        """Whether there is a record, which lists all requests."""
+        return self.recording is not None and self.recording.record is not None
+
+    async def sent(
+        self, answer: Awaitable[dict[str, Any]], call: Call, gvk: GroupVersionKind, cache: CacheReader | None
+    ) -> dict[str, Any]:
+        """Await the answer to a request, and add the request to the record."""
+        if self.recording is None or self.recording.record is None:
+            return await answer
+        from pykb.runtime.controller._sent import recorded
+
+        return await recorded(answer, call, gvk, cache, self.recording.record, self.recording.known)
+
+    def stored(
+        self,
+        cache: CacheReader | None,
+        gvk: GroupVersionKind,
+        obj: dict[str, Any],
+        query: Iterable[tuple[str, str]] = (),
+    ) -> None:
+        """Note what a server answered to a write."""
+        self.wrote = True
+        metadata = obj.get("metadata") or {}
+        version, name = metadata.get("resourceVersion"), metadata.get("name")
+        if not version or not name:
+            return
+        if self.recording is not None:
+            self.recording.ledger.note(gvk.kind, metadata, Write(self, dict(query).get("fieldManager", "")))
+        if cache is None:
+            return
+        key = NamespacedName(metadata.get("namespace", ""), name)
+        unseen = cache.when_seen(gvk, key, version, is_gone=_is_gone(metadata))
+        if unseen is not None:
+            self.unseen.append(unseen)
+
+    def conflicted(self, cache: CacheReader | None, gvk: GroupVersionKind, key: NamespacedName, version: str) -> None:
+        """Note that an object has changed since the reconcile read this version of it."""
+        if cache is None or not version.isdecimal():
+            return
+        unseen = cache.when_seen(gvk, key, str(int(version) + 1))
+        if unseen is not None:
+            self.unseen.append(unseen)
+
+    def deleted(
+        self, cache: CacheReader | None, gvk: GroupVersionKind, key: NamespacedName, answer: dict[str, Any]
+    ) -> None:
+        """Note a deletion. The answer is the object, or a status with its uid."""
+        self.wrote = True
+        stored = answer.get("metadata") or {}
+        uid = stored.get("uid") or (answer.get("details") or {}).get("uid")
+        if self.recording is not None:
+            metadata = {"namespace": key.namespace, "name": key.name, "uid": uid}
+            self.recording.ledger.note(gvk.kind, metadata, Write(self, ""), deleted=True)
+        if cache is None or not uid:
+            return
+        unseen = cache.when_deleted(gvk, key, uid, stored.get("resourceVersion", ""))
+        if unseen is not None:
+            self.unseen.append(unseen)
+
+
+reconciles = logging.getLogger("pykb.runtime.reconciles")
+"""Gets the lines about reconciles."""
+
+current_reconcile = cast("ContextVar[ReconcileContext | None]", current_witness)
+"""The running reconcile. Only controllers set a witness."""
 
 
 class Write(NamedTuple):
@@ -76,58 +201,6 @@ class Recording(NamedTuple):
     ledger: Ledger
     record: ReconcileRecord | None
     known: dict[tuple[str, str, str], dict[str, Any]]
-
-
-def note_write(
-    cache: CacheReader | None, gvk: GroupVersionKind, stored: dict[str, Any], query: Iterable[tuple[str, str]] = ()
-) -> None:
-    """Note what a server answered to a write of the running reconcile, if there is one."""
-    context = current_reconcile.get()
-    if context is None:
-        return
-    context.wrote = True
-    metadata = stored.get("metadata") or {}
-    version, name = metadata.get("resourceVersion"), metadata.get("name")
-    if not version or not name:
-        return
-    if context.recording is not None:
-        context.recording.ledger.note(gvk.kind, metadata, Write(context, dict(query).get("fieldManager", "")))
-    if cache is None:
-        return
-    key = NamespacedName(metadata.get("namespace", ""), name)
-    unseen = cache.when_seen(gvk, key, version, is_gone=_is_gone(metadata))
-    if unseen is not None:
-        context.unseen.append(unseen)
-
-
-def note_conflict(cache: CacheReader | None, gvk: GroupVersionKind, key: NamespacedName, version: str) -> None:
-    """Note that an object has changed since the running reconcile, if there is one, read this version of it."""
-    context = current_reconcile.get()
-    if context is None or cache is None or not version.isdecimal():
-        return
-    unseen = cache.when_seen(gvk, key, str(int(version) + 1))
-    if unseen is not None:
-        context.unseen.append(unseen)
-
-
-def note_deletion(
-    cache: CacheReader | None, gvk: GroupVersionKind, key: NamespacedName, answer: dict[str, Any]
-) -> None:
-    """Note a deletion by the running reconcile, if there is one. The answer is the object, or a status with its uid."""
-    context = current_reconcile.get()
-    if context is None:
-        return
-    context.wrote = True
-    stored = answer.get("metadata") or {}
-    uid = stored.get("uid") or (answer.get("details") or {}).get("uid")
-    if context.recording is not None:
-        metadata = {"namespace": key.namespace, "name": key.name, "uid": uid}
-        context.recording.ledger.note(gvk.kind, metadata, Write(context, ""), deleted=True)
-    if cache is None or not uid:
-        return
-    unseen = cache.when_deleted(gvk, key, uid, stored.get("resourceVersion", ""))
-    if unseen is not None:
-        context.unseen.append(unseen)
 
 
 def _is_gone(metadata: dict[str, Any]) -> bool:

@@ -26,7 +26,7 @@ from pykb.meta.gvk import GroupVersionKind, GroupVersionResource
 from pykb.runtime._guard import call_for_future, is_closing, is_end, keeping_its_task
 from pykb.runtime._kopf.internals import APIForbiddenError, continuous_watch, invocation, invoke, references, watching
 from pykb.runtime._kopf.libraries import configure_libraries
-from pykb.runtime._logging import Lasting
+from pykb.runtime._lasting import Lasting
 from pykb.runtime.cache.reflector import Listed, ListWatch, RawEvent, WatchFailed, WatchTarget
 from pykb.runtime.client._pool import SocketSet
 from pykb.runtime.client.connection import Call

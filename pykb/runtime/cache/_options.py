@@ -20,7 +20,7 @@ import orjson
 from pykb.api.safe_text import without_values
 from pykb.meta.gvk import GroupVersionKind, NamespacedName
 from pykb.runtime._guard import is_end, outside_task
-from pykb.runtime._logging import Lasting
+from pykb.runtime._lasting import Lasting
 from pykb.runtime.cache.reflector import PAGE_SIZE
 from pykb.runtime.cache.store import Indexer, key_of, owner_uids
 from pykb.runtime.client.json_text import flaw_of, has_json, storable

@@ -15,8 +15,9 @@ from pykb.meta.gvk import GroupVersionKind, NamespacedName
 from pykb.runtime._guard import is_end, outside_task
 from pykb.runtime.cache._options import InformerOptions, guarded
 from pykb.runtime.cache.reflector import SILENT, TURN, ListWatch, Reflector, Sink, WatchTarget
-from pykb.runtime.cache.store import OWNER_INDEX, Store, Stored, version_of
+from pykb.runtime.cache.store import Store, Stored, version_of
 from pykb.runtime.client.codec import alone, readable
+from pykb.runtime.client.connection import OWNER_INDEX
 from pykb.runtime.client.json_text import storable
 from pykb.runtime.client.selectors import Labels, as_selector
 from pykb.runtime.clock import Clock, SystemClock

@@ -13,13 +13,11 @@ from typing import Any
 import orjson
 
 from pykb.meta.gvk import NamespacedName
+from pykb.runtime.client.connection import OWNER_INDEX
 from pykb.runtime.client.selectors import LabelSelector
 
 Indexer = Callable[[dict[str, Any]], Iterable[str]]
 """Returns the values under which an object is indexed. It must not change the object."""
-
-OWNER_INDEX = "metadata.ownerReferences.uid"
-"""Name of the index by the uids of owners. Every store has it."""
 
 
 def owner_uids(obj: dict[str, Any]) -> Iterable[str]:

@@ -12,13 +12,12 @@ from urllib.parse import quote
 import orjson
 
 from pykb.meta.gvk import GroupVersionKind, NamespacedName
-from pykb.runtime._logging import current_reconcile
-from pykb.runtime._own_writes import note_conflict, note_deletion, note_write
 from pykb.runtime.client.codec import AnyObject, Kind, UnreadableObjects, gvk_of, resource_of
-from pykb.runtime.client.connection import Call, Connection, Method, Route, parse_path
+from pykb.runtime.client.connection import DRY_RUN, Call, Connection, Method, Route, is_dry_run, parse_path
 from pykb.runtime.client.json_text import Page, encode, read_object, writable
 from pykb.runtime.client.mapper import ResourceMapper, ResourceMapping
 from pykb.runtime.client.options import ClientOptions
+from pykb.runtime.client.witness import current_witness
 from pykb.runtime.errors import Conflict, NotFound
 
 if TYPE_CHECKING:
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 
 Query = tuple[tuple[str, str], ...]
 
-_DRY_RUN = ("dryRun", "All")
 _PLAIN = re.compile("[A-Za-z0-9._-]+")  # nothing in it needs quoting
 
 
@@ -126,14 +124,13 @@ class Exchange:
             repeatable=repeatable,
             impersonate=self.options.impersonate,
         )
-        context = current_reconcile.get()
-        if context is None or context.recording is None or context.recording.record is None:
+        witness = current_witness.get()
+        if witness is None or not witness.wants_requests:
             return await self._send(call, endpoint, read_at)
-        from pykb.runtime.controller.recording import recorded
-
-        return await recorded(context.recording, call, self.cache, endpoint.gvk, self._send(call, endpoint, read_at))
+        return await witness.sent(self._send(call, endpoint, read_at), call, endpoint.gvk, self.cache)
 
     async def _send(self, call: Call, endpoint: Endpoint, read_at: str) -> dict[str, Any]:
+        witness = current_witness.get()
         try:
             answer = _read(await self.connection.request(call), call)
         except NotFound as error:
@@ -143,21 +140,22 @@ class Exchange:
                 self.mapper.forget(endpoint.gvk)
             raise
         except Conflict as error:
-            if (route := parse_path(call.path)) is not None and _has_changed(error, route):
-                note_conflict(self.cache, endpoint.gvk, NamespacedName(route.namespace, route.name), read_at)
+            route = parse_path(call.path)
+            if witness is not None and route is not None and _has_changed(error, route):
+                witness.conflicted(self.cache, endpoint.gvk, NamespacedName(route.namespace, route.name), read_at)
             raise
-        if call.method != "GET" and not is_dry_run(call):
+        if witness is not None and call.method != "GET" and not is_dry_run(call):
             if call.method != "DELETE":
-                note_write(self.cache, endpoint.gvk, answer, call.query)
+                witness.stored(self.cache, endpoint.gvk, answer, call.query)
             elif (route := parse_path(call.path)) is not None and route.name:
-                note_deletion(self.cache, endpoint.gvk, NamespacedName(route.namespace, route.name), answer)
+                witness.deleted(self.cache, endpoint.gvk, NamespacedName(route.namespace, route.name), answer)
         return answer
 
     def write_query(self, *, field_manager: str | None = None, dry_run: bool = False) -> Query:
         """The query of a create, update, patch or apply."""
         pairs = [("fieldManager", field_manager or self.options.field_manager)]
         if dry_run or self.options.dry_run:
-            pairs.append(_DRY_RUN)
+            pairs.append(DRY_RUN)
         if self.options.field_validation:
             pairs.append(("fieldValidation", self.options.field_validation))
         return tuple(pairs)
@@ -166,11 +164,6 @@ class Exchange:
 def _has_changed(error: Conflict, route: Route) -> bool:
     """Whether a conflict is about the version of the object, not about the owner of a field or a quota."""
     return not error.causes and (error.details.kind, error.details.name) == (route.plural, route.name)
-
-
-def is_dry_run(call: Call) -> bool:
-    """Whether the server stores nothing. Deletions say it in their body."""
-    return _DRY_RUN in call.query or (call.method == "DELETE" and b'"dryRun"' in (call.body or b""))
 
 
 @lru_cache(maxsize=4096)  # a reconciler names its object at each write

@@ -53,6 +53,19 @@ class Call:
     chunks: bool = False
 
 
+DRY_RUN = ("dryRun", "All")
+"""The part of a query by which a write stores nothing."""
+
+
+def is_dry_run(call: Call) -> bool:
+    """Whether the server stores nothing. Deletions say it in their body."""
+    return DRY_RUN in call.query or (call.method == "DELETE" and b'"dryRun"' in (call.body or b""))
+
+
+OWNER_INDEX = "metadata.ownerReferences.uid"
+"""Name of the index by the uids of owners. Every cache has it."""
+
+
 @dataclass(frozen=True, slots=True)
 class ExecResult:
     """How a command in a container has ended.

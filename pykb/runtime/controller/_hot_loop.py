@@ -31,7 +31,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from pykb.runtime._logging import Lasting
+from pykb.runtime._lasting import Lasting
 from pykb.runtime.clock import Clock, Timer
 from pykb.runtime.controller.event import Event, EventType
 

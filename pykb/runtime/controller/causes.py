@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from pykb.runtime._logging import SECRET_WORDS
+from pykb.api.safe_text import SECRET_WORDS
 from pykb.runtime.controller.event import EventType
 from pykb.runtime.controller.reconcile import Result
 

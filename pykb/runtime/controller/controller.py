@@ -15,23 +15,29 @@ from functools import partial
 from typing import Any, Generic, Protocol, TypeAlias, TypedDict, cast
 
 from pykb.api.safe_text import error_text, without_values
-from pykb.api.unreadable import UnreadableObject
-from pykb.runtime._awaiting import KeptCoroutines, NotAwaited, watch_for_not_awaited
+from pykb.runtime._awaiting import KeptCoroutines, watch_for_not_awaited
 from pykb.runtime._bridge import Bridge
 from pykb.runtime._guard import is_closing, is_end, take_back_cancellation
-from pykb.runtime._logging import ReconcileContext, current_reconcile
 from pykb.runtime._metrics import ControllerMetrics, Metrics
-from pykb.runtime._own_writes import when_all_seen
+from pykb.runtime._own_writes import ReconcileContext, current_reconcile, when_all_seen
 from pykb.runtime.clock import Clock, SystemClock
 from pykb.runtime.controller._source import KindSource, Source, all_synced
 from pykb.runtime.controller.given import check_durations, check_function
 from pykb.runtime.controller.queue import QueueShutDown, Work, WorkQueue
 from pykb.runtime.controller.ratelimit import RateLimiter
-from pykb.runtime.controller.reconcile import Request, RequestT, RequestT_contra, Result, TerminalError
+from pykb.runtime.controller.reconcile import (
+    SAYS_ENOUGH,
+    NotAwaited,
+    ReconcileTimeout,
+    Request,
+    RequestT,
+    RequestT_contra,
+    Result,
+    TerminalError,
+)
 from pykb.runtime.controller.recording import Recorder
 from pykb.runtime.election.fence import check_fence
-from pykb.runtime.errors import ApiError, ServerUnreachable
-from pykb.runtime.objects.owner import NotControlled
+from pykb.runtime.errors import ApiError
 
 logger = logging.getLogger(__name__)
 
@@ -131,10 +137,6 @@ class Running(Generic[RequestT]):
     task: asyncio.Task[Any] | None
     since: float
     thread: int = 0
-
-
-class ReconcileTimeout(Exception):  # noqa: N818 - asyncio's is TimeoutError, this is ours
-    """A reconcile took longer than its timeout."""
 
 
 class Controller(Generic[RequestT]):
@@ -427,10 +429,6 @@ class Controller(Generic[RequestT]):
         self.queue.add_rate_limited(work.key, priority=work.priority, at_least=asked or timedelta())
         failures = self.queue.failures(work.key)
         log("reconcile failed, will retry", extra={"failures": failures, **shown}, exc_info=trace)
-
-
-SAYS_ENOUGH = (ApiError, ServerUnreachable, NotAwaited, NotControlled, ReconcileTimeout, UnreadableObject)
-"""The message says enough. A traceback is for unexpected errors."""
 
 
 def request_type_of(reconciler: Reconciles[Any]) -> type[Any]:

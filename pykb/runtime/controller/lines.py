@@ -15,13 +15,13 @@ from datetime import timedelta
 from pathlib import Path
 from types import FrameType, TracebackType
 
-from pykb.api.safe_text import error_text, safe_trace, without_values
+from pykb.api.safe_text import LONGEST_TRACE, error_text, safe_trace, without_values
 from pykb.diagnostics.render import visible
-from pykb.runtime._logging import LONGEST_TRACE, reconciles
+from pykb.runtime._own_writes import reconciles
 from pykb.runtime.clock import Clock
 from pykb.runtime.controller.causes import CauseKind, ReconcileCause, ReconcileListener, ReconcileRecord, SentRequest
-from pykb.runtime.controller.controller import SAYS_ENOUGH
 from pykb.runtime.controller.event import EventType
+from pykb.runtime.controller.reconcile import SAYS_ENOUGH
 
 _WITHOUT_EVENT = {
     CauseKind.RETRY: "the last reconcile failed",

@@ -6,32 +6,22 @@ passes each request that is added to :meth:`Recorder.added`.
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import logging
-import sys
-from collections.abc import Awaitable, Callable, Hashable
+from collections.abc import Callable, Hashable
 from contextvars import ContextVar
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pykb.api.safe_text import error_text, without_values
-from pykb.meta.gvk import GroupVersionKind
-from pykb.runtime._bridge import waiting_thread
 from pykb.runtime._guard import is_end, outside_task
-from pykb.runtime._logging import ReconcileContext
-from pykb.runtime._own_writes import Ledger, Recording
+from pykb.runtime._own_writes import Ledger, ReconcileContext, Recording
 from pykb.runtime._tracing import spans
-from pykb.runtime.client._endpoint import is_dry_run
-from pykb.runtime.client.connection import Call, Route, parse_path
-from pykb.runtime.client.json_text import writable
 from pykb.runtime.clock import Clock
 from pykb.runtime.controller._hot_loop import HotLoops
 from pykb.runtime.controller.event import Event, EventType
 
 if TYPE_CHECKING:
-    from pykb.runtime.client.connection import CacheReader
-    from pykb.runtime.controller.causes import FieldChange, ReconcileCause, ReconcileListener, ReconcileRecord
+    from pykb.runtime.controller.causes import ReconcileCause, ReconcileListener, ReconcileRecord
     from pykb.runtime.controller.queue import WorkQueue
     from pykb.runtime.controller.reconcile import Result
 
@@ -246,59 +236,3 @@ class Recorders:
         """Make spans of reconciles, if the program has set a tracer provider."""
         if (traced := spans()) is not None:
             self.listen(traced)
-
-
-async def recorded(
-    recording: Recording,
-    call: Call,
-    cache: CacheReader | None,
-    gvk: GroupVersionKind,
-    sending: Awaitable[dict[str, Any]],
-) -> dict[str, Any]:
-    """Send a request, and add it to the record."""
-    from pykb.runtime.controller.causes import ObjectId, SentRequest
-    from pykb.runtime.controller.lines import place_here
-
-    place = place_here(sys._getframe(1), waiting_thread.get())  # noqa: SLF001
-    route = parse_path(call.path) or Route(gvk.group_version, "")
-    loop = asyncio.get_running_loop()
-    began, name, error = loop.time(), route.name, ""
-    changes: tuple[FieldChange, ...] = ()
-    try:
-        answer = await sending
-        if answer.get("kind") == gvk.kind and "metadata" in answer:
-            name = answer["metadata"].get("name", "")
-            changes = await _changes(recording, call, cache, gvk, answer)
-    except BaseException as raised:
-        error = error_text(raised)
-        raise
-    else:
-        return answer
-    finally:
-        target = ObjectId(gvk.api_version, gvk.kind, route.namespace, name)
-        sent = SentRequest(
-            call.method, target, route.subresource, changes, is_dry_run(call), error, loop.time() - began, place
-        )
-        if recording.record is not None:
-            recording.record.sent.append(sent)
-
-
-async def _changes(
-    recording: Recording, call: Call, cache: CacheReader | None, gvk: GroupVersionKind, answer: dict[str, Any]
-) -> tuple[FieldChange, ...]:
-    """What a write changed in the object that the reconcile knew: from an answer, or from the cache."""
-    from pykb.runtime.controller.causes import changes_between
-
-    answer = writable(answer)  # not nested too deeply to be compared
-    namespace, name = answer["metadata"].get("namespace", ""), answer["metadata"].get("name", "")
-    before = recording.known.get((gvk.kind, namespace, name))
-    if not is_dry_run(call):
-        recording.known[gvk.kind, namespace, name] = answer
-    if call.method not in ("PUT", "PATCH"):
-        return ()
-    if before is None and cache is not None and cache.has(gvk, namespace):
-        # A reconcile does not wait for its record, if the first list is not here yet.
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(0):
-                before = await cache.get(gvk, namespace, name)
-    return changes_between(before, answer) if before is not None else ()

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.runtime import CONTROLLER_NAME
 from pykb.runtime._awaiting import watch_for_not_awaited
-from pykb.runtime._logging import LogFormat, configure_logging, current_reconcile
+from pykb.runtime._logging import LogFormat, configure_logging
 from pykb.runtime._metrics import Metrics
+from pykb.runtime._own_writes import current_reconcile
 from pykb.runtime.cache.informer_cache import CacheOptions, InformerCache
 from pykb.runtime.client.client import Client
 from pykb.runtime.client.listwatch import ClientListWatch

@@ -16,7 +16,6 @@ from pykb.api.meta.v1 import OwnerReference
 from pykb.api.object import Object, Unstructured
 from pykb.diagnostics import PykbError
 from pykb.meta.gvk import GroupVersion, GroupVersionKind, NamespacedName
-from pykb.runtime.cache.store import OWNER_INDEX
 from pykb.runtime.client.client import Client
 from pykb.runtime.client.codec import (
     AnyObject,
@@ -31,6 +30,7 @@ from pykb.runtime.client.codec import (
     uid_of,
     untyped_metadata,
 )
+from pykb.runtime.client.connection import OWNER_INDEX
 from pykb.runtime.client.options import Propagation
 from pykb.runtime.errors import Conflict, NotFound
 

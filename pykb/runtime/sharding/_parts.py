@@ -25,7 +25,8 @@ from typing import Any
 from pykb.meta.gvk import NamespacedName
 from pykb.runtime.cache.informer import SYNC_TIMEOUT, Informer
 from pykb.runtime.cache.reflector import TURN, ListWatch, WatchTarget
-from pykb.runtime.cache.store import OWNER_INDEX, owner_uids, version_of
+from pykb.runtime.cache.store import owner_uids, version_of
+from pykb.runtime.client.connection import OWNER_INDEX
 from pykb.runtime.sharding._gate import FormerRoots
 from pykb.runtime.sharding._stream import Stream
 from pykb.runtime.sharding.ranges import Ranges, ShardBy

@@ -26,7 +26,7 @@ from pykb.runtime import (
     Result,
     TerminalError,
 )
-from pykb.runtime.cache.store import OWNER_INDEX
+from pykb.runtime.client.connection import OWNER_INDEX
 from pykb.runtime.login import KubeconfigSource
 from pykb.runtime.login.credentials import StaticCredentials
 from pykb.runtime.objects.finalizers import add_finalizer, has_finalizer, remove_finalizer

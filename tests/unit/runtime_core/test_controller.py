@@ -9,8 +9,8 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from pykb.api.meta.v1 import OwnerReference
-from pykb.runtime._logging import current_reconcile
 from pykb.runtime._metrics import Metrics
+from pykb.runtime._own_writes import current_reconcile
 from pykb.runtime.clock import VirtualClock
 from pykb.runtime.controller._source import FuncSource
 from pykb.runtime.controller.controller import Controller, ControllerOptions

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from pykb.runtime._kopf.watch import HandlerWatches
-from pykb.runtime._logging import SILENCE
+from pykb.runtime._lasting import SILENCE
 from pykb.runtime.cache.reflector import LISTED
 from pykb.runtime.client.json_text import CUT
 from pykb.runtime.clock import VirtualClock

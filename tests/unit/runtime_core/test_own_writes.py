@@ -8,8 +8,7 @@ import pytest
 from pykb.api.core.v1 import ConfigMap
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.meta.gvk import NamespacedName
-from pykb.runtime._logging import ReconcileContext, current_reconcile
-from pykb.runtime._own_writes import LIMIT, note_conflict, note_deletion, note_write
+from pykb.runtime._own_writes import LIMIT, ReconcileContext, current_reconcile
 from pykb.runtime.cache._options import InformerOptions, NamespaceSelection
 from pykb.runtime.cache.informer import Informer
 from pykb.runtime.client.patches import merge_from
@@ -152,7 +151,7 @@ class Writing(Reconciler):
         """Write one, as the client does."""
         self.calls += 1
         if self.versions:
-            note_write(self.cache, WIDGET, widget("a", self.versions.pop(0)))
+            current_reconcile.get().stored(self.cache, WIDGET, widget("a", self.versions.pop(0)))
 
 
 class Rig:
@@ -224,27 +223,23 @@ async def test_the_last_write_to_a_deleted_object_is_awaited_while_it_is_in_the_
     """Its event may have come before the answer, and then none will follow."""
     cache = Mirrors()
     context = ReconcileContext("widget", "", Request("default", "a"))
-    token = current_reconcile.set(context)
-    try:
-        deleted = widget("a", "9", metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"})
-        note_write(cache, WIDGET, deleted)
-        assert not context.unseen
-        cache.informer.upsert(A, widget("a", "9"), listed=True)
-        note_write(cache, WIDGET, deleted)
-        assert len(context.unseen) == 1
-        cache.informer.remove(A, widget("a", "10"))
-        assert context.unseen.pop().done()
-        deleted["metadata"]["finalizers"] = ["example.com/other"]
-        note_write(cache, WIDGET, deleted)
-        assert len(context.unseen) == 1
-    finally:
-        current_reconcile.reset(token)
+    deleted = widget("a", "9", metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"})
+    context.stored(cache, WIDGET, deleted)
+    assert not context.unseen
+    cache.informer.upsert(A, widget("a", "9"), listed=True)
+    context.stored(cache, WIDGET, deleted)
+    assert len(context.unseen) == 1
+    cache.informer.remove(A, widget("a", "10"))
+    assert context.unseen.pop().done()
+    deleted["metadata"]["finalizers"] = ["example.com/other"]
+    context.stored(cache, WIDGET, deleted)
+    assert len(context.unseen) == 1
 
 
 async def test_writes_outside_of_a_reconcile_are_not_noted():
     """A program without controllers has nobody who would wait."""
     cache = Mirrors()
-    note_write(cache, WIDGET, widget("a", "9"))
+    await fake_client().with_cache(cache).create(config())
     assert not cache.informer._awaited
 
 
@@ -260,7 +255,7 @@ class Outdated(Reconciler):
         """Write what was read, as the client does."""
         self.calls += 1
         if self.cache.informer.store.peek(A).resource_version == "8":
-            note_conflict(self.cache, WIDGET, A, "8")
+            current_reconcile.get().conflicted(self.cache, WIDGET, A, "8")
             raise Conflict(409, "Conflict", "the object has been modified", StatusDetails())
 
 
@@ -334,7 +329,7 @@ async def test_a_deletion_is_awaited_until_the_mirror_has_lost_the_object(reconc
     """The API server answers with a status, which has no version. Events from before the deletion are not enough."""
     cache = Mirrors()
     cache.informer.upsert(A, widget("a", "7", metadata={"uid": "u"}), listed=True)
-    note_deletion(cache, WIDGET, A, {"kind": "Status", "status": "Success", "details": {"name": "a", "uid": "u"}})
+    reconcile.deleted(cache, WIDGET, A, {"kind": "Status", "status": "Success", "details": {"name": "a", "uid": "u"}})
     (unseen,) = reconcile.unseen
     cache.informer.upsert(A, widget("a", "8", metadata={"uid": "u"}), listed=False)
     assert not unseen.done()

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pykb.meta.gvk import NamespacedName
-from pykb.runtime.cache.store import OWNER_INDEX, Store, key_of
+from pykb.runtime.cache.store import Store, key_of
+from pykb.runtime.client.connection import OWNER_INDEX
 from pykb.runtime.client.selectors import LabelSelector
 
 

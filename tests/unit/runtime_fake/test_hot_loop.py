@@ -22,7 +22,7 @@ from pykb.runtime import (
     VirtualClock,
     set_controller_reference,
 )
-from pykb.runtime._logging import SILENCE
+from pykb.runtime._lasting import SILENCE
 from pykb.runtime.controller._hot_loop import PERIOD, STEPS, SUSPICIOUS, HotLoops
 from pykb.runtime.fake import fake_client
 from pykb.testing import eventually, running
