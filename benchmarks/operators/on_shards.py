@@ -37,9 +37,8 @@ from pykb.runtime import (
     Result,
     patch_status,
 )
-from pykb.runtime.cache.reflector import WatchTarget
 from pykb.runtime.client.connection import Call
-from pykb.runtime.client.listwatch import ClientListWatch
+from pykb.runtime.client.listwatch import ClientListWatch, WatchTarget
 from pykb.runtime.client.transport import Transport
 from pykb.runtime.login import KubeconfigSource
 from pykb.runtime.sharding.ranges import ShardBy

@@ -96,19 +96,11 @@ from pykb.api.annotations import (
 from pykb.api.conversion import Converter as Converter
 from pykb.api.conversion import Unconvertible as Unconvertible
 from pykb.api.conversion import carry_over as carry_over
-from pykb.api.object import (
-    CustomResource as CustomResource,
-)
-from pykb.api.object import (
-    Object as Object,
-)
-from pykb.api.object import (
-    ObjectList as ObjectList,
-)
+from pykb.api.object import CustomResource as CustomResource
+from pykb.api.object import Object as Object
 from pykb.api.object import Unstructured as Unstructured
-from pykb.api.object import (
-    object_key as object_key,
-)
+from pykb.api.object import object_key as object_key
+from pykb.api.object_list import ObjectList as ObjectList
 from pykb.api.quantity import Quantity as Quantity
 from pykb.api.struct import Struct as Struct
 from pykb.api.time import MicroTime as MicroTime

@@ -16,11 +16,12 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Annotated, Any, NewType, TypeVar, cast
 
+from pydantic import BaseModel
 from pydantic_core import CoreSchema, SchemaValidator, core_schema
 
-from pykb.api.struct import Struct
+from pykb.api.wire import is_struct
 
-StructT = TypeVar("StructT", bound=Struct)
+StructT = TypeVar("StructT", bound=BaseModel)
 _CONSTRAINTS = frozenset(
     {"ge", "gt", "le", "lt", "multiple_of", "min_length", "max_length", "pattern", "pattern_has_lookaround"}
 )
@@ -33,13 +34,13 @@ _OPAQUE = frozenset(
 
 
 @lru_cache(maxsize=256)
-def lenient_validator(cls: type[Struct]) -> SchemaValidator:
+def lenient_validator(cls: type[BaseModel]) -> SchemaValidator:
     """Return a validator for a struct that checks types only. It is built on first use."""
     config = core_schema.CoreConfig(extra_fields_behavior="allow", allow_inf_nan=False)
     return SchemaValidator(cast("CoreSchema", _loosened(cls)), config)
 
 
-def _loosened(cls: type[Struct]) -> Any:
+def _loosened(cls: type[BaseModel]) -> Any:
     """Return the core schema of a struct without constraints.
 
     An `ObjectMaker` builds each object in it.
@@ -100,10 +101,10 @@ class ObjectMaker:
     """Builds an object of a class from validated fields."""
 
     def __init__(self, schema: dict[str, Any]) -> None:
-        self.cls: type[Struct] = schema["cls"]
+        self.cls: type[BaseModel] = schema["cls"]
         self.post_init: str | None = schema.get("post_init")
 
-    def __call__(self, parts: tuple[dict[str, Any], dict[str, Any] | None, set[str]]) -> Struct:
+    def __call__(self, parts: tuple[dict[str, Any], dict[str, Any] | None, set[str]]) -> BaseModel:
         """Build the object from its fields, unknown fields, and the names of set fields."""
         made = self.cls.__new__(self.cls)
         fields, extra, assigned = parts
@@ -132,7 +133,7 @@ class PartialMaker:
     def __init__(self, maker: ObjectMaker) -> None:
         self._maker = maker
 
-    def __call__(self, parts: tuple[dict[str, Any], dict[str, Any] | None, set[str]]) -> Struct:
+    def __call__(self, parts: tuple[dict[str, Any], dict[str, Any] | None, set[str]]) -> BaseModel:
         """Build the object from its fields, unknown fields, and the names of set fields."""
         found, extra, assigned = parts
         fields: dict[str, Any] = {}
@@ -178,7 +179,7 @@ def fitting(cls: type[StructT], wire: Mapping[str, Any]) -> StructT:
 
 
 @lru_cache(maxsize=256)
-def partial_validator(cls: type[Struct], make: type[PartialMaker]) -> SchemaValidator:
+def partial_validator(cls: type[BaseModel], make: type[PartialMaker]) -> SchemaValidator:
     """Return a validator that skips values that do not fit, and accepts missing fields."""
     config = core_schema.CoreConfig(extra_fields_behavior="allow", allow_inf_nan=False)
     return SchemaValidator(cast("CoreSchema", _partial(_loosened(cls), make)), config)
@@ -219,7 +220,7 @@ def _empty(annotation: Any) -> Any:
         else:
             break
     cls = typing.get_origin(annotation) or annotation
-    if isinstance(cls, type) and issubclass(cls, Struct):
+    if isinstance(cls, type) and is_struct(cls):
         return fitting(cls, {})
     return cls() if cls in _EMPTY else None
 

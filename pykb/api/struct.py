@@ -10,7 +10,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import CoreSchema
 
 from pykb.api._core_schema import as_api_server
-from pykb.api.wire import FieldPlan, clone_struct, encode_struct, is_whole
+from pykb.api.wire import FieldPlan, clone_struct, encode_struct, is_whole, usual
 from pykb.meta.names import to_camel
 
 
@@ -132,6 +132,7 @@ class Struct(BaseModel):
             made: Self = lenient_validator(cls).validate_python(data, by_alias=True, by_name=False)
             return made
 
+    @usual
     def to_wire(self) -> dict[str, Any]:
         """Return the set and the non-default fields as JSON-ready values.
 
@@ -144,8 +145,9 @@ class Struct(BaseModel):
         """
         return encode_struct(self)
 
+    @usual
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
-        return clone_struct(self)  # type: ignore[return-value]
+        return clone_struct(self)
 
     def __repr_args__(self) -> Iterable[tuple[str | None, Any]]:
         # Show only fields with a value: built-in types have dozens of fields, most of them empty.

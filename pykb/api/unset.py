@@ -11,13 +11,13 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, TypeVar, cast
 
+from pydantic import BaseModel
 from pydantic_core import CoreSchema, PydanticUndefined, SchemaValidator, core_schema
 
 from pykb.api.partial import ABSENT, PartialMaker, partial_validator
-from pykb.api.struct import Struct
 from pykb.api.wire import is_whole
 
-StructT = TypeVar("StructT", bound=Struct)
+StructT = TypeVar("StructT", bound=BaseModel)
 
 
 def blank(cls: type[StructT]) -> StructT:
@@ -32,7 +32,7 @@ def blank(cls: type[StructT]) -> StructT:
     return made
 
 
-def assign(obj: Struct, name: str, value: Any, usual: Callable[[str, Any], None]) -> None:
+def assign(obj: BaseModel, name: str, value: Any, usual: Callable[[str, Any], None]) -> None:
     """Set a field of a partial object. A frozen field can be set once.
 
     Raises:
@@ -65,7 +65,7 @@ def of_wire(cls: type[StructT], wire: Mapping[str, Any]) -> StructT:
 class _SetMaker(PartialMaker):
     """Builds an object that has exactly the fields that were given."""
 
-    def __call__(self, parts: tuple[dict[str, Any], dict[str, Any] | None, set[str]]) -> Struct:
+    def __call__(self, parts: tuple[dict[str, Any], dict[str, Any] | None, set[str]]) -> BaseModel:
         """Build the object from its fields, unknown fields, and the names of set fields."""
         found, extra, assigned = parts
         cls = self._maker.cls
@@ -81,7 +81,7 @@ class _SetMaker(PartialMaker):
         return made
 
 
-def _fill(obj: Struct) -> None:
+def _fill(obj: BaseModel) -> None:
     """Give an empty struct its defaults, unless it has required fields.
 
     Its presence alone has a meaning, as in ``emptyDir: {}``.
@@ -92,7 +92,7 @@ def _fill(obj: Struct) -> None:
             obj.__dict__[name] = info.get_default(call_default_factory=True, validated_data=obj.__dict__)
 
 
-def sparing_parts(schema: CoreSchema, cls: type[Struct]) -> CoreSchema:
+def sparing_parts(schema: CoreSchema, cls: type[BaseModel]) -> CoreSchema:
     """Return the schema of a class, changed so that its model validators skip partial objects."""
     if schema["type"] not in ("function-after", "function-wrap"):
         return schema
@@ -106,7 +106,7 @@ def sparing_parts(schema: CoreSchema, cls: type[Struct]) -> CoreSchema:
 
 
 @lru_cache(maxsize=256)
-def _field_validator(cls: type[Struct]) -> SchemaValidator:
+def _field_validator(cls: type[BaseModel]) -> SchemaValidator:
     """Return a validator for single fields of a class."""
     if not cls.__pydantic_complete__:
         cls.model_rebuild()

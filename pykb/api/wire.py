@@ -15,7 +15,7 @@ from decimal import Decimal
 from enum import Enum
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network, IPv6Address, IPv6Interface, IPv6Network
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeVar, cast
 from uuid import UUID
 
 from pydantic import BaseModel, PlainSerializer, WrapSerializer
@@ -28,8 +28,8 @@ from pykb.api.quantity import Quantity
 from pykb.api.time import MicroDatetime, format_duration, format_micro_time, format_time
 from pykb.meta.names import to_camel
 
-if TYPE_CHECKING:
-    from pykb.api.struct import Struct
+ModelT = TypeVar("ModelT", bound=BaseModel)
+MethodT = TypeVar("MethodT", bound=Callable[..., Any])
 
 
 class FieldPlan(NamedTuple):
@@ -49,7 +49,22 @@ def wire_name(attribute: str, field: FieldInfo) -> str:
     return field.serialization_alias or field.alias or to_camel(attribute)
 
 
-def plan(cls: type[Struct]) -> tuple[FieldPlan, ...]:
+def is_struct(kind: type) -> bool:
+    """Whether a class is a :class:`~pykb.api.Struct`. That one uses this module, which therefore does not import it."""
+    return hasattr(kind, "__wire_plan__")
+
+
+def usual(method: MethodT) -> MethodT:
+    """Mark a method of ``Struct``. A subclass that replaces it is encoded or copied by its own."""
+    method.is_usual = True  # type: ignore[attr-defined]
+    return method
+
+
+def _is_usual(kind: type, method: str) -> bool:
+    return getattr(getattr(kind, method), "is_usual", False)
+
+
+def plan(cls: type[Any]) -> tuple[FieldPlan, ...]:
     """Return how each field of a class is encoded, in the order of declaration."""
     if not cls.__pydantic_complete__:
         cls.model_rebuild()  # resolves forward references, which hide annotations
@@ -92,14 +107,14 @@ def _mentions(annotation: Any, kinds: Any) -> bool:
     return any(_mentions(argument, kinds) for argument in typing.get_args(annotation) if argument is not annotation)
 
 
-def encode_struct(obj: Struct, *, only: str | None = None) -> dict[str, Any]:
+def encode_struct(obj: BaseModel, *, only: str | None = None) -> dict[str, Any]:
     """Return the wire form of a struct: fields that were set, or that differ from their default.
 
     Args:
         obj: The struct.
         only: The wire name of the one field to encode. Other fields may then be left out.
     """
-    cls = type(obj)
+    cls: Any = type(obj)
     fields = cls.__wire_plan__
     if fields is None:
         fields = cls.__wire_plan__ = plan(cls)
@@ -132,7 +147,7 @@ def encode_struct(obj: Struct, *, only: str | None = None) -> dict[str, Any]:
     return out
 
 
-def is_whole(obj: Struct) -> bool:
+def is_whole(obj: BaseModel) -> bool:
     """Report whether every field has a value or a default. A partial object lacks some."""
     fields, values = type(obj).__pydantic_fields__, obj.__dict__
     return len(fields) == len(values) or fields.keys() <= values.keys()  # `values` may hold cached properties too
@@ -140,11 +155,10 @@ def is_whole(obj: Struct) -> bool:
 
 def _is_blank(value: Any) -> bool:
     """Report whether a value is part of a partial object, and has no fields set."""
-    struct = hasattr(type(value), "__wire_plan__")
-    return struct and not is_whole(value) and value.__dict__.keys() <= value.__pydantic_fields_set__
+    return is_struct(type(value)) and not is_whole(value) and value.__dict__.keys() <= value.__pydantic_fields_set__
 
 
-def _encode_custom(obj: Struct, attribute: str) -> Any:
+def _encode_custom(obj: BaseModel, attribute: str) -> Any:
     """Encode one field with the user's serialiser."""
     dumped = obj.__pydantic_serializer__.to_python(obj, mode="json", include={attribute}, by_alias=False)
     return dumped.get(attribute)
@@ -221,10 +235,8 @@ _BY_BASE: tuple[tuple[type | tuple[type, ...], Callable[[Any], Any]], ...] = (
 
 def _encoder_for(kind: type) -> Callable[[Any], Any]:
     if issubclass(kind, BaseModel):
-        from pykb.api.struct import Struct
-
-        if issubclass(kind, Struct):
-            return encode_struct if kind.to_wire is Struct.to_wire else lambda value: value.to_wire()
+        if is_struct(kind):
+            return encode_struct if _is_usual(kind, "to_wire") else lambda value: value.to_wire()
         return lambda value: value.model_dump(mode="json", by_alias=True, exclude_none=True)
     for base, encoder in _BY_BASE:
         if issubclass(kind, base):
@@ -252,9 +264,9 @@ def clone(value: Any) -> Any:
     return cloner(value)
 
 
-def clone_struct(obj: Struct) -> Struct:
+def clone_struct(obj: ModelT) -> ModelT:
     """Return a deep copy of a struct. The copy keeps the record of which fields were set."""
-    new: Struct = object.__new__(type(obj))
+    new: ModelT = object.__new__(type(obj))
     values = obj.__dict__.copy()
     for name, value in values.items():
         if type(value) not in _ATOMS:
@@ -272,11 +284,9 @@ def _clone_private(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _cloner_for(kind: type) -> Callable[[Any], Any]:
-    from pykb.api.struct import Struct
-
-    if not issubclass(kind, Struct):
+    if not is_struct(kind):
         return copy.deepcopy
-    return clone_struct if kind.__deepcopy__ is Struct.__deepcopy__ else lambda value: value.__deepcopy__()
+    return clone_struct if _is_usual(kind, "__deepcopy__") else lambda value: value.__deepcopy__()
 
 
 def _setter(slot: str) -> Callable[[BaseModel, Any], None]:

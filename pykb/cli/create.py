@@ -26,8 +26,10 @@ from pykb.plugins import Style
 from pykb.project import Certificates
 
 if TYPE_CHECKING:
-    from pykb.commands.create_api import ApiPlan, NewApi
-    from pykb.commands.create_webhook import NewWebhook, WebhookPlan
+    from pykb.commands.api_checks import NewApi
+    from pykb.commands.create_api import ApiPlan
+    from pykb.commands.create_webhook import WebhookPlan
+    from pykb.commands.webhook_checks import NewWebhook
     from pykb.diagnostics import Diagnostics
     from pykb.project.file import Project
     from pykb.project.resource import Resource
@@ -101,7 +103,8 @@ def api(
     """
     from pykb.cli.changes import accepted, scaffold
     from pykb.cli.project import require_project
-    from pykb.commands.create_api import NewApi, plan_api
+    from pykb.commands.api_checks import NewApi
+    from pykb.commands.create_api import plan_api
     from pykb.project.resource import Operand, command_of
 
     root, project = require_project(writes=not (dry_run or diff))
@@ -235,7 +238,8 @@ def webhook(
     """
     from pykb.cli.changes import accepted, scaffold
     from pykb.cli.project import require_project
-    from pykb.commands.create_webhook import NewWebhook, plan_webhook
+    from pykb.commands.create_webhook import plan_webhook
+    from pykb.commands.webhook_checks import NewWebhook
 
     root, project = require_project(writes=not (dry_run or diff))
     options = NewWebhook(

@@ -312,7 +312,7 @@ def _find_cluster(name: str) -> Cluster:
     Without a name: that of the project, else the user's default one.
     """
     from pykb.cli.errors import EXIT_USAGE, finish
-    from pykb.cli.project import find_root
+    from pykb.cli.root import find_root
     from pykb.diagnostics.codes.environment import CLUSTER_NAME
     from pykb.envtest.cluster import NAME, Cluster, named_folder
 

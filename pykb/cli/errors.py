@@ -163,7 +163,7 @@ def _sentence(text: str) -> str:
 
 def _placed(found: Diagnostic) -> Diagnostic:
     """The finding, with the name of the folder where the project has its manifests."""
-    from pykb.cli.project import find_root
+    from pykb.cli.root import find_root
     from pykb.project.layout import config_folder, reworded
 
     try:

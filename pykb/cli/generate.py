@@ -105,7 +105,8 @@ def generate(
       pykb generate --fix --diff
       pykb generate rbac:roleName=manager-role crd webhook paths=./... output:crd:artifacts:config=config/crd/bases
     """
-    from pykb.cli.project import find_root, hand_over, settle
+    from pykb.cli.project import hand_over, settle
+    from pykb.cli.root import find_root
 
     root = find_root() or Path.cwd()
     hand_over(root)
@@ -311,7 +312,8 @@ def docs(
       pykb generate docs --check
     """
     from pykb.cli.changes import write
-    from pykb.cli.project import find_root, hand_over, settle
+    from pykb.cli.project import hand_over, settle
+    from pykb.cli.root import find_root
 
     root = find_root() or Path.cwd()
     hand_over(root)

@@ -49,7 +49,8 @@ def crd(
       kubectl get crd certificates.cert-manager.io -o yaml | pykb import crd - --output sealvm/external
     """
     from pykb.cli.changes import carry_out
-    from pykb.cli.project import find_root, settle
+    from pykb.cli.project import settle
+    from pykb.cli.root import find_root
     from pykb.diagnostics import Diagnostics
     from pykb.importer.definition import CLUSTER, find_definitions, read_sources
     from pykb.importer.plan import plan_import

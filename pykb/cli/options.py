@@ -52,7 +52,7 @@ def complete_explorer_codes(incomplete: str) -> list[str]:
 
 def complete_histories(incomplete: str) -> list[str]:
     """The histories of the last findings, relative to the working directory."""
-    from pykb.cli.project import find_root
+    from pykb.cli.root import find_root
     from pykb.files.state import EXPLORED, STATE
 
     root = find_root()
@@ -73,7 +73,7 @@ def _resources() -> tuple[Resource, ...]:
 
     Empty if it cannot be read, since a completion cannot show errors.
     """
-    from pykb.cli.project import find_root
+    from pykb.cli.root import find_root
     from pykb.diagnostics import EnvironmentProblem
     from pykb.project.file import read
 
@@ -146,7 +146,7 @@ def add_plugin_options(command: click.Command, path: str, args: Sequence[str]) -
 
 def _external(args: Sequence[str]) -> list[tuple[PluginKey, Path]]:
     """The external plugins that the command line names, else those of PROJECT that the user named before."""
-    from pykb.cli.project import find_root
+    from pykb.cli.root import find_root
     from pykb.diagnostics import Diagnostics
     from pykb.plugins import external
     from pykb.project.file import read

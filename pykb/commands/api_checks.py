@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.cli import (
@@ -26,11 +26,8 @@ from pykb.meta.names import is_image
 from pykb.meta.plural import undoubled
 from pykb.plugins import PluginKey, Style
 from pykb.project.file import Project
-from pykb.project.resource import DEPLOY_IMAGE, Resource
+from pykb.project.resource import DEPLOY_IMAGE, Operand, Resource
 from pykb.scaffold.naming import is_called_as_builtin
-
-if TYPE_CHECKING:
-    from pykb.commands.create_api import NewApi
 
 FILE_NAME_LENGTH = 255
 """The maximum length of a file name (NAME_MAX of Linux), in bytes."""
@@ -38,6 +35,28 @@ FILE_NAME_LENGTH = 255
 _MAJOR = re.compile(r"v([0-9]+).*")
 
 _NOTHING = ("nothing was written",)
+
+
+@dataclass(frozen=True, slots=True)
+class NewApi:
+    """The options of ``create api``, including answers to its questions."""
+
+    group: str
+    version: str
+    kind: str
+    plural: str = ""
+    namespaced: bool | None = None
+    resource: bool = True
+    controller: bool = True
+    controller_name: str = ""
+    style: Style = Style.RECONCILER
+    external_api_path: str = ""
+    external_api_domain: str = ""
+    from_version: str = ""
+    operand: Operand | None = None
+    force: bool = False
+    plugins: Sequence[str] = ()
+    args: tuple[str, ...] = ()
 
 
 def check_options(options: NewApi, found: Diagnostics) -> None:

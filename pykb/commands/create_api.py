@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pykb.commands import api_checks
+from pykb.commands.api_checks import NewApi
 from pykb.commands.requests import with_controller, with_operand
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.cli import KIND_TAKEN
@@ -16,41 +17,18 @@ from pykb.diagnostics.codes.project import VERSION_SOURCE
 from pykb.diagnostics.model import Severity
 from pykb.files.plan import Plan
 from pykb.meta.plural import pluralize
-from pykb.plugins import Style
 from pykb.plugins.deploy_image_v1 import DeployImageV1
 from pykb.plugins.plugin import Plugin
 from pykb.plugins.registry import keys, resolve
 from pykb.plugins.request import ApiRequest, CommandLine
 from pykb.project import FILE_NAME
 from pykb.project.file import Project
-from pykb.project.resource import BUILTIN_GROUPS, Operand, Resource, merge
+from pykb.project.resource import BUILTIN_GROUPS, Resource, merge
 from pykb.project.writer import with_resource
 from pykb.scaffold import naming
 from pykb.scaffold.license import boilerplate
 from pykb.scaffold.naming import find_builtin, is_called_as_builtin, short_group
 from pykb.scaffold.plan import PlanBuilder
-
-
-@dataclass(frozen=True, slots=True)
-class NewApi:
-    """The options of ``create api``, including answers to its questions."""
-
-    group: str
-    version: str
-    kind: str
-    plural: str = ""
-    namespaced: bool | None = None
-    resource: bool = True
-    controller: bool = True
-    controller_name: str = ""
-    style: Style = Style.RECONCILER
-    external_api_path: str = ""
-    external_api_domain: str = ""
-    from_version: str = ""
-    operand: Operand | None = None
-    force: bool = False
-    plugins: Sequence[str] = ()
-    args: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pykb.commands import webhook_checks
 from pykb.commands.delete import nearest
-from pykb.commands.webhook_checks import making
+from pykb.commands.webhook_checks import NewWebhook, making
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.commands import API_MISSING, CORE_WEBHOOK
 from pykb.diagnostics.codes.project import RESOURCE_CONFLICT
@@ -27,37 +27,6 @@ from pykb.scaffold.naming import find_builtin, short_group
 from pykb.scaffold.plan import PlanBuilder
 
 _NOTHING = ("nothing was written",)
-
-
-@dataclass(frozen=True, slots=True)
-class NewWebhook:
-    """The options of ``create webhook``, including answers to its questions."""
-
-    group: str
-    version: str
-    kind: str
-    plural: str = ""
-    defaulting: bool = False
-    validation: bool = False
-    conversion: bool = False
-    spoke: Sequence[str] = ()
-    defaulting_path: str = ""
-    validation_path: str = ""
-    external_api_path: str = ""
-    external_api_domain: str = ""
-    force: bool = False
-    plugins: Sequence[str] = ()
-    certificates: Certificates | None = None
-    args: tuple[str, ...] = ()
-
-    @property
-    def command(self) -> str:
-        """The options with the kind's names, as on the command line."""
-        return " ".join(
-            f"--{name} {value}"
-            for name, value in (("group", self.group), ("version", self.version), ("kind", self.kind))
-            if value
-        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.cli import FLAG_CONFLICT, FLAG_REQUIRED
@@ -12,14 +12,43 @@ from pykb.diagnostics.suggest import closest
 from pykb.meta.gvk import CONVERT, is_served_path, mutate_path, validate_path
 from pykb.meta.names import SUBDOMAIN_LENGTH, as_subdomain
 from pykb.meta.plural import pluralize
+from pykb.project import Certificates
 from pykb.project.file import CERTIFICATES, Project
 from pykb.project.resource import Resource, Webhooks
 from pykb.scaffold import naming
 
-if TYPE_CHECKING:
-    from pykb.commands.create_webhook import NewWebhook
-
 _NOTHING = ("nothing was written",)
+
+
+@dataclass(frozen=True, slots=True)
+class NewWebhook:
+    """The options of ``create webhook``, including answers to its questions."""
+
+    group: str
+    version: str
+    kind: str
+    plural: str = ""
+    defaulting: bool = False
+    validation: bool = False
+    conversion: bool = False
+    spoke: Sequence[str] = ()
+    defaulting_path: str = ""
+    validation_path: str = ""
+    external_api_path: str = ""
+    external_api_domain: str = ""
+    force: bool = False
+    plugins: Sequence[str] = ()
+    certificates: Certificates | None = None
+    args: tuple[str, ...] = ()
+
+    @property
+    def command(self) -> str:
+        """The options with the kind's names, as on the command line."""
+        return " ".join(
+            f"--{name} {value}"
+            for name, value in (("group", self.group), ("version", self.version), ("kind", self.kind))
+            if value
+        )
 
 
 def versions(resource: Resource, project: Project) -> list[str]:

@@ -67,6 +67,7 @@ from pykb.runtime.client import (
 )
 from pykb.runtime.client.apply_configuration import extract_applied as extract_applied
 from pykb.runtime.client.apply_configuration import partial as partial
+from pykb.runtime.client.bucket import BucketLimiter as BucketLimiter
 from pykb.runtime.client.selectors import LabelSelector as LabelSelector
 from pykb.runtime.client.writer import retry_on_conflict as retry_on_conflict
 from pykb.runtime.clock import Clock as Clock
@@ -111,6 +112,8 @@ from pykb.runtime.controller.causes import ReconcileId as ReconcileId
 from pykb.runtime.controller.causes import ReconcileListener as ReconcileListener
 from pykb.runtime.controller.causes import ReconcileRecord as ReconcileRecord
 from pykb.runtime.controller.causes import SentRequest as SentRequest
+from pykb.runtime.controller.clean_ups import CleanUp as CleanUp
+from pykb.runtime.controller.clean_ups import Finalizers as Finalizers
 from pykb.runtime.controller.clusters import Cluster as Cluster
 from pykb.runtime.controller.clusters import ClusterRequest as ClusterRequest
 from pykb.runtime.controller.clusters import Clusters as Clusters
@@ -161,9 +164,6 @@ from pykb.runtime.controller.queue import (
 )
 from pykb.runtime.controller.queue import (
     WorkQueue as WorkQueue,
-)
-from pykb.runtime.controller.ratelimit import (
-    BucketLimiter as BucketLimiter,
 )
 from pykb.runtime.controller.ratelimit import (
     ItemExponentialLimiter as ItemExponentialLimiter,
@@ -254,18 +254,7 @@ from pykb.runtime.login import (
 from pykb.runtime.manager._flags import add_flags as add_flags
 from pykb.runtime.manager._runnables import Runnable as Runnable
 from pykb.runtime.manager.manager import Manager as Manager
-from pykb.runtime.manager.options import (
-    CertificateOptions as CertificateOptions,
-)
-from pykb.runtime.manager.options import (
-    ManagedCertificateOptions as ManagedCertificateOptions,
-)
-from pykb.runtime.manager.options import (
-    ManagerOptions as ManagerOptions,
-)
-from pykb.runtime.manager.options import (
-    TlsOptions as TlsOptions,
-)
+from pykb.runtime.manager.options import ManagerOptions as ManagerOptions
 from pykb.runtime.objects._create_or_update import (
     OperationResult as OperationResult,
 )
@@ -279,8 +268,6 @@ from pykb.runtime.objects._create_or_update import (
     patch_status as patch_status,
 )
 from pykb.runtime.objects.ensure import ensure_applied as ensure_applied
-from pykb.runtime.objects.finalizers import CleanUp as CleanUp
-from pykb.runtime.objects.finalizers import Finalizers as Finalizers
 from pykb.runtime.objects.finalizers import (
     add_finalizer as add_finalizer,
 )
@@ -329,6 +316,9 @@ from pykb.runtime.objects.owner import (
 from pykb.runtime.objects.owner import (
     set_owner_reference as set_owner_reference,
 )
+from pykb.runtime.serving.options import CertificateOptions as CertificateOptions
+from pykb.runtime.serving.options import ManagedCertificateOptions as ManagedCertificateOptions
+from pykb.runtime.serving.options import TlsOptions as TlsOptions
 from pykb.runtime.webhook._admission import (
     AdmissionRequest as AdmissionRequest,
 )

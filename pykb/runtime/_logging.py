@@ -11,7 +11,6 @@ import json
 import logging
 import sys
 from collections.abc import Mapping
-from contextvars import ContextVar
 from datetime import UTC, datetime
 from enum import StrEnum
 from math import isfinite
@@ -21,6 +20,7 @@ from pykb.api.safe_text import LIMIT, LONGEST_TRACE, SECRET_WORDS, safe_text, sa
 from pykb.meta.gvk import NamespacedName
 from pykb.runtime._guard import is_end
 from pykb.runtime._own_writes import current_reconcile, reconciles
+from pykb.runtime.client.witness import current_call
 
 LOG_LEVELS = ("debug", "info", "warning", "error")
 INHERIT = "inherit"
@@ -36,9 +36,6 @@ class LogFormat(StrEnum):
     JSON = "json"
     RECONCILES = "reconciles"
 
-
-current_call: ContextVar[Mapping[str, str] | None] = ContextVar("current_call", default=None)
-"""The identity of a call of a webhook, as fields."""
 
 _process_fields: dict[str, str] = {}
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}

@@ -30,7 +30,6 @@ from pykb.runtime.clock import Clock
 
 if TYPE_CHECKING:
     from pykb.runtime.client.connection import CacheReader, Call
-    from pykb.runtime.controller.causes import ReconcileRecord
 
 LIMIT = timedelta(seconds=5)
 """How long a request waits. A watch that broke off takes longer to return, and must not stop the work."""
@@ -90,17 +89,15 @@ class ReconcileContext:
     @property
     def wants_requests(self) -> bool:
         """Whether there is a record, which lists all requests."""
-        return self.recording is not None and self.recording.record is not None
+        return self.recording is not None and self.recording.sent is not None
 
     async def sent(
         self, answer: Awaitable[dict[str, Any]], call: Call, gvk: GroupVersionKind, cache: CacheReader | None
     ) -> dict[str, Any]:
         """Await the answer to a request, and add the request to the record."""
-        if self.recording is None or self.recording.record is None:
+        if self.recording is None or self.recording.sent is None:
             return await answer
-        from pykb.runtime.controller._sent import recorded
-
-        return await recorded(answer, call, gvk, cache, self.recording.record, self.recording.known)
+        return await self.recording.sent(answer, call, gvk, cache)
 
     def stored(
         self,
@@ -156,6 +153,9 @@ current_reconcile = cast("ContextVar[ReconcileContext | None]", current_witness)
 """The running reconcile. Only controllers set a witness."""
 
 
+Sent = Callable[[Awaitable[dict[str, Any]], "Call", GroupVersionKind, "CacheReader | None"], Awaitable[dict[str, Any]]]
+
+
 class Write(NamedTuple):
     """A write of a reconcile, under the name of its field manager.
 
@@ -190,17 +190,15 @@ def _version(kind: str, metadata: dict[str, Any], *, deleted: bool) -> tuple[str
 
 
 class Recording(NamedTuple):
-    """Where a reconcile's writes are noted. If there is a record, so are its requests.
+    """Where a reconcile's writes and requests are noted.
 
     Attributes:
         ledger: The writes of the process.
-        record: What a listener gets.
-        known: The objects of the answers, by kind, namespace and name.
+        sent: Awaits the answer to a request and adds the request to the record, if there is one.
     """
 
     ledger: Ledger
-    record: ReconcileRecord | None
-    known: dict[tuple[str, str, str], dict[str, Any]]
+    sent: Sent | None
 
 
 def _is_gone(metadata: dict[str, Any]) -> bool:

@@ -35,7 +35,8 @@ from pykb.meta.gvk import CONVERT, GroupKind
 from pykb.project.file import read
 from pykb.project.layout import config_path
 from pykb.runtime.manager.manager import Manager
-from pykb.runtime.manager.options import CertificateOptions, ManagerOptions
+from pykb.runtime.manager.options import ManagerOptions
+from pykb.runtime.serving.options import CertificateOptions
 from pykb.runtime.webhook.server import WebhookServer
 
 HOST_VARIABLE = "PYKB_WEBHOOK_HOST"

@@ -17,7 +17,7 @@ from pykb.runtime.login import CredentialSource
 from pykb.runtime.serving import HttpError, HttpRequest, HttpResponse
 
 if TYPE_CHECKING:
-    from pykb.runtime.cache.reflector import ListWatch
+    from pykb.runtime.client.listwatch import ListWatch
     from pykb.runtime.client.transport import RequestObserver
     from pykb.runtime.manager.options import ManagerOptions
     from pykb.runtime.webhook.server import WebhookServer

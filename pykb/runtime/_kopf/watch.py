@@ -27,10 +27,10 @@ from pykb.runtime._guard import call_for_future, is_closing, is_end, keeping_its
 from pykb.runtime._kopf.internals import APIForbiddenError, continuous_watch, invocation, invoke, references, watching
 from pykb.runtime._kopf.libraries import configure_libraries
 from pykb.runtime._lasting import Lasting
-from pykb.runtime.cache.reflector import Listed, ListWatch, RawEvent, WatchFailed, WatchTarget
 from pykb.runtime.client._pool import SocketSet
 from pykb.runtime.client.connection import Call
 from pykb.runtime.client.json_text import CUT, writable
+from pykb.runtime.client.listwatch import Listed, ListWatch, RawEvent, WatchFailed, WatchTarget
 from pykb.runtime.client.server import environment_proxy, host_of, request_headers, tls_context
 from pykb.runtime.client.transport import RequestObserver, RequestRecord
 from pykb.runtime.clock import Clock, SystemClock

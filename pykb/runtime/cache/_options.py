@@ -21,9 +21,9 @@ from pykb.api.safe_text import without_values
 from pykb.meta.gvk import GroupVersionKind, NamespacedName
 from pykb.runtime._guard import is_end, outside_task
 from pykb.runtime._lasting import Lasting
-from pykb.runtime.cache.reflector import PAGE_SIZE
 from pykb.runtime.cache.store import Indexer, key_of, owner_uids
 from pykb.runtime.client.json_text import flaw_of, has_json, storable
+from pykb.runtime.client.listwatch import PAGE_SIZE
 from pykb.runtime.clock import Clock
 from pykb.runtime.controller.given import check_durations, check_function, check_names
 

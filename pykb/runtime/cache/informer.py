@@ -14,11 +14,12 @@ from pykb.diagnostics import PykbError
 from pykb.meta.gvk import GroupVersionKind, NamespacedName
 from pykb.runtime._guard import is_end, outside_task
 from pykb.runtime.cache._options import InformerOptions, guarded
-from pykb.runtime.cache.reflector import SILENT, TURN, ListWatch, Reflector, Sink, WatchTarget
+from pykb.runtime.cache.reflector import SILENT, TURN, Reflector, Sink
 from pykb.runtime.cache.store import Store, Stored, version_of
 from pykb.runtime.client.codec import alone, readable
 from pykb.runtime.client.connection import OWNER_INDEX
 from pykb.runtime.client.json_text import storable
+from pykb.runtime.client.listwatch import ListWatch, WatchTarget
 from pykb.runtime.client.selectors import Labels, as_selector
 from pykb.runtime.clock import Clock, SystemClock
 from pykb.runtime.controller.event import Event, EventType

@@ -16,9 +16,10 @@ from pykb.diagnostics import PykbError
 from pykb.meta.gvk import GroupVersionKind, NamespacedName, ResourceInfo
 from pykb.runtime.cache._options import ALL_NAMESPACES, InformerOptions, NamespaceSelection, guarded_indexer
 from pykb.runtime.cache.informer import SYNC_TIMEOUT, Informer, Lister
-from pykb.runtime.cache.reflector import LONGEST_PAUSE, ListWatch, WatchTarget
+from pykb.runtime.cache.reflector import LONGEST_PAUSE
 from pykb.runtime.client.codec import Kind, UnreadableObjects, gvk_of, resource_of
 from pykb.runtime.client.connection import NotMirrored
+from pykb.runtime.client.listwatch import ListWatch, WatchTarget
 from pykb.runtime.client.mapper import ResourceMapper, ResourceMapping
 from pykb.runtime.client.selectors import LabelSelector
 from pykb.runtime.clock import Clock, SystemClock

@@ -15,103 +15,24 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import AsyncGenerator
-from dataclasses import dataclass
 from datetime import timedelta
-from enum import Enum, auto
-from typing import Any, Final, Protocol, TypedDict
+from typing import Any, Protocol
 
 from pykb.api.safe_text import error_text
-from pykb.meta.gvk import GroupVersionKind, GroupVersionResource, NamespacedName
+from pykb.meta.gvk import NamespacedName
 from pykb.runtime.cache.store import key_of
+from pykb.runtime.client.listwatch import Listed, ListWatch, WatchFailed, WatchTarget
 from pykb.runtime.clock import Clock, SystemClock
 
 logger = logging.getLogger(__name__)
 
 FIRST_PAUSE = timedelta(milliseconds=100)
 LONGEST_PAUSE = timedelta(seconds=30)
-PAGE_SIZE = 500
-"""The maximum number of objects in one page of a list. Pages of large objects have fewer."""
-
 TURN = 10
 """Objects handled before other tasks run. Pages come as a whole, and the loop would not yield otherwise."""
 
 SILENT = timedelta(minutes=3)
 """A watch that is silent for this long is reported. The API server sends a bookmark every minute."""
-
-
-class Listed(Enum):
-    """The mark in a stream after the last object of a list."""
-
-    LISTED = auto()
-
-
-LISTED: Final = Listed.LISTED
-
-
-class RawEvent(TypedDict):
-    """One item of a stream; ``type`` is ``None`` for the objects of the list."""
-
-    type: str | None
-    object: dict[str, Any]
-
-
-class WatchFailed(Exception):  # noqa: N818 - what happened, seen from the watcher
-    """A list or watch ended with an error of the server or the network."""
-
-    def __init__(self, message: str, *, status: int | None = None, retry_after: timedelta | None = None) -> None:
-        super().__init__(message)
-        self.status = status
-        self.retry_after = retry_after
-        """How long the server asks to wait, if it does."""
-
-
-@dataclass(frozen=True, slots=True)
-class WatchTarget:
-    """The target of a list and watch.
-
-    Attributes:
-        gvk: The kind.
-        resource: Its resource.
-        namespace: One namespace. ``None`` means all, or the cluster scope.
-        labels: A label selector that the server applies.
-        fields: A field selector that the server applies.
-        metadata_only: Ask the server for ``PartialObjectMetadata`` instead of whole objects.
-        page_size: How many objects to ask for at most at a time; 0 for all at once.
-        excluded: Namespaces that other targets of the same mirror cover (``fields`` leaves them
-            out).
-        shard: A shard selector, for servers with ``ShardedListAndWatch``. Others ignore it.
-    """
-
-    gvk: GroupVersionKind
-    resource: GroupVersionResource
-    namespaced: bool
-    namespace: str | None = None
-    labels: str = ""
-    fields: str = ""
-    metadata_only: bool = False
-    page_size: int = PAGE_SIZE
-    excluded: tuple[str, ...] = ()
-    shard: str = ""
-
-    def __str__(self) -> str:
-        where = f" in namespace {self.namespace}" if self.namespace else ""
-        return f"{self.resource.resource}.{self.resource.group or 'core'}/{self.resource.version}{where}"
-
-
-class ListWatch(Protocol):
-    """Lists and watches."""
-
-    def stream(self, target: WatchTarget) -> AsyncGenerator[RawEvent | Listed | WatchFailed, None]:
-        """Yield one list, then :data:`LISTED`, then the watch that follows, until it cannot be resumed.
-
-        An interrupted watch yields the failure as an item and is resumed. The stream ends without
-        an error when the server no longer knows the version to resume from (410).
-
-        Raises:
-            WatchFailed: The server refused, or the list could not be read.
-        """
-        ...
 
 
 class Sink(Protocol):

@@ -6,7 +6,8 @@ import contextlib
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from pykb.api.object import Object, ObjectList, Unstructured
+from pykb.api.object import Object, Unstructured
+from pykb.api.object_list import ObjectList
 from pykb.meta.gvk import GroupVersionKind
 from pykb.runtime.client._endpoint import Exchange
 from pykb.runtime.client._watch import Watch

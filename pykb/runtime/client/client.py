@@ -12,7 +12,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypedDict, TypeVar, Unpack, overload
 
-from pykb.api.object import Object, ObjectList, Unstructured
+from pykb.api.object import Object, Unstructured
+from pykb.api.object_list import ObjectList
 from pykb.meta.gvk import GroupVersionKind
 from pykb.runtime._bridge import await_in_thread
 from pykb.runtime.client._endpoint import Exchange

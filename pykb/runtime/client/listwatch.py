@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypedDict, cast
 
 from pykb.diagnostics import EnvironmentProblem
-from pykb.runtime.cache.reflector import LISTED, Listed, RawEvent, WatchFailed, WatchTarget
+from pykb.meta.gvk import GroupVersionKind, GroupVersionResource
 from pykb.runtime.client._watch import Interrupted, RawWatch
 from pykb.runtime.client.codec import complete
 from pykb.runtime.client.connection import Call
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
     from pykb.runtime.clock import Clock
 
 
+PAGE_SIZE = 500
+"""The maximum number of objects in one page of a list. Pages of large objects have fewer."""
+
 FIRST_PAGE = 100
 """The maximum number of objects in the first page of a list. It shows how large they are."""
 
@@ -28,6 +33,80 @@ PAGE_BYTES = 1024 * 1024
 """The desired maximum size of later pages. The text of a page is in memory until its last object was handled."""
 
 _METADATA_ONLY = "application/json;as={kind};g=meta.k8s.io;v=v1"
+
+
+class Listed(Enum):
+    """The mark in a stream after the last object of a list."""
+
+    LISTED = auto()
+
+
+LISTED: Final = Listed.LISTED
+
+
+class RawEvent(TypedDict):
+    """One item of a stream; ``type`` is ``None`` for the objects of the list."""
+
+    type: str | None
+    object: dict[str, Any]
+
+
+class WatchFailed(Exception):  # noqa: N818 - what happened, seen from the watcher
+    """A list or watch ended with an error of the server or the network."""
+
+    def __init__(self, message: str, *, status: int | None = None, retry_after: timedelta | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.retry_after = retry_after
+        """How long the server asks to wait, if it does."""
+
+
+@dataclass(frozen=True, slots=True)
+class WatchTarget:
+    """The target of a list and watch.
+
+    Attributes:
+        gvk: The kind.
+        resource: Its resource.
+        namespace: One namespace. ``None`` means all, or the cluster scope.
+        labels: A label selector that the server applies.
+        fields: A field selector that the server applies.
+        metadata_only: Ask the server for ``PartialObjectMetadata`` instead of whole objects.
+        page_size: How many objects to ask for at most at a time; 0 for all at once.
+        excluded: Namespaces that other targets of the same mirror cover (``fields`` leaves them
+            out).
+        shard: A shard selector, for servers with ``ShardedListAndWatch``. Others ignore it.
+    """
+
+    gvk: GroupVersionKind
+    resource: GroupVersionResource
+    namespaced: bool
+    namespace: str | None = None
+    labels: str = ""
+    fields: str = ""
+    metadata_only: bool = False
+    page_size: int = PAGE_SIZE
+    excluded: tuple[str, ...] = ()
+    shard: str = ""
+
+    def __str__(self) -> str:
+        where = f" in namespace {self.namespace}" if self.namespace else ""
+        return f"{self.resource.resource}.{self.resource.group or 'core'}/{self.resource.version}{where}"
+
+
+class ListWatch(Protocol):
+    """Lists and watches."""
+
+    def stream(self, target: WatchTarget) -> AsyncGenerator[RawEvent | Listed | WatchFailed, None]:
+        """Yield one list, then :data:`LISTED`, then the watch that follows, until it cannot be resumed.
+
+        An interrupted watch yields the failure as an item and is resumed. The stream ends without
+        an error when the server no longer knows the version to resume from (410).
+
+        Raises:
+            WatchFailed: The server refused, or the list could not be read.
+        """
+        ...
 
 
 def accepted(*, metadata_only: bool, watch: bool) -> str:
@@ -44,7 +123,7 @@ def accepted(*, metadata_only: bool, watch: bool) -> str:
 
 
 class ClientListWatch:
-    """A :class:`~pykb.runtime.cache.reflector.ListWatch` on a client."""
+    """A :class:`ListWatch` on a client."""
 
     def __init__(self, client: Client, *, clock: Clock | None = None) -> None:
         self._exchange = client.live._exchange  # noqa: SLF001 - a part of the client
@@ -54,7 +133,7 @@ class ClientListWatch:
         """Yield one list, page by page, and the watch that follows.
 
         Raises:
-            WatchFailed: See :class:`~pykb.runtime.cache.reflector.ListWatch`.
+            WatchFailed: See :class:`ListWatch`.
         """
         try:
             version = ""

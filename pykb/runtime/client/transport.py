@@ -21,11 +21,11 @@ from pykb.runtime._tracing import spans
 from pykb.runtime.client._http1 import Answer, Http1Stream, Http1Upgrade
 from pykb.runtime.client._pool import ConnectFailed, Pool
 from pykb.runtime.client._websocket import check_handshake, handshake, run_command
+from pykb.runtime.client.bucket import BucketLimiter
 from pykb.runtime.client.connection import Call, ExecResult
 from pykb.runtime.client.options import TransportOptions
 from pykb.runtime.client.server import Server
 from pykb.runtime.clock import Clock, SystemClock
-from pykb.runtime.controller.ratelimit import BucketLimiter
 from pykb.runtime.election.fence import check_fence
 from pykb.runtime.errors import ApiError, ServerUnreachable, Unauthorized, error_from_status, seconds_to_wait
 from pykb.runtime.login.credentials import Credentials, CredentialSource, expired_part

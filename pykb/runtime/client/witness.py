@@ -1,11 +1,11 @@
-"""Who learns what a task sends to the API server, and what the server has stored.
+"""For whom a task works: who learns what it sends to the API server and what the server has stored.
 
 A controller sets a witness for each reconcile. So the client knows nothing of controllers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable, Iterable, Mapping
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -52,3 +52,6 @@ class Witness(Protocol):
 
 current_witness: ContextVar[Witness | None] = ContextVar("witness", default=None)
 """The witness of the running task."""
+
+current_call: ContextVar[Mapping[str, str] | None] = ContextVar("current_call", default=None)
+"""The identity of the call that the running task serves, as fields of its log lines."""

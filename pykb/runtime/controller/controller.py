@@ -22,11 +22,11 @@ from pykb.runtime._metrics import ControllerMetrics, Metrics
 from pykb.runtime._own_writes import ReconcileContext, current_reconcile, when_all_seen
 from pykb.runtime.clock import Clock, SystemClock
 from pykb.runtime.controller._source import KindSource, Source, all_synced
+from pykb.runtime.controller.expected import SAYS_ENOUGH
 from pykb.runtime.controller.given import check_durations, check_function
 from pykb.runtime.controller.queue import QueueShutDown, Work, WorkQueue
 from pykb.runtime.controller.ratelimit import RateLimiter
 from pykb.runtime.controller.reconcile import (
-    SAYS_ENOUGH,
     NotAwaited,
     ReconcileTimeout,
     Request,

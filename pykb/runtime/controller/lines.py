@@ -21,7 +21,7 @@ from pykb.runtime._own_writes import reconciles
 from pykb.runtime.clock import Clock
 from pykb.runtime.controller.causes import CauseKind, ReconcileCause, ReconcileListener, ReconcileRecord, SentRequest
 from pykb.runtime.controller.event import EventType
-from pykb.runtime.controller.reconcile import SAYS_ENOUGH
+from pykb.runtime.controller.expected import SAYS_ENOUGH
 
 _WITHOUT_EVENT = {
     CauseKind.RETRY: "the last reconcile failed",

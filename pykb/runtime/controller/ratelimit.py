@@ -18,7 +18,6 @@ from typing_extensions import TypeVar  # Python's own has no defaults before 3.1
 
 from pykb.api.safe_text import error_text, without_values
 from pykb.runtime._guard import is_end, outside_task
-from pykb.runtime.clock import Clock, SystemClock
 
 logger = logging.getLogger(__name__)
 
@@ -97,40 +96,6 @@ class ItemExponentialLimiter:
     def failures(self, item: Hashable) -> int:
         """How often the item has failed since it was last forgotten."""
         return self._failures.get(item, 0)
-
-
-class BucketLimiter:
-    """A token bucket over all items: ``burst`` at once, then ``rate`` per second.
-
-    ::
-
-        bucket = BucketLimiter(rate=2, burst=1, clock=VirtualClock())
-        assert bucket.when("a") == timedelta()
-        assert bucket.when("b") == timedelta(seconds=0.5)
-    """
-
-    def __init__(self, *, rate: float = 10.0, burst: int = 100, clock: Clock | None = None) -> None:
-        if not 0 < rate < float("inf") or burst < 1:
-            raise ValueError(f"a bucket needs a positive rate and a burst of at least 1, got {rate} and {burst}")
-        self._rate = rate
-        self._burst = float(burst)
-        self._clock: Clock = clock or SystemClock()
-        self._tokens = float(burst)
-        self._at = self._clock.now()
-
-    def when(self, item: Hashable) -> timedelta:  # noqa: ARG002 - the bucket is one for all
-        """Take a present or future token, and return the delay until it exists."""
-        now = self._clock.now()
-        self._tokens = min(self._burst, self._tokens + (now - self._at) * self._rate) - 1.0
-        self._at = now
-        return timedelta(seconds=max(0.0, -self._tokens / self._rate))
-
-    def forget(self, item: Hashable) -> None:
-        """Do nothing: tokens return only with time."""
-
-    def failures(self, item: Hashable) -> int:  # noqa: ARG002
-        """Always 0: the bucket does not count single items."""
-        return 0
 
 
 class MaxOfLimiter:

@@ -13,11 +13,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, get_origin
 from typing_extensions import TypeVar  # Python's own has no defaults before 3.13
 
 from pykb.api.type_arguments import resolved
-from pykb.api.unreadable import UnreadableObject
 from pykb.meta.gvk import NamespacedName
 from pykb.runtime.controller.given import check_durations
-from pykb.runtime.errors import ApiError, ServerUnreachable
-from pykb.runtime.objects.owner import NotControlled
 
 if TYPE_CHECKING:
     from pykb.runtime.client import Client
@@ -92,10 +89,6 @@ class NotAwaited(RuntimeError):  # noqa: N818 - what happened
 
 class ReconcileTimeout(Exception):  # noqa: N818 - asyncio's is TimeoutError, this is ours
     """A reconcile took longer than its timeout."""
-
-
-SAYS_ENOUGH = (ApiError, ServerUnreachable, NotAwaited, NotControlled, ReconcileTimeout, UnreadableObject)
-"""The message says enough. A traceback is for unexpected errors."""
 
 
 class Reconciler(ABC, Generic[RequestT]):

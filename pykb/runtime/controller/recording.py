@@ -10,11 +10,12 @@ import logging
 from collections.abc import Callable, Hashable
 from contextvars import ContextVar
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pykb.api.safe_text import error_text, without_values
 from pykb.runtime._guard import is_end, outside_task
-from pykb.runtime._own_writes import Ledger, ReconcileContext, Recording
+from pykb.runtime._own_writes import Ledger, ReconcileContext, Recording, Sent
 from pykb.runtime._tracing import spans
 from pykb.runtime.clock import Clock
 from pykb.runtime.controller._hot_loop import HotLoops
@@ -120,7 +121,7 @@ class Recorder:
             )
             self._tell("started", record)
         if self._needs_details or is_suspect:
-            context.recording = Recording(self.ledger, record if self._needs_details else None, {})
+            context.recording = Recording(self.ledger, _noting(record) if record and self._needs_details else None)
 
     def end(
         self, context: ReconcileContext, result: Result | None, error: BaseException | None, seconds: float
@@ -235,4 +236,12 @@ class Recorders:
     def trace(self) -> None:
         """Make spans of reconciles, if the program has set a tracer provider."""
         if (traced := spans()) is not None:
-            self.listen(traced)
+            from pykb.runtime.controller._otel import ReconcileSpans
+
+            self.listen(ReconcileSpans(traced))
+
+
+def _noting(record: ReconcileRecord) -> Sent:
+    from pykb.runtime.controller._sent import recorded
+
+    return partial(recorded, record=record, known={})

@@ -18,8 +18,8 @@ import orjson
 from pykb.runtime.client.client import Client
 from pykb.runtime.client.connection import Call
 from pykb.runtime.errors import Conflict, NotFound
-from pykb.runtime.manager.options import ManagedCertificateOptions
 from pykb.runtime.serving._elsewhere import Json, call
+from pykb.runtime.serving.options import ManagedCertificateOptions
 
 logger = logging.getLogger(__name__)
 Wire: TypeAlias = dict[str, Any]

@@ -23,8 +23,8 @@ from pykb.diagnostics.codes.runtime import MANAGED_CERTIFICATE
 from pykb.runtime.client.client import Client
 from pykb.runtime.clock import Clock
 from pykb.runtime.errors import ApiError, Forbidden, ServerUnreachable
-from pykb.runtime.manager.options import ManagedCertificateOptions
 from pykb.runtime.serving._shared_secret import AUTHORITIES, Held, Objects, Pair, SharedSecret, Wire
+from pykb.runtime.serving.options import ManagedCertificateOptions
 
 logger = logging.getLogger(__name__)
 

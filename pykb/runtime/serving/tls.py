@@ -15,18 +15,19 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.runtime import CERTIFICATE, CLIENT_CA, TLS_OPTION
 from pykb.runtime.client.server import secret_file
 from pykb.runtime.clock import Clock, SystemClock
-from pykb.runtime.manager.options import CertificateOptions, ManagedCertificateOptions, TlsOptions
 from pykb.runtime.serving._elsewhere import call
 from pykb.runtime.serving._message import Handler, HttpError, HttpRequest, HttpResponse, Middleware
+from pykb.runtime.serving.options import CertificateOptions, ManagedCertificateOptions, TlsOptions
 
 if TYPE_CHECKING:
-    from pykb.runtime._metrics import Metrics
+    from prometheus_client import Counter, Gauge
+
     from pykb.runtime.serving._shared_secret import Pair
     from pykb.runtime.serving.managed_certificates import ManagedCertificates
 
@@ -151,6 +152,15 @@ def _common_name(request: HttpRequest) -> str | None:
     return next((value for name, value in parts if name == "commonName"), None)
 
 
+class CertificateMetrics(Protocol):
+    """What is counted of certificates."""
+
+    certificate_reads: Counter
+    certificate_errors: Counter
+    certificate_end: Gauge
+    """When it expires, by server."""
+
+
 class ServingCertificate:
     """A TLS context that reloads its certificate when the files change. A runnable."""
 
@@ -159,7 +169,7 @@ class ServingCertificate:
         options: CertificateOptions,
         *,
         tls: TlsOptions | None = None,
-        metrics: Metrics | None = None,
+        metrics: CertificateMetrics | None = None,
         clock: Clock | None = None,
         hosts: tuple[str, ...] = LOOPBACK,
         server: str = "webhook",
@@ -305,7 +315,7 @@ async def make_certificate(
     *,
     server: str,
     tls: TlsOptions | None,
-    metrics: Metrics | None,
+    metrics: CertificateMetrics | None,
     clock: Clock | None,
     host: str = "",
     managed: ManagedCertificates | None,

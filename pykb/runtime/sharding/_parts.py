@@ -24,14 +24,17 @@ from typing import Any
 
 from pykb.meta.gvk import NamespacedName
 from pykb.runtime.cache.informer import SYNC_TIMEOUT, Informer
-from pykb.runtime.cache.reflector import TURN, ListWatch, WatchTarget
+from pykb.runtime.cache.reflector import TURN
 from pykb.runtime.cache.store import owner_uids, version_of
 from pykb.runtime.client.connection import OWNER_INDEX
-from pykb.runtime.sharding._gate import FormerRoots
-from pykb.runtime.sharding._stream import Stream
+from pykb.runtime.client.listwatch import ListWatch, WatchTarget
 from pykb.runtime.sharding.ranges import Ranges, ShardBy
 
 logger = logging.getLogger(__name__)
+
+
+_REMEMBERED = 1000
+"""How many former roots of a kind are kept. More only while their reconciles are awaited."""
 
 
 class Way(Enum):
@@ -55,6 +58,35 @@ class Use:
     root: bool = False
     owned: bool = False
     whole: bool = False
+
+
+class FormerRoots:
+    """The deleted roots of a kind, by name. Their last reconciles may not have ended."""
+
+    def __init__(self) -> None:
+        self._ranges: dict[NamespacedName, dict[str, int]] = {}
+        self.awaited: list[Callable[[NamespacedName], bool]] = []
+        """Say whether a controller still has a request for a name."""
+
+    def __contains__(self, key: NamespacedName) -> bool:
+        return key in self._ranges
+
+    def of(self, key: NamespacedName) -> Mapping[str, int]:
+        """The ranges of the former roots of a name, by uid."""
+        return self._ranges.get(key, {})
+
+    def note(self, key: NamespacedName, uid: str, number: int) -> None:
+        """Remember a root of a range that is gone. Call it before the handlers ask for its reconcile."""
+        # Until they are reconciled, also those before it: the next one can be in a range of another replica.
+        before = self._ranges.get(key, {}) if self._is_awaited(key) else {}
+        self._ranges[key] = {**before, uid: number}
+        if len(self._ranges) > _REMEMBERED:
+            self._ranges = {
+                name: found for name, found in self._ranges.items() if name == key or self._is_awaited(name)
+            }
+
+    def _is_awaited(self, key: NamespacedName) -> bool:
+        return any(has(key) for has in self.awaited)
 
 
 class ShardPart:
@@ -89,7 +121,7 @@ class ShardPart:
         self._targets: Sequence[WatchTarget] = ()
         self._runs = asyncio.Event()
         self._tasks: asyncio.TaskGroup | None = None
-        self._streams: dict[WatchTarget, Stream] = {}
+        self._streams: dict[WatchTarget, _Stream] = {}
         self._changing = asyncio.Lock()
         self.server_filters = False
         """Whether the API server honours a ``shardSelector``. Set it before the first range is added."""
@@ -301,7 +333,7 @@ class ShardPart:
             raise self._informer.not_listed(limit) from None
         self._was_listed = True
 
-    async def _unlisted(self, numbers: frozenset[int]) -> list[Stream]:
+    async def _unlisted(self, numbers: frozenset[int]) -> list[_Stream]:
         async with self._changing:  # a change stops streams before it starts others
             return [one for one in self._streams.values() if not one.is_listed and one.concerns(numbers)]
 
@@ -347,9 +379,59 @@ class ShardPart:
         assert self._tasks is not None and self._source is not None  # noqa: PT018, S101 - it runs
         for target in targets:
             if target not in self._streams:
-                stream = self._streams[target] = Stream(self, self._informer, number)
+                stream = self._streams[target] = _Stream(self, self._informer, number)
                 stream.task = self._tasks.create_task(stream.run(target, self._source))
 
     async def _stop(self, targets: Iterable[WatchTarget]) -> None:
         stopped = [self._streams.pop(target) for target in targets if target in self._streams]
         await asyncio.gather(*(stream.stop() for stream in stopped))
+
+
+class _Stream:
+    """One list and watch of a part: of one of its ranges, or of all."""
+
+    def __init__(self, part: ShardPart, informer: Informer[Any], number: int | None) -> None:
+        self._part = part
+        self._informer = informer
+        self._number = number
+        self.task: asyncio.Task[None] | None = None
+        self.is_listed = False
+        self.progress = asyncio.Event()
+        """Set when the list is complete, or the stream has ended."""
+
+    def concerns(self, numbers: frozenset[int]) -> bool:
+        return self._number is None or self._number in numbers
+
+    async def run(self, target: WatchTarget, source: ListWatch) -> None:
+        reflector = self._informer.reflect(target, source, self)
+        try:
+            await reflector.run()
+        finally:
+            self._informer.stop_reflecting(target, reflector)
+            self.progress.set()
+
+    async def stop(self) -> None:
+        if self.task is not None:
+            self.task.cancel()
+            await asyncio.gather(self.task, return_exceptions=True)
+            self.progress.set()  # also if it had not begun
+
+    # -- as a sink
+
+    def upsert(self, key: NamespacedName, obj: dict[str, Any], *, listed: bool) -> None:
+        self._part.upsert(key, obj, self._number, listed=listed)
+
+    def remove(self, key: NamespacedName, obj: dict[str, Any] | None) -> None:
+        if self._part.holds(key, self._number):
+            self._part.remove(key, obj)
+
+    def known(self, namespace: str | None) -> list[NamespacedName]:
+        return self._part.known(namespace, self._number)
+
+    def synced(self, target: WatchTarget) -> None:
+        self._informer.synced(target)
+        self.is_listed = True
+        self.progress.set()
+
+    def failed(self, target: WatchTarget, problem: str) -> None:
+        self._informer.failed(target, problem)

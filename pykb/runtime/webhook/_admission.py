@@ -21,13 +21,13 @@ from pykb.api.unreadable import UnreadableObject
 from pykb.diagnostics import PykbError
 from pykb.meta.gvk import GroupVersionKind, GroupVersionResource
 from pykb.runtime._field_error import FieldError, FieldErrorType
-from pykb.runtime._logging import current_call
 from pykb.runtime.client.json_text import storable
+from pykb.runtime.client.witness import current_call
 from pykb.runtime.errors import ApiError, Invalid, StatusDetails
 from pykb.runtime.webhook._jsonpatch import operations, same
 
 if TYPE_CHECKING:
-    from pykb.runtime._metrics import Metrics
+    from pykb.runtime.webhook.metrics import WebhookMetrics
 
 logger = logging.getLogger(__name__)
 
@@ -301,7 +301,7 @@ def patched(request: AdmissionRequest, changed: Mapping[str, Any], *warnings: st
     return AdmissionResponse(allowed=True, patch=operations(request.object or {}, changed), warnings=warnings)
 
 
-def answer_to(error: BaseException, metrics: Metrics) -> AdmissionResponse:
+def answer_to(error: BaseException, metrics: WebhookMetrics) -> AdmissionResponse:
     """Make the response after a webhook raised an error."""
     error = alone(error)
     if isinstance(error, Denied):

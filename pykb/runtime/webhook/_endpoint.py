@@ -17,7 +17,6 @@ from pykb.api.safe_text import safe_text
 from pykb.api.unreadable import UnreadableObject
 from pykb.meta.gvk import GroupVersionKind, GroupVersionResource
 from pykb.runtime._guard import is_closing, is_end
-from pykb.runtime._metrics import Metrics
 from pykb.runtime.client.json_text import CUT, read_around
 from pykb.runtime.errors import StatusDetails
 from pykb.runtime.serving import JSON, HttpRequest, HttpResponse
@@ -33,6 +32,7 @@ from pykb.runtime.webhook._admission import (
     is_as_stored,
     unfit,
 )
+from pykb.runtime.webhook.metrics import WebhookMetrics
 from pykb.runtime.webhook.steps import Steps, call, following
 
 logger = logging.getLogger(__name__)
@@ -56,7 +56,7 @@ class AdmissionEndpoint:
         self,
         path: str,
         handler: Callable[[AdmissionRequest], Awaitable[AdmissionResponse]],
-        metrics: Metrics,
+        metrics: WebhookMetrics,
         steps: Steps | None = None,
         failed: Callable[[BaseException], None] = lambda _: None,
     ) -> None:

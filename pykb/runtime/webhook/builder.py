@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from pykb.api.conversion import Converter
 from pykb.api.object import Object, Unstructured
@@ -13,7 +13,16 @@ from pykb.runtime.client.codec import Kind, gvk_of
 from pykb.runtime.webhook._typed import Defaulter, DefaulterHandler, TypedWebhook, Validator, ValidatorHandler
 
 if TYPE_CHECKING:
-    from pykb.runtime.manager.manager import Manager
+    from pykb.runtime.webhook.server import WebhookServer
+
+
+class ServesWebhooks(Protocol):
+    """A manager, as far as webhooks need it."""
+
+    @property
+    def webhook_server(self) -> WebhookServer:
+        """The server of its webhooks."""
+        ...
 
 
 class WebhookBuilder:
@@ -24,7 +33,7 @@ class WebhookBuilder:
         WebhookBuilder(manager).for_(VirtulMachine).with_defaulter(VirtulMachineDefaulter()).complete()
     """
 
-    def __init__(self, manager: Manager) -> None:
+    def __init__(self, manager: ServesWebhooks) -> None:
         self._manager = manager
         self._kind: Kind | None = None
         self._defaulter: tuple[Defaulter[Any], str | None] | None = None

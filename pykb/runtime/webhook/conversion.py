@@ -20,11 +20,11 @@ from pykb.api.unreadable import DEEPEST, UnreadableObject
 from pykb.diagnostics import EnvironmentProblem, PykbError
 from pykb.diagnostics.codes.runtime import CONVERTER
 from pykb.meta.gvk import GroupKind, GroupVersion, GroupVersionKind, NamespacedName
-from pykb.runtime._logging import current_call
-from pykb.runtime._metrics import Metrics
 from pykb.runtime.client.codec import from_wire
 from pykb.runtime.client.json_text import SetAside, has_json
+from pykb.runtime.client.witness import current_call
 from pykb.runtime.serving import JSON, HttpRequest, HttpResponse
+from pykb.runtime.webhook.metrics import WebhookMetrics
 from pykb.runtime.webhook.steps import CONVERSION, in_thread
 
 logger = logging.getLogger(__name__)
@@ -58,7 +58,7 @@ class _NotAReview(Exception):  # noqa: N818 - says what it is
 class Conversions:
     """The converters of all kinds, and the handler of ``/convert``."""
 
-    def __init__(self, metrics: Metrics, failed: Callable[[BaseException], None] = lambda _: None) -> None:
+    def __init__(self, metrics: WebhookMetrics, failed: Callable[[BaseException], None] = lambda _: None) -> None:
         self._metrics = metrics
         self._failed = failed
         self._hubs: dict[GroupKind, type[Object]] = {}

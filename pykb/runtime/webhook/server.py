@@ -18,16 +18,16 @@ from pykb.api.time import parse_duration
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.runtime import WEBHOOK_PATH
 from pykb.meta.gvk import GroupKind, GroupVersionKind
-from pykb.runtime._metrics import Metrics
 from pykb.runtime._tracing import spans
 from pykb.runtime.clock import Clock
-from pykb.runtime.manager.options import ManagerOptions
 from pykb.runtime.serving import JSON, BindAddress, HttpError, HttpRequest, HttpResponse, HttpServer, Limits, passing
+from pykb.runtime.serving.options import CertificateOptions, ManagedCertificateOptions, TlsOptions
 from pykb.runtime.serving.tls import ServingCertificate, client_checks, make_certificate
 from pykb.runtime.webhook._admission import AdmissionRequest, AdmissionResponse
 from pykb.runtime.webhook._endpoint import AdmissionEndpoint
 from pykb.runtime.webhook._leaving import Leaving
 from pykb.runtime.webhook._turns import Turns
+from pykb.runtime.webhook.metrics import WebhookMetrics
 from pykb.runtime.webhook.steps import Lane, Steps
 
 if TYPE_CHECKING:
@@ -62,14 +62,31 @@ class Endpoint(Protocol):
         ...
 
 
+class ServerOptions(Protocol):
+    """The options of a manager, as far as this server needs them."""
+
+    @property
+    def webhook_port(self) -> int: ...  # noqa: D102
+    @property
+    def webhook_bind_host(self) -> str: ...  # noqa: D102
+    @property
+    def webhook_certificate(self) -> CertificateOptions: ...  # noqa: D102
+    @property
+    def managed_certificate(self) -> ManagedCertificateOptions: ...  # noqa: D102
+    @property
+    def tls(self) -> TlsOptions: ...  # noqa: D102
+    @property
+    def graceful_shutdown_timeout(self) -> timedelta: ...  # noqa: D102
+
+
 class WebhookServer:
     """Serves webhooks on every replica, as soon as one is registered."""
 
     def __init__(
         self,
-        options: ManagerOptions,
+        options: ServerOptions,
         *,
-        metrics: Metrics,
+        metrics: WebhookMetrics,
         clock: Clock,
         needed: Callable[[], None] = lambda: None,
         managed: ManagedCertificates | None = None,
@@ -329,10 +346,17 @@ class WebhookServer:
     async def _traced(self, endpoint: Endpoint | None, request: HttpRequest) -> HttpResponse:
         if self._spans is None:
             return await self._answer(endpoint, request)
-        with self._spans.webhook(None if endpoint is None else request.path, request) as span:
-            response = await self._answer(endpoint, request)
-            span.answered(response.status)
-            return response
+        refusal: HttpError | None = None
+        with self._spans.served(request.method, request.path, request.headers, is_known=endpoint is not None) as span:
+            try:
+                response = await self._answer(endpoint, request)
+                span.answered(response.status)
+            except HttpError as error:
+                refusal = error
+                span.answered(error.status)
+        if refusal is not None:
+            raise refusal
+        return response
 
     def _counts_of(self, webhook: str) -> _Counts:
         counts = self._counts.get(webhook)
@@ -371,7 +395,7 @@ class WebhookServer:
 class _Counts:
     """The metrics of one path, looked up once."""
 
-    def __init__(self, metrics: Metrics, webhook: str) -> None:
+    def __init__(self, metrics: WebhookMetrics, webhook: str) -> None:
         self._requests = metrics.webhook_requests
         self._webhook = webhook
         self._codes: dict[int, Counter] = {}

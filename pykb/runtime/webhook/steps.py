@@ -25,8 +25,8 @@ from typing import Any, TypeVar
 
 from pykb.runtime._bridge import call_in_thread
 from pykb.runtime._guard import OwnCancellations
-from pykb.runtime._metrics import Metrics
 from pykb.runtime.clock import Clock
+from pykb.runtime.webhook.metrics import WebhookMetrics
 
 logger = logging.getLogger(__name__)
 
@@ -69,7 +69,7 @@ class Lane:
 class Steps:
     """Awaits the coroutines of one webhook and measures how long each step takes."""
 
-    def __init__(self, webhook: str, lane: Lane, metrics: Metrics, clock: Clock) -> None:
+    def __init__(self, webhook: str, lane: Lane, metrics: WebhookMetrics, clock: Clock) -> None:
         self._webhook = webhook
         self._lane = lane
         self._metrics = metrics

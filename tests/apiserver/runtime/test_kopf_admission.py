@@ -9,7 +9,7 @@ import pytest
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.runtime import Validator, WebhookBuilder
 from pykb.runtime.errors import ApiError, InternalServerError
-from pykb.runtime.manager.options import CertificateOptions
+from pykb.runtime.serving.options import CertificateOptions
 from pykb.runtime.serving.tls import self_signed
 from pykb.testing import eventually, running
 

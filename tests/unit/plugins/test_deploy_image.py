@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 
-from pykb.commands.create_api import NewApi
+from pykb.commands.api_checks import NewApi
 from pykb.commands.delete import OldApi
 from pykb.commands.init import NewProject
 from pykb.commands.update import recipe

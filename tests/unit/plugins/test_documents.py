@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from pykb.commands.create_api import NewApi
+from pykb.commands.api_checks import NewApi
 from pykb.commands.init import NewProject
 from tests.unit.plugins.conftest import Grow
 

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from pykb.commands.create_api import NewApi
+from pykb.commands.api_checks import NewApi
 from pykb.commands.init import NewProject
 from tests.pages import blocks
 from tests.sources import ROOT

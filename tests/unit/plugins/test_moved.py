@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from pykb.cli import app
-from pykb.commands.create_api import NewApi
-from pykb.commands.create_webhook import NewWebhook
+from pykb.commands.api_checks import NewApi
 from pykb.commands.delete import OldApi
 from pykb.commands.edit import Edits
+from pykb.commands.webhook_checks import NewWebhook
 from pykb.dev.project import DevProject
 from pykb.diagnostics import EnvironmentProblem
 from pykb.explore import subject_of

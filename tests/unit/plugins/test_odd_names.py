@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from pykb.commands.create_api import NewApi
-from pykb.commands.create_webhook import NewWebhook
+from pykb.commands.api_checks import NewApi
 from pykb.commands.init import NewProject
+from pykb.commands.webhook_checks import NewWebhook
 from pykb.plugins import Style
 from tests.unit.plugins.conftest import Grow
 

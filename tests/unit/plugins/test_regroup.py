@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from pykb.commands.create_api import NewApi
-from pykb.commands.create_webhook import NewWebhook
+from pykb.commands.api_checks import NewApi
 from pykb.commands.edit import Edits, plan_edit
 from pykb.commands.init import NewProject
+from pykb.commands.webhook_checks import NewWebhook
 from pykb.diagnostics import Diagnostics
 from pykb.files.plan import Plan
 from pykb.plugins import Style

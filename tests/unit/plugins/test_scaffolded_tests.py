@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from pykb.commands.create_api import NewApi
-from pykb.commands.create_webhook import NewWebhook
+from pykb.commands.api_checks import NewApi
 from pykb.commands.init import NewProject
+from pykb.commands.webhook_checks import NewWebhook
 from pykb.plugins import Style
 from pykb.project.resource import Operand
 from tests.unit.plugins.conftest import Grow

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 import yaml
 
-from pykb.commands.create_api import NewApi
-from pykb.commands.create_webhook import NewWebhook
+from pykb.commands.api_checks import NewApi
 from pykb.commands.init import NewProject
+from pykb.commands.webhook_checks import NewWebhook
 from pykb.envtest import ControlPlane
 from pykb.project import Certificates
 from tests.unit.plugins.conftest import Grow, kubectl, make, run

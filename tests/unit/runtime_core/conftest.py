@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from pykb.meta.gvk import GroupVersionKind, GroupVersionResource
-from pykb.runtime.cache.reflector import LISTED, WatchFailed, WatchTarget
+from pykb.runtime.client.listwatch import LISTED, WatchFailed, WatchTarget
 
 WIDGET = GroupVersionKind("example.com", "v1", "Widget")
 

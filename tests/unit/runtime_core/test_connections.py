@@ -15,10 +15,10 @@ import uvloop
 
 from benchmarks import flood
 from pykb.runtime.clock import VirtualClock
-from pykb.runtime.manager.options import CertificateOptions
 from pykb.runtime.serving import BindAddress, HttpResponse, HttpServer
 from pykb.runtime.serving._connections import IDLE, RECEIVE, SWEEP, TOLD, WAIT, Connections, Limits
 from pykb.runtime.serving._protocol import HEAD, HEADERS, ServerProtocol
+from pykb.runtime.serving.options import CertificateOptions
 from pykb.runtime.serving.tls import ServingCertificate
 from pykb.testing import eventually
 
@@ -396,7 +396,7 @@ import asyncio, gc, ssl, uvloop
 from pykb.runtime.serving import BindAddress
 from pykb.runtime.serving.tls import ServingCertificate
 from pykb.testing import eventually
-from pykb.runtime.manager.options import CertificateOptions
+from pykb.runtime.serving.options import CertificateOptions
 from pykb.runtime.serving import HttpServer, Limits
 from pykb.runtime.serving._protocol import ServerProtocol
 

@@ -4,8 +4,8 @@ from datetime import timedelta
 
 from pykb.runtime._kopf.watch import HandlerWatches
 from pykb.runtime._lasting import SILENCE
-from pykb.runtime.cache.reflector import LISTED
 from pykb.runtime.client.json_text import CUT
+from pykb.runtime.client.listwatch import LISTED
 from pykb.runtime.clock import VirtualClock
 
 from .conftest import target, widget  # noqa: TID252 - shared by this folder only

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 
 from pykb.api.core.v1 import ConfigMap
 from pykb.runtime.cache.informer import Informer
-from pykb.runtime.cache.reflector import LISTED, WatchFailed
 from pykb.runtime.client import Client, Transport
 from pykb.runtime.client.json_text import Page
-from pykb.runtime.client.listwatch import ClientListWatch
+from pykb.runtime.client.listwatch import LISTED, ClientListWatch, WatchFailed
 from pykb.runtime.errors import Expired
 from pykb.runtime.login import Credentials, StaticCredentials
 

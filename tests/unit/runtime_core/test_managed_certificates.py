@@ -16,9 +16,9 @@ from pykb.diagnostics import EnvironmentProblem
 from pykb.runtime import Client, ManagedCertificateOptions, ManagerOptions, VirtualClock
 from pykb.runtime.errors import Forbidden
 from pykb.runtime.fake import FakeApiServer, fake_client
-from pykb.runtime.manager.options import CertificateOptions
 from pykb.runtime.serving._authority import SETTLING, renewal, review_json
 from pykb.runtime.serving.managed_certificates import PERIOD, ManagedCertificates
+from pykb.runtime.serving.options import CertificateOptions
 from pykb.runtime.serving.tls import ServingCertificate
 from pykb.testing import eventually
 from pykb.tools.x509 import Validity, make

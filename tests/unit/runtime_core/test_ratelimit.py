@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pykb.runtime.client.bucket import BucketLimiter
 from pykb.runtime.clock import VirtualClock
-from pykb.runtime.controller.ratelimit import BucketLimiter, ItemExponentialLimiter, MaxOfLimiter, default_rate_limiter
+from pykb.runtime.controller.ratelimit import ItemExponentialLimiter, MaxOfLimiter, default_rate_limiter
 
 
 def test_delays_double_from_5_ms_to_1000_s():

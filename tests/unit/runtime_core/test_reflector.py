@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from pykb.meta.gvk import NamespacedName
 from pykb.runtime.cache._options import InformerOptions
 from pykb.runtime.cache.informer import CacheSyncTimeout, Informer
-from pykb.runtime.cache.reflector import LISTED
 from pykb.runtime.client.json_text import CUT
+from pykb.runtime.client.listwatch import LISTED
 from pykb.runtime.clock import VirtualClock
 from pykb.runtime.controller.event import EventType
 

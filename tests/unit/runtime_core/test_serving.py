@@ -19,9 +19,9 @@ from pykb.diagnostics import EnvironmentProblem
 from pykb.runtime._metrics import Metrics
 from pykb.runtime.clock import VirtualClock
 from pykb.runtime.manager._servers import Checks, health_routes, metrics_routes, ping
-from pykb.runtime.manager.options import CertificateOptions
 from pykb.runtime.serving import BindAddress, HttpServer
 from pykb.runtime.serving.authorization import ASKED_AT_ONCE, ApiAuthorizer, User
+from pykb.runtime.serving.options import CertificateOptions
 from pykb.runtime.serving.tls import ServingCertificate, self_signed
 from pykb.tools.x509 import Validity, make
 

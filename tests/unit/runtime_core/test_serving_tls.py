@@ -18,8 +18,8 @@ from pykb.runtime import Manager, ManagerOptions
 from pykb.runtime.clock import VirtualClock
 from pykb.runtime.fake import fake_client
 from pykb.runtime.manager._servers import Checks, health_routes
-from pykb.runtime.manager.options import CertificateOptions, TlsOptions
 from pykb.runtime.serving import BindAddress, HttpServer, passing
+from pykb.runtime.serving.options import CertificateOptions, TlsOptions
 from pykb.runtime.serving.tls import POLL, ServingCertificate, client_checks
 from pykb.runtime.webhook import allowed
 from pykb.testing import eventually
