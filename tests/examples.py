@@ -37,8 +37,8 @@ from pykb.api.core.v1 import ResourceQuota, Secret, Service
 from pykb.api.meta.v1 import Condition, ObjectMeta
 from pykb.api.meta.v1 import LabelSelector as LabelSelectorSpec
 from pykb.api.policy.v1 import Eviction
-from pykb.runtime.client.connection import Call
-from pykb.runtime.client.mapper import ResourceMapper
+from pykb.client.connection import Call
+from pykb.client.mapper import ResourceMapper
 from sealvm.external.cert_manager_io.v1 import Certificate
 from zoo.__main__ import register
 

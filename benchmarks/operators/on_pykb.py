@@ -26,6 +26,7 @@ from pathlib import Path
 
 from benchmarks.operators.kinds import Gadget, Gizmo, Widget
 from benchmarks.operators.progress import Progress
+from pykb.client.login import KubeconfigSource
 from pykb.runtime import (
     CertificateOptions,
     Conflict,
@@ -37,7 +38,6 @@ from pykb.runtime import (
     Result,
     patch_status,
 )
-from pykb.runtime.login import KubeconfigSource
 
 SELDOM = 20
 """The number of changes per write, in ``churn``."""

@@ -27,6 +27,11 @@ from benchmarks.operators.children import Parent
 from benchmarks.operators.kinds import Gadget, Gizmo, Widget
 from benchmarks.operators.progress import Progress
 from pykb.api.core.v1 import ConfigMap
+from pykb.client.connection import Call
+from pykb.client.listwatch import ClientListWatch, WatchTarget
+from pykb.client.login import KubeconfigSource
+from pykb.client.ranges import ShardBy
+from pykb.client.transport import Transport
 from pykb.runtime import (
     ControllerBuilder,
     ControllerOptions,
@@ -37,11 +42,6 @@ from pykb.runtime import (
     Result,
     patch_status,
 )
-from pykb.runtime.client.connection import Call
-from pykb.runtime.client.listwatch import ClientListWatch, WatchTarget
-from pykb.runtime.client.transport import Transport
-from pykb.runtime.login import KubeconfigSource
-from pykb.runtime.sharding.ranges import ShardBy
 
 COMPUTING = 0.010
 LATE = 0.020

@@ -18,8 +18,8 @@ from benchmarks.operators.process import Operator, Usage, cpu_of, running
 from benchmarks.operators.results import Figures
 from benchmarks.operators.run import Run
 from benchmarks.operators.world import KINDS, World, world
+from pykb.client.ranges import ShardBy
 from pykb.envtest.cache import APISERVER, ETCD
-from pykb.runtime.sharding.ranges import ShardBy
 
 MEMBERS, RANGES = 4, 16
 NAMESPACES = ("default", *(f"{number:03}-team" for number in range(1, 200)))

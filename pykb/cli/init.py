@@ -13,10 +13,10 @@ import typer
 from pykb.cli import console
 from pykb.cli.errors import EXIT_FINDINGS, EXIT_USAGE, finish, report
 from pykb.cli.options import Diff, DryRun, Make, Plugins, listed, plugin_args
+from pykb.client.ranges import MOST
 from pykb.diagnostics.codes.project import PROJECT_EXISTS
 from pykb.diagnostics.codes.scaffold import DIRECTORY_FILE_TAKEN
 from pykb.project import Certificates
-from pykb.runtime.sharding.ranges import MOST
 
 if TYPE_CHECKING:
     from pykb.project.file import Project

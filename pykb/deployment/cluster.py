@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from pykb.client.login import listed_kubeconfigs, none_exists
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.environment import (
     CLUSTER_OLD,
@@ -17,7 +18,6 @@ from pykb.diagnostics.codes.environment import (
 from pykb.diagnostics.suggest import closest
 from pykb.envtest.assets import find_assets
 from pykb.project.kubernetes import OLDEST, Minor, minor_of, setting, shown
-from pykb.runtime.login import listed_kubeconfigs, none_exists
 from pykb.tools.kubectl import NAME, Kubectl
 from pykb.tools.process import find_program, quote
 

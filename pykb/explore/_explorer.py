@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import starmap
 from typing import NamedTuple
 
+from pykb.client.errors import rule_marker
 from pykb.diagnostics import Diagnostic
 from pykb.diagnostics.codes import explore as codes
 from pykb.explore._access import Grant, allows, unused
@@ -24,7 +25,6 @@ from pykb.explore._story import reason, story, transcript
 from pykb.explore._verdicts import first_bug
 from pykb.explore._workers import Workers
 from pykb.explore._world import Subject
-from pykb.runtime.errors import rule_marker
 
 _now = time.monotonic
 

@@ -17,12 +17,12 @@ from typing import Any
 
 import orjson
 
+from pykb.client.connection import Call, ExecResult, parse_path
+from pykb.client.errors import ServerUnreachable, error_from_status
 from pykb.diagnostics import Span
 from pykb.diagnostics.codes.environment import CLUSTER_UNREACHABLE
 from pykb.explore._history import Fault, FaultKind
 from pykb.explore._threads import STEP
-from pykb.runtime.client.connection import Call, ExecResult, parse_path
-from pykb.runtime.errors import ServerUnreachable, error_from_status
 from pykb.runtime.fake import FakeApiServer
 
 LATENCY = 0.001
@@ -260,7 +260,7 @@ class Gate:
         self._blind.set()
 
     async def request(self, call: Call) -> bytes:
-        """Pass a request on, unless a fault strikes; see :class:`~pykb.runtime.client.connection.Connection`."""
+        """Pass a request on, unless a fault strikes; see :class:`~pykb.client.connection.Connection`."""
         await self._alive()
         sent = self._tape.note(call)
         if self._tape.overrun:
@@ -287,7 +287,7 @@ class Gate:
 
     @asynccontextmanager
     async def stream(self, call: Call) -> AsyncIterator[AsyncIterator[bytes]]:
-        """Pass a watch on; see :class:`~pykb.runtime.client.connection.Connection`."""
+        """Pass a watch on; see :class:`~pykb.client.connection.Connection`."""
         await self._alive()
         await self._blind.wait()
         sent = self._tape.note(call)
@@ -300,7 +300,7 @@ class Gate:
                 await passed.aclose()
 
     async def execute(self, call: Call, stdin: bytes | None, limit: int) -> ExecResult:
-        """Run a command; see :class:`~pykb.runtime.client.connection.Connection`."""
+        """Run a command; see :class:`~pykb.client.connection.Connection`."""
         await self._alive()
         self._tape.note(call)
         await asyncio.sleep(LATENCY)

@@ -16,6 +16,7 @@ import yaml
 
 from pykb._regular_file import read_bytes
 from pykb.api.safe_text import error_text
+from pykb.client.guard import is_end
 from pykb.diagnostics import Diagnostic, EnvironmentProblem, Span
 from pykb.diagnostics.codes.explore import NOT_EXPLORED
 from pykb.diagnostics.suggest import closest
@@ -28,7 +29,6 @@ from pykb.explore._world import Subject
 from pykb.project.layout import CONFIG, config_folder, config_path
 from pykb.reading import yaml_text
 from pykb.runtime import Manager
-from pykb.runtime._guard import is_end
 
 CRDS = "crd/bases"
 SAMPLES = "samples"

@@ -25,8 +25,8 @@ from unittest import mock
 
 from pydantic._internal import _generate_schema
 
+from pykb.client.clock import Timer
 from pykb.explore._threads import PATIENCE, SLOW_STEP, Stack, Threads, sleep, stack_of, wait
-from pykb.runtime.clock import Timer
 
 if TYPE_CHECKING:
     from _typeshed import FileDescriptorLike
@@ -126,7 +126,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
 
 class LoopClock:
-    """A :class:`~pykb.runtime.clock.Clock` on the time of a loop."""
+    """A :class:`~pykb.client.clock.Clock` on the time of a loop."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop

@@ -10,6 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from pykb.api.safe_text import error_text, safe_text
+from pykb.client.codec import gvk_of
+from pykb.client.guard import is_end
+from pykb.client.mapper import ResourceMapper
 from pykb.diagnostics import EnvironmentProblem, Span
 from pykb.diagnostics.codes.explore import NOT_EXPLORED, UNKNOWN_CONDITION
 from pykb.explore._actors import Actor, Actors
@@ -35,9 +38,6 @@ from pykb.runtime import (
     ReconcileListener,
     ReconcileRecord,
 )
-from pykb.runtime._guard import is_end
-from pykb.runtime.client.codec import gvk_of
-from pykb.runtime.client.mapper import ResourceMapper
 from pykb.runtime.controller.lines import because, line_of
 from pykb.runtime.fake import FakeApiServer
 

@@ -1,8 +1,141 @@
 from pykb.api.unreadable import UnreadableObject as UnreadableObject
-from pykb.runtime._bridge import await_in_thread as await_in_thread
-from pykb.runtime._bridge import call_in_thread as call_in_thread
-from pykb.runtime._field_error import FieldError as FieldError
-from pykb.runtime._field_error import FieldErrorType as FieldErrorType
+from pykb.client._subresource import StatusWriter as StatusWriter
+from pykb.client._subresource import SubresourceClient as SubresourceClient
+from pykb.client._watch import Watch as Watch
+from pykb.client._watch import WatchEvent as WatchEvent
+from pykb.client.apply_configuration import extract_applied as extract_applied
+from pykb.client.apply_configuration import partial as partial
+from pykb.client.bridge import await_in_thread as await_in_thread
+from pykb.client.bridge import call_in_thread as call_in_thread
+from pykb.client.bucket import BucketLimiter as BucketLimiter
+from pykb.client.client import Client as Client
+from pykb.client.clock import Clock as Clock
+from pykb.client.clock import SystemClock as SystemClock
+from pykb.client.clock import VirtualClock as VirtualClock
+from pykb.client.connection import ExecResult as ExecResult
+from pykb.client.errors import (
+    AlreadyExists as AlreadyExists,
+)
+from pykb.client.errors import (
+    ApiError as ApiError,
+)
+from pykb.client.errors import (
+    BadRequest as BadRequest,
+)
+from pykb.client.errors import (
+    Conflict as Conflict,
+)
+from pykb.client.errors import (
+    Expired as Expired,
+)
+from pykb.client.errors import (
+    Forbidden as Forbidden,
+)
+from pykb.client.errors import (
+    Gone as Gone,
+)
+from pykb.client.errors import (
+    Invalid as Invalid,
+)
+from pykb.client.errors import (
+    NoKindMatch as NoKindMatch,
+)
+from pykb.client.errors import (
+    NotFound as NotFound,
+)
+from pykb.client.errors import (
+    ServerUnreachable as ServerUnreachable,
+)
+from pykb.client.errors import (
+    TooManyRequests as TooManyRequests,
+)
+from pykb.client.errors import (
+    Unauthorized as Unauthorized,
+)
+from pykb.client.events import EventRecorder as EventRecorder
+from pykb.client.events import reference_to as reference_to
+from pykb.client.field_error import FieldError as FieldError
+from pykb.client.field_error import FieldErrorType as FieldErrorType
+from pykb.client.login import (
+    Credentials as Credentials,
+)
+from pykb.client.login import (
+    CredentialSource as CredentialSource,
+)
+from pykb.client.login import (
+    discover_credentials as discover_credentials,
+)
+from pykb.client.objects._create_or_update import (
+    OperationResult as OperationResult,
+)
+from pykb.client.objects._create_or_update import (
+    create_or_patch as create_or_patch,
+)
+from pykb.client.objects._create_or_update import (
+    create_or_update as create_or_update,
+)
+from pykb.client.objects._create_or_update import (
+    patch_status as patch_status,
+)
+from pykb.client.objects.ensure import ensure_applied as ensure_applied
+from pykb.client.objects.finalizers import (
+    add_finalizer as add_finalizer,
+)
+from pykb.client.objects.finalizers import (
+    ensure_finalizer as ensure_finalizer,
+)
+from pykb.client.objects.finalizers import (
+    has_finalizer as has_finalizer,
+)
+from pykb.client.objects.finalizers import (
+    release_finalizer as release_finalizer,
+)
+from pykb.client.objects.finalizers import (
+    remove_finalizer as remove_finalizer,
+)
+from pykb.client.objects.owner import (
+    AlreadyOwned as AlreadyOwned,
+)
+from pykb.client.objects.owner import (
+    CrossNamespaceOwner as CrossNamespaceOwner,
+)
+from pykb.client.objects.owner import (
+    NotControlled as NotControlled,
+)
+from pykb.client.objects.owner import (
+    controller_of as controller_of,
+)
+from pykb.client.objects.owner import (
+    ensure_deleted as ensure_deleted,
+)
+from pykb.client.objects.owner import (
+    is_controlled_by as is_controlled_by,
+)
+from pykb.client.objects.owner import (
+    list_controlled as list_controlled,
+)
+from pykb.client.objects.owner import (
+    prune as prune,
+)
+from pykb.client.objects.owner import (
+    remove_owner_reference as remove_owner_reference,
+)
+from pykb.client.objects.owner import (
+    set_controller_reference as set_controller_reference,
+)
+from pykb.client.objects.owner import (
+    set_owner_reference as set_owner_reference,
+)
+from pykb.client.options import ClientOptions as ClientOptions
+from pykb.client.options import TransportOptions as TransportOptions
+from pykb.client.patches import JsonPatch as JsonPatch
+from pykb.client.patches import MergePatch as MergePatch
+from pykb.client.patches import Patch as Patch
+from pykb.client.patches import StrategicMergePatch as StrategicMergePatch
+from pykb.client.patches import merge_from as merge_from
+from pykb.client.selectors import LabelSelector as LabelSelector
+from pykb.client.transport import Transport as Transport
+from pykb.client.writer import retry_on_conflict as retry_on_conflict
 from pykb.runtime._logging import (
     LogFormat as LogFormat,
 )
@@ -25,54 +158,6 @@ from pykb.runtime.cache.informer import (
 from pykb.runtime.cache.informer import Lister as Lister
 from pykb.runtime.cache.informer_cache import CacheOptions as CacheOptions
 from pykb.runtime.cache.informer_cache import InformerCache as InformerCache
-from pykb.runtime.client import (
-    Client as Client,
-)
-from pykb.runtime.client import (
-    ClientOptions as ClientOptions,
-)
-from pykb.runtime.client import ExecResult as ExecResult
-from pykb.runtime.client import (
-    JsonPatch as JsonPatch,
-)
-from pykb.runtime.client import (
-    MergePatch as MergePatch,
-)
-from pykb.runtime.client import (
-    Patch as Patch,
-)
-from pykb.runtime.client import (
-    StatusWriter as StatusWriter,
-)
-from pykb.runtime.client import (
-    StrategicMergePatch as StrategicMergePatch,
-)
-from pykb.runtime.client import (
-    SubresourceClient as SubresourceClient,
-)
-from pykb.runtime.client import (
-    Transport as Transport,
-)
-from pykb.runtime.client import (
-    TransportOptions as TransportOptions,
-)
-from pykb.runtime.client import (
-    Watch as Watch,
-)
-from pykb.runtime.client import (
-    WatchEvent as WatchEvent,
-)
-from pykb.runtime.client import (
-    merge_from as merge_from,
-)
-from pykb.runtime.client.apply_configuration import extract_applied as extract_applied
-from pykb.runtime.client.apply_configuration import partial as partial
-from pykb.runtime.client.bucket import BucketLimiter as BucketLimiter
-from pykb.runtime.client.selectors import LabelSelector as LabelSelector
-from pykb.runtime.client.writer import retry_on_conflict as retry_on_conflict
-from pykb.runtime.clock import Clock as Clock
-from pykb.runtime.clock import SystemClock as SystemClock
-from pykb.runtime.clock import VirtualClock as VirtualClock
 from pykb.runtime.controller._handler import (
     EnqueueRequestForObject as EnqueueRequestForObject,
 )
@@ -201,121 +286,10 @@ from pykb.runtime.election.elector import (
 from pykb.runtime.election.elector import (
     LeadershipLost as LeadershipLost,
 )
-from pykb.runtime.errors import (
-    AlreadyExists as AlreadyExists,
-)
-from pykb.runtime.errors import (
-    ApiError as ApiError,
-)
-from pykb.runtime.errors import (
-    BadRequest as BadRequest,
-)
-from pykb.runtime.errors import (
-    Conflict as Conflict,
-)
-from pykb.runtime.errors import (
-    Expired as Expired,
-)
-from pykb.runtime.errors import (
-    Forbidden as Forbidden,
-)
-from pykb.runtime.errors import (
-    Gone as Gone,
-)
-from pykb.runtime.errors import (
-    Invalid as Invalid,
-)
-from pykb.runtime.errors import (
-    NoKindMatch as NoKindMatch,
-)
-from pykb.runtime.errors import (
-    NotFound as NotFound,
-)
-from pykb.runtime.errors import (
-    ServerUnreachable as ServerUnreachable,
-)
-from pykb.runtime.errors import (
-    TooManyRequests as TooManyRequests,
-)
-from pykb.runtime.errors import (
-    Unauthorized as Unauthorized,
-)
-from pykb.runtime.events import EventRecorder as EventRecorder
-from pykb.runtime.events import reference_to as reference_to
-from pykb.runtime.login import (
-    Credentials as Credentials,
-)
-from pykb.runtime.login import (
-    CredentialSource as CredentialSource,
-)
-from pykb.runtime.login import (
-    discover_credentials as discover_credentials,
-)
 from pykb.runtime.manager._flags import add_flags as add_flags
 from pykb.runtime.manager._runnables import Runnable as Runnable
 from pykb.runtime.manager.manager import Manager as Manager
 from pykb.runtime.manager.options import ManagerOptions as ManagerOptions
-from pykb.runtime.objects._create_or_update import (
-    OperationResult as OperationResult,
-)
-from pykb.runtime.objects._create_or_update import (
-    create_or_patch as create_or_patch,
-)
-from pykb.runtime.objects._create_or_update import (
-    create_or_update as create_or_update,
-)
-from pykb.runtime.objects._create_or_update import (
-    patch_status as patch_status,
-)
-from pykb.runtime.objects.ensure import ensure_applied as ensure_applied
-from pykb.runtime.objects.finalizers import (
-    add_finalizer as add_finalizer,
-)
-from pykb.runtime.objects.finalizers import (
-    ensure_finalizer as ensure_finalizer,
-)
-from pykb.runtime.objects.finalizers import (
-    has_finalizer as has_finalizer,
-)
-from pykb.runtime.objects.finalizers import (
-    release_finalizer as release_finalizer,
-)
-from pykb.runtime.objects.finalizers import (
-    remove_finalizer as remove_finalizer,
-)
-from pykb.runtime.objects.owner import (
-    AlreadyOwned as AlreadyOwned,
-)
-from pykb.runtime.objects.owner import (
-    CrossNamespaceOwner as CrossNamespaceOwner,
-)
-from pykb.runtime.objects.owner import (
-    NotControlled as NotControlled,
-)
-from pykb.runtime.objects.owner import (
-    controller_of as controller_of,
-)
-from pykb.runtime.objects.owner import (
-    ensure_deleted as ensure_deleted,
-)
-from pykb.runtime.objects.owner import (
-    is_controlled_by as is_controlled_by,
-)
-from pykb.runtime.objects.owner import (
-    list_controlled as list_controlled,
-)
-from pykb.runtime.objects.owner import (
-    prune as prune,
-)
-from pykb.runtime.objects.owner import (
-    remove_owner_reference as remove_owner_reference,
-)
-from pykb.runtime.objects.owner import (
-    set_controller_reference as set_controller_reference,
-)
-from pykb.runtime.objects.owner import (
-    set_owner_reference as set_owner_reference,
-)
 from pykb.runtime.serving.options import CertificateOptions as CertificateOptions
 from pykb.runtime.serving.options import ManagedCertificateOptions as ManagedCertificateOptions
 from pykb.runtime.serving.options import TlsOptions as TlsOptions

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from datetime import timedelta
 
-from pykb.runtime.clock import Clock
+from pykb.client.clock import Clock
 
 SILENCE = timedelta(hours=1)
 """How long a problem that lasts is not logged again."""

@@ -17,10 +17,10 @@ from math import isfinite
 from typing import IO, Any
 
 from pykb.api.safe_text import LIMIT, LONGEST_TRACE, SECRET_WORDS, safe_text, safe_trace
+from pykb.client.guard import is_end
+from pykb.client.witness import current_call
 from pykb.meta.gvk import NamespacedName
-from pykb.runtime._guard import is_end
 from pykb.runtime._own_writes import current_reconcile, reconciles
-from pykb.runtime.client.witness import current_call
 
 LOG_LEVELS = ("debug", "info", "warning", "error")
 INHERIT = "inherit"

@@ -17,8 +17,8 @@ from prometheus_client.registry import Collector
 from pykb.meta.gvk import GroupVersionKind
 
 if TYPE_CHECKING:
+    from pykb.client.transport import RequestRecord
     from pykb.runtime.cache.informer import Informer
-    from pykb.runtime.client.transport import RequestRecord
     from pykb.runtime.controller.queue import WorkQueue
 
 RECONCILE_SECONDS = (

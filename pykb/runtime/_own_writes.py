@@ -23,13 +23,13 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from pykb.api.safe_text import error_text
+from pykb.client.clock import Clock
+from pykb.client.guard import is_end, outside_task
+from pykb.client.witness import current_witness
 from pykb.meta.gvk import GroupVersionKind, NamespacedName
-from pykb.runtime._guard import is_end, outside_task
-from pykb.runtime.client.witness import current_witness
-from pykb.runtime.clock import Clock
 
 if TYPE_CHECKING:
-    from pykb.runtime.client.connection import CacheReader, Call
+    from pykb.client.connection import CacheReader, Call
 
 LIMIT = timedelta(seconds=5)
 """How long a request waits. A watch that broke off takes longer to return, and must not stop the work."""

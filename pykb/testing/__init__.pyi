@@ -1,4 +1,4 @@
-from pykb.runtime.clock import VirtualClock as VirtualClock
+from pykb.client.clock import VirtualClock as VirtualClock
 from pykb.testing._explorers import ProjectExplorer as ProjectExplorer
 from pykb.testing._managers import RunManager as RunManager
 from pykb.testing._managers import eventually as eventually

@@ -11,9 +11,9 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, TypeVar, overload
 
-from pykb.runtime.clock import Clock, SystemClock
+from pykb.client.clock import Clock, SystemClock
+from pykb.client.errors import NotFound
 from pykb.runtime.controller.reconcile import Reconciler
-from pykb.runtime.errors import NotFound
 from pykb.runtime.manager.manager import Manager
 from pykb.runtime.manager.options import ManagerOptions
 from pykb.testing._webhooks import options_for_webhooks, webhooks_in_effect

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pykb.api.object import Object, Unstructured
+from pykb.client.codec import AnyObject, gvk_of, key_of
+from pykb.client.events import EventKind, EventRecorder
 from pykb.meta.gvk import GroupVersionKind, NamespacedName
-from pykb.runtime.client.codec import AnyObject, gvk_of, key_of
-from pykb.runtime.events import EventKind, EventRecorder
 
 if TYPE_CHECKING:
     from pykb.runtime._kopf import OperatorRegistry

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from pykb.client.clock import VirtualClock
     from pykb.diagnostics import EnvironmentProblem
     from pykb.envtest import ControlPlane
     from pykb.envtest.assets import Assets
     from pykb.envtest.control_plane import ExistingCluster
     from pykb.envtest.reporter import Step
     from pykb.runtime import Client
-    from pykb.runtime.clock import VirtualClock
     from pykb.testing._explorers import ProjectExplorer
     from pykb.testing._managers import RunManager
 
@@ -191,7 +191,7 @@ def explorer(pytestconfig: pytest.Config) -> ProjectExplorer:
 @pytest.fixture
 def virtual_clock() -> VirtualClock:
     """A clock that stands still until ``advance`` is called."""
-    from pykb.runtime.clock import VirtualClock
+    from pykb.client.clock import VirtualClock
 
     return VirtualClock()
 

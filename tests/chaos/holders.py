@@ -11,9 +11,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from pykb.api.coordination.v1 import Lease
+from pykb.client._watch import EventType
+from pykb.client.ranges import Ranges
 from pykb.runtime import Client, Gone
-from pykb.runtime.client._watch import EventType
-from pykb.runtime.sharding.ranges import Ranges
 from tests.chaos.proxy import Change
 from tests.chaos.subject import Subject
 

@@ -8,8 +8,8 @@ import pytest
 
 from pykb.api.coordination.v1 import Lease, LeaseSpec
 from pykb.api.meta.v1 import ObjectMeta
+from pykb.client.ranges import Ranges
 from pykb.runtime.fake import fake_client
-from pykb.runtime.sharding.ranges import Ranges
 from tests.chaos.holders import Holders
 from tests.chaos.journal import Line, modes_at_once, shared_overlaps
 from tests.chaos.proxy import Change

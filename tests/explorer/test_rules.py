@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from pykb.api.object import Unstructured
+from pykb.client.mapper import ResourceMapper
 from pykb.explore._rules import Conditions, Rules
 from pykb.meta.gvk import GroupVersionKind
 from pykb.runtime import Client, Invalid
-from pykb.runtime.client.mapper import ResourceMapper
 from pykb.runtime.fake import FakeApiServer
 
 GVK = GroupVersionKind("example.com", "v1", "Thing")

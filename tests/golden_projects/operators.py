@@ -15,9 +15,9 @@ from typing import Any
 import yaml
 
 from pykb.api.object import Unstructured
+from pykb.client.connection import Call, ExecResult
 from pykb.meta.gvk import GroupVersion, GroupVersionKind
 from pykb.runtime import ApiError, Client, NotControlled, Reconciler, Request, retry_on_conflict
-from pykb.runtime.client.connection import Call, ExecResult
 from pykb.runtime.fake import FakeApiServer
 from pykb.testing import RecordedEvents
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import kopf
 
+from pykb.client.codec import gvk_of
 from pykb.meta.plural import pluralize
 from pykb.runtime._kopf.internals import (
     ChangingHandler,
@@ -28,7 +29,6 @@ from pykb.runtime._kopf.internals import (
     registries,
     subhandling,
 )
-from pykb.runtime.client.codec import gvk_of
 
 
 @dataclass(slots=True)

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import kopf
 
+from pykb.client.login import CredentialSource
 from pykb.reading import read_json
 from pykb.runtime._kopf.internals import AmbiguousResourceError, UnknownResourceError, WebhookError
 from pykb.runtime._kopf.watch import HandlerWatches, give_login, login_source, request_observer
-from pykb.runtime.login import CredentialSource
 from pykb.runtime.serving import HttpError, HttpRequest, HttpResponse
 
 if TYPE_CHECKING:
-    from pykb.runtime.client.listwatch import ListWatch
-    from pykb.runtime.client.transport import RequestObserver
+    from pykb.client.listwatch import ListWatch
+    from pykb.client.transport import RequestObserver
     from pykb.runtime.manager.options import ManagerOptions
     from pykb.runtime.webhook.server import WebhookServer
     from pykb.runtime.webhook.steps import Steps

@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from pykb.api.safe_text import error_text
-from pykb.runtime.login import (
+from pykb.client.login import (
     Credentials,
     CredentialSource,
     DiscoveredCredentials,

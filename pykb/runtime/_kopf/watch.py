@@ -22,20 +22,20 @@ import kopf
 
 from pykb.api.safe_text import ValuesLeftOut, error_text, without_values
 from pykb.api.unreadable import UnreadableObject
+from pykb.client._pool import SocketSet
+from pykb.client.clock import Clock, SystemClock
+from pykb.client.connection import Call
+from pykb.client.fence import check_fence
+from pykb.client.guard import call_for_future, is_closing, is_end, keeping_its_task
+from pykb.client.json_text import CUT, writable
+from pykb.client.listwatch import Listed, ListWatch, RawEvent, WatchFailed, WatchTarget
+from pykb.client.login import Credentials, CredentialSource
+from pykb.client.server import environment_proxy, host_of, request_headers, tls_context
+from pykb.client.transport import RequestObserver, RequestRecord
 from pykb.meta.gvk import GroupVersionKind, GroupVersionResource
-from pykb.runtime._guard import call_for_future, is_closing, is_end, keeping_its_task
 from pykb.runtime._kopf.internals import APIForbiddenError, continuous_watch, invocation, invoke, references, watching
 from pykb.runtime._kopf.libraries import configure_libraries
 from pykb.runtime._lasting import Lasting
-from pykb.runtime.client._pool import SocketSet
-from pykb.runtime.client.connection import Call
-from pykb.runtime.client.json_text import CUT, writable
-from pykb.runtime.client.listwatch import Listed, ListWatch, RawEvent, WatchFailed, WatchTarget
-from pykb.runtime.client.server import environment_proxy, host_of, request_headers, tls_context
-from pykb.runtime.client.transport import RequestObserver, RequestRecord
-from pykb.runtime.clock import Clock, SystemClock
-from pykb.runtime.election.fence import check_fence
-from pykb.runtime.login import Credentials, CredentialSource
 
 logger = logging.getLogger(__name__)
 

@@ -18,14 +18,14 @@ from typing import Any
 import orjson
 
 from pykb.api.safe_text import without_values
+from pykb.client.clock import Clock
+from pykb.client.given import check_durations, check_function, check_names
+from pykb.client.guard import is_end, outside_task
+from pykb.client.json_text import flaw_of, has_json, storable
+from pykb.client.listwatch import PAGE_SIZE
 from pykb.meta.gvk import GroupVersionKind, NamespacedName
-from pykb.runtime._guard import is_end, outside_task
 from pykb.runtime._lasting import Lasting
 from pykb.runtime.cache.store import Indexer, key_of, owner_uids
-from pykb.runtime.client.json_text import flaw_of, has_json, storable
-from pykb.runtime.client.listwatch import PAGE_SIZE
-from pykb.runtime.clock import Clock
-from pykb.runtime.controller.given import check_durations, check_function, check_names
 
 logger = logging.getLogger(__name__)
 

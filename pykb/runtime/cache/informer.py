@@ -10,18 +10,18 @@ from datetime import timedelta
 from typing import Any, Generic, Protocol, TypeVar
 
 from pykb.api.safe_text import error_text, without_values
+from pykb.client.clock import Clock, SystemClock
+from pykb.client.codec import alone, readable
+from pykb.client.connection import OWNER_INDEX
+from pykb.client.guard import is_end, outside_task
+from pykb.client.json_text import storable
+from pykb.client.listwatch import ListWatch, WatchTarget
+from pykb.client.selectors import Labels, as_selector
 from pykb.diagnostics import PykbError
 from pykb.meta.gvk import GroupVersionKind, NamespacedName
-from pykb.runtime._guard import is_end, outside_task
 from pykb.runtime.cache._options import InformerOptions, guarded
 from pykb.runtime.cache.reflector import SILENT, TURN, Reflector, Sink
 from pykb.runtime.cache.store import Store, Stored, version_of
-from pykb.runtime.client.codec import alone, readable
-from pykb.runtime.client.connection import OWNER_INDEX
-from pykb.runtime.client.json_text import storable
-from pykb.runtime.client.listwatch import ListWatch, WatchTarget
-from pykb.runtime.client.selectors import Labels, as_selector
-from pykb.runtime.clock import Clock, SystemClock
 from pykb.runtime.controller.event import Event, EventType
 
 logger = logging.getLogger(__name__)

@@ -12,22 +12,22 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
 from pykb.api.object import Object, Unstructured
+from pykb.client.clock import Clock, SystemClock
+from pykb.client.codec import Kind, UnreadableObjects, gvk_of, resource_of
+from pykb.client.connection import NotMirrored
+from pykb.client.errors import NoKindMatch
+from pykb.client.given import check_durations, check_function
+from pykb.client.listwatch import ListWatch, WatchTarget
+from pykb.client.mapper import ResourceMapper, ResourceMapping
+from pykb.client.selectors import LabelSelector
 from pykb.diagnostics import PykbError
 from pykb.meta.gvk import GroupVersionKind, NamespacedName, ResourceInfo
 from pykb.runtime.cache._options import ALL_NAMESPACES, InformerOptions, NamespaceSelection, guarded_indexer
 from pykb.runtime.cache.informer import SYNC_TIMEOUT, Informer, Lister
 from pykb.runtime.cache.reflector import LONGEST_PAUSE
-from pykb.runtime.client.codec import Kind, UnreadableObjects, gvk_of, resource_of
-from pykb.runtime.client.connection import NotMirrored
-from pykb.runtime.client.listwatch import ListWatch, WatchTarget
-from pykb.runtime.client.mapper import ResourceMapper, ResourceMapping
-from pykb.runtime.client.selectors import LabelSelector
-from pykb.runtime.clock import Clock, SystemClock
-from pykb.runtime.controller.given import check_durations, check_function
-from pykb.runtime.errors import NoKindMatch
 
 if TYPE_CHECKING:
-    from pykb.runtime.client.client import Client
+    from pykb.client.client import Client
 
 logger = logging.getLogger(__name__)
 
@@ -103,7 +103,7 @@ class InformerCache:
     @classmethod
     def of(cls, client: Client, options: CacheOptions | None = None, *, clock: Clock | None = None) -> Self:
         """Make a cache that lists and watches through a client. Run it with ``async with`` or :meth:`run`."""
-        from pykb.runtime.client.listwatch import ClientListWatch
+        from pykb.client.listwatch import ClientListWatch
 
         source = ClientListWatch(client, clock=clock)
         return cls(source, client.mapper, options, clock=clock, unreadable=client.unreadable)

@@ -1,7 +1,7 @@
 """Keeps a mirror of a list of objects. A list replaces its content, a watch event changes it, and nothing is lost.
 
 A reflector reads a stream: one list and the watch that follows it (from
-:mod:`pykb.runtime.client.listwatch`, or scripted in tests). When a stream ends, it starts the next
+:mod:`pykb.client.listwatch`, or scripted in tests). When a stream ends, it starts the next
 one. It passes every change to its sink. Its invariants:
 
 * when a list is complete, the mirror holds exactly what was listed; objects that vanished without a
@@ -19,10 +19,10 @@ from datetime import timedelta
 from typing import Any, Protocol
 
 from pykb.api.safe_text import error_text
+from pykb.client.clock import Clock, SystemClock
+from pykb.client.listwatch import Listed, ListWatch, WatchFailed, WatchTarget
 from pykb.meta.gvk import NamespacedName
 from pykb.runtime.cache.store import key_of
-from pykb.runtime.client.listwatch import Listed, ListWatch, WatchFailed, WatchTarget
-from pykb.runtime.clock import Clock, SystemClock
 
 logger = logging.getLogger(__name__)
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import orjson
 
+from pykb.client.connection import OWNER_INDEX
+from pykb.client.selectors import LabelSelector
 from pykb.meta.gvk import NamespacedName
-from pykb.runtime.client.connection import OWNER_INDEX
-from pykb.runtime.client.selectors import LabelSelector
 
 Indexer = Callable[[dict[str, Any]], Iterable[str]]
 """Returns the values under which an object is indexed. It must not change the object."""

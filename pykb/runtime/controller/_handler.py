@@ -16,9 +16,9 @@ from typing import Any, Generic, Protocol, TypeAlias
 from typing_extensions import TypeVar  # Python's own has no defaults before 3.13
 
 from pykb.api.unreadable import UnreadableObject
+from pykb.client.given import check_function
 from pykb.meta.gvk import GroupKind, GroupVersion, NamespacedName
 from pykb.runtime.controller.event import Event
-from pykb.runtime.controller.given import check_function
 from pykb.runtime.controller.queue import LOW_PRIORITY, WorkQueue
 from pykb.runtime.controller.reconcile import Request, RequestT
 

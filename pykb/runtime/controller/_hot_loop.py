@@ -31,8 +31,8 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from pykb.client.clock import Clock, Timer
 from pykb.runtime._lasting import Lasting
-from pykb.runtime.clock import Clock, Timer
 from pykb.runtime.controller.event import Event, EventType
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from pykb.meta.gvk import NamespacedName
 from pykb.runtime.controller.causes import ReconcileCause, ReconcileId, ReconcileListener, ReconcileRecord
 
 if TYPE_CHECKING:
-    from pykb.runtime._otel import Spans
+    from pykb.client._otel import Spans
 
 _MOST_LINKED = 1024
 """Ended reconciles to which a later one can have a link."""

@@ -9,10 +9,10 @@ from collections.abc import Awaitable
 from typing import Any
 
 from pykb.api.safe_text import error_text
+from pykb.client.bridge import waiting_thread
+from pykb.client.connection import CacheReader, Call, Route, is_dry_run, parse_path
+from pykb.client.json_text import writable
 from pykb.meta.gvk import GroupVersionKind
-from pykb.runtime._bridge import waiting_thread
-from pykb.runtime.client.connection import CacheReader, Call, Route, is_dry_run, parse_path
-from pykb.runtime.client.json_text import writable
 from pykb.runtime.controller.causes import FieldChange, ObjectId, ReconcileRecord, SentRequest, changes_between
 from pykb.runtime.controller.lines import place_here
 

@@ -12,16 +12,16 @@ from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar, overload
 from pykb.api.object import Object, Unstructured
 from pykb.api.safe_text import error_text, without_values
 from pykb.api.unreadable import UnreadableObject
+from pykb.client.clock import Clock, SystemClock
+from pykb.client.codec import Kind
+from pykb.client.given import checked_predicates
+from pykb.client.guard import is_closing, is_end, outside_task, take_back_cancellation
 from pykb.meta.gvk import GroupVersionKind, NamespacedName
-from pykb.runtime._guard import is_closing, is_end, outside_task, take_back_cancellation
 from pykb.runtime.cache.informer import Informer, Registration
 from pykb.runtime.cache.informer_cache import InformerCache
 from pykb.runtime.cache.reflector import LONGEST_PAUSE
-from pykb.runtime.client.codec import Kind
-from pykb.runtime.clock import Clock, SystemClock
 from pykb.runtime.controller._handler import EnqueueRequestForOwner, EventHandler, Queue
 from pykb.runtime.controller.event import Event, EventFilter, EventFilters, EventType
-from pykb.runtime.controller.given import checked_predicates
 from pykb.runtime.controller.reconcile import RequestT
 from pykb.runtime.controller.recording import waking
 

@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar, Unpack, overload
 
 from pykb.api.object import Object, Unstructured
+from pykb.client.codec import Kind, gvk_of
+from pykb.client.given import check_function, check_kind, checked_predicates
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.runtime import INCOMPLETE_CONTROLLER
 from pykb.meta.gvk import GroupVersionKind
-from pykb.runtime.client.codec import Kind, gvk_of
 from pykb.runtime.controller._handler import (
     EnqueueRequestForObject,
     EnqueueRequestForOwner,
@@ -26,7 +27,6 @@ from pykb.runtime.controller.controller import (
     request_type_of,
 )
 from pykb.runtime.controller.event import EventFilter, EventFilters
-from pykb.runtime.controller.given import check_function, check_kind, checked_predicates
 from pykb.runtime.controller.reconcile import Request, RequestT
 
 if TYPE_CHECKING:

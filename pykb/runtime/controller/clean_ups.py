@@ -8,12 +8,12 @@ from collections.abc import Awaitable, Callable, Mapping
 from datetime import timedelta
 from typing import Any
 
-from pykb.runtime._guard import is_end
-from pykb.runtime.client.client import Client
-from pykb.runtime.client.codec import AnyObject, AnyObjectT, is_deleted
-from pykb.runtime.client.patches import merge_from
+from pykb.client.client import Client
+from pykb.client.codec import AnyObject, AnyObjectT, is_deleted
+from pykb.client.guard import is_end
+from pykb.client.objects.finalizers import add_finalizer, has_finalizer, let_go, remove_finalizer
+from pykb.client.patches import merge_from
 from pykb.runtime.controller.reconcile import Result
-from pykb.runtime.objects.finalizers import add_finalizer, has_finalizer, let_go, remove_finalizer
 
 CleanUp = Callable[[Any], Awaitable[object] | object]
 """Cleans up what was made for an object.

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Generic, Protocol
 
+from pykb.client.client import Client
+from pykb.client.codec import Kind
+from pykb.client.given import check_function, check_kind, checked_predicates
 from pykb.meta.gvk import NamespacedName
 from pykb.runtime.cache.informer_cache import InformerCache
-from pykb.runtime.client.client import Client
-from pykb.runtime.client.codec import Kind
 from pykb.runtime.controller._handler import EnqueueRequestsFromMap, EventHandler, Queue, priority_of
 from pykb.runtime.controller._source import KindSource
 from pykb.runtime.controller.event import Event, EventFilters
-from pykb.runtime.controller.given import check_function, check_kind, checked_predicates
 from pykb.runtime.controller.reconcile import RequestT
 
 

@@ -15,15 +15,17 @@ from functools import partial
 from typing import Any, Generic, Protocol, TypeAlias, TypedDict, cast
 
 from pykb.api.safe_text import error_text, without_values
+from pykb.client.bridge import Bridge
+from pykb.client.clock import Clock, SystemClock
+from pykb.client.errors import ApiError
+from pykb.client.fence import check_fence
+from pykb.client.given import check_durations, check_function
+from pykb.client.guard import is_closing, is_end, take_back_cancellation
 from pykb.runtime._awaiting import KeptCoroutines, watch_for_not_awaited
-from pykb.runtime._bridge import Bridge
-from pykb.runtime._guard import is_closing, is_end, take_back_cancellation
 from pykb.runtime._metrics import ControllerMetrics, Metrics
 from pykb.runtime._own_writes import ReconcileContext, current_reconcile, when_all_seen
-from pykb.runtime.clock import Clock, SystemClock
 from pykb.runtime.controller._source import KindSource, Source, all_synced
 from pykb.runtime.controller.expected import SAYS_ENOUGH
-from pykb.runtime.controller.given import check_durations, check_function
 from pykb.runtime.controller.queue import QueueShutDown, Work, WorkQueue
 from pykb.runtime.controller.ratelimit import RateLimiter
 from pykb.runtime.controller.reconcile import (
@@ -36,8 +38,6 @@ from pykb.runtime.controller.reconcile import (
     TerminalError,
 )
 from pykb.runtime.controller.recording import Recorder
-from pykb.runtime.election.fence import check_fence
-from pykb.runtime.errors import ApiError
 
 logger = logging.getLogger(__name__)
 

@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeAlias, overload
 
 from typing_extensions import TypeVar  # Python's own has no defaults before 3.13
 
-from pykb.runtime.client.selectors import LabelSelector
+from pykb.client.selectors import LabelSelector
 
 T_co = TypeVar("T_co", covariant=True)
 T_contra = TypeVar("T_contra", default=Any, contravariant=True)

@@ -21,7 +21,7 @@ from datetime import timedelta
 from itertools import count
 from typing import Any, Generic, NamedTuple, Protocol
 
-from pykb.runtime.clock import Clock, SystemClock, Timer
+from pykb.client.clock import Clock, SystemClock, Timer
 from pykb.runtime.controller.ratelimit import GuardedLimiter, RateLimiter, default_rate_limiter
 from pykb.runtime.controller.reconcile import Request
 from pykb.runtime.controller.reconcile import RequestT as K

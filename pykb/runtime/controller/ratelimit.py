@@ -17,7 +17,7 @@ from typing import Generic, Protocol
 from typing_extensions import TypeVar  # Python's own has no defaults before 3.13
 
 from pykb.api.safe_text import error_text, without_values
-from pykb.runtime._guard import is_end, outside_task
+from pykb.client.guard import is_end, outside_task
 
 logger = logging.getLogger(__name__)
 

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, get_origin
 from typing_extensions import TypeVar  # Python's own has no defaults before 3.13
 
 from pykb.api.type_arguments import resolved
+from pykb.client.given import check_durations
 from pykb.meta.gvk import NamespacedName
-from pykb.runtime.controller.given import check_durations
 
 if TYPE_CHECKING:
-    from pykb.runtime.client import Client
-    from pykb.runtime.events import EventRecorder
+    from pykb.client.client import Client
+    from pykb.client.events import EventRecorder
 
 
 class Request(NamespacedName):
@@ -96,7 +96,7 @@ class Reconciler(ABC, Generic[RequestT]):
 
     Subclasses implement :meth:`reconcile`, as a coroutine or as a plain method. A plain method runs
     in a thread of a bounded pool and uses ``self.client.sync`` (see
-    :func:`~pykb.runtime._bridge.await_in_thread`). The contract:
+    :func:`~pykb.client.bridge.await_in_thread`). The contract:
 
     * **Level-based.** Read the actual state and bring it to the desired state. Do not react to
       single events. Events are merged, repeated after a restart, and can be missed altogether.
@@ -145,7 +145,7 @@ class Reconciler(ABC, Generic[RequestT]):
     def recorder(self) -> EventRecorder:
         """Writes Kubernetes events. Made from the client unless given."""
         if self._recorder is None:
-            from pykb.runtime.events import EventRecorder
+            from pykb.client.events import EventRecorder
 
             self._recorder = EventRecorder(self.client, type(self).__name__)
         return self._recorder

@@ -14,10 +14,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pykb.api.safe_text import error_text, without_values
-from pykb.runtime._guard import is_end, outside_task
+from pykb.client.clock import Clock
+from pykb.client.guard import is_end, outside_task
+from pykb.client.tracing import spans
 from pykb.runtime._own_writes import Ledger, ReconcileContext, Recording, Sent
-from pykb.runtime._tracing import spans
-from pykb.runtime.clock import Clock
 from pykb.runtime.controller._hot_loop import HotLoops
 from pykb.runtime.controller.event import Event, EventType
 

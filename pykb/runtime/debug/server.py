@@ -20,8 +20,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
+from pykb.client.clock import Clock
 from pykb.runtime._logging import log_levels, set_log_level
-from pykb.runtime.clock import Clock
 from pykb.runtime.debug.report import (
     controllers_text,
     frame_places,

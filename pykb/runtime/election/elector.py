@@ -32,14 +32,14 @@ from typing import Any
 
 from pykb.api.coordination.v1 import Lease, LeaseSpec
 from pykb.api.meta.v1 import ObjectMeta
+from pykb.client.client import Client
+from pykb.client.clock import Clock, SystemClock
+from pykb.client.errors import ApiError, Conflict, NotFound, ServerUnreachable
+from pykb.client.events import EventRecorder
+from pykb.client.fence import fenced
 from pykb.diagnostics import PykbError
 from pykb.meta.gvk import NamespacedName
 from pykb.meta.names import is_subdomain
-from pykb.runtime.client.client import Client
-from pykb.runtime.clock import Clock, SystemClock
-from pykb.runtime.election.fence import fenced
-from pykb.runtime.errors import ApiError, Conflict, NotFound, ServerUnreachable
-from pykb.runtime.events import EventRecorder
 
 logger = logging.getLogger(__name__)
 
@@ -168,7 +168,7 @@ class LeaderElector:
         """Wait for the lease, run ``lead`` while renewing it, then release it.
 
         Nothing that ``lead`` starts can write after the lease has expired; see
-        :mod:`pykb.runtime.election.fence`.
+        :mod:`pykb.client.fence`.
 
         Raises:
             LeadershipLost: The lease was lost. ``lead`` was cancelled and has ended.

@@ -6,11 +6,11 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
+from pykb.client.client import Client
+from pykb.client.clock import Clock
+from pykb.client.events import EventRecorder
 from pykb.runtime._metrics import Metrics
-from pykb.runtime.client.client import Client
-from pykb.runtime.clock import Clock
 from pykb.runtime.election.elector import LeaderElectionOptions, LeaderElector, default_identity
-from pykb.runtime.events import EventRecorder
 from pykb.runtime.manager.options import ManagerOptions
 from pykb.runtime.manager.watchdog import Ending
 from pykb.runtime.sharding._modes import Group, GroupOptions

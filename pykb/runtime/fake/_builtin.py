@@ -14,9 +14,9 @@ from typing import Any
 
 import orjson
 
+from pykb.client.objects.structure import Shape, Structure
 from pykb.runtime.fake._http import cause
 from pykb.runtime.fake._resources import Resource
-from pykb.runtime.objects.structure import Shape, Structure
 
 Causes = list[dict[str, str]]
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import orjson
 
-from pykb.runtime.client.connection import Call
-from pykb.runtime.client.json_text import deep_path
-from pykb.runtime.errors import ApiError, error_from_status
+from pykb.client.connection import Call
+from pykb.client.errors import ApiError, error_from_status
+from pykb.client.json_text import deep_path
 
 LEVELS = 240
 """How many levels of objects and arrays a body or an object may have. Kubernetes allows 10,000.

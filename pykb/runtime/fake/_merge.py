@@ -10,10 +10,10 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from pykb.runtime.client.json_text import deep_path
+from pykb.client.json_text import deep_path
+from pykb.client.objects.structure import Shape, Structure
 from pykb.runtime.fake._fields import FieldSet, Path, item_key
 from pykb.runtime.fake._http import LEVELS, refuse
-from pykb.runtime.objects.structure import Shape, Structure
 
 _DELETE_ITEMS = "$deleteFromPrimitiveList/"
 _ORDER = "$setElementOrder/"

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pykb.runtime.errors import ApiError
+from pykb.client.errors import ApiError
+from pykb.client.objects.structure import Structure
 from pykb.runtime.fake._fields import (
     FieldSet,
     Path,
@@ -21,7 +22,6 @@ from pykb.runtime.fake._fields import (
 )
 from pykb.runtime.fake._http import cause, refuse
 from pykb.runtime.fake._merge import merge_applied, remove_fields
-from pykb.runtime.objects.structure import Structure
 
 Owner = tuple[str, str, str, str]
 """Manager, operation, apiVersion, subresource."""

@@ -11,11 +11,11 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from pykb.runtime.errors import ApiError
+from pykb.client.errors import ApiError
+from pykb.client.objects.structure import Shape, Structure, structure_of_schema
 from pykb.runtime.fake._fields import display, item_key
 from pykb.runtime.fake._http import cause, refuse
 from pykb.runtime.fake._resources import Resource
-from pykb.runtime.objects.structure import Shape, Structure, structure_of_schema
 
 Schema = Mapping[str, Any]
 

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from pykb.api.object import Object
+from pykb.client.client import Client
+from pykb.client.codec import AnyObject, Key, gvk_of, key_of, namespace_of, to_wire
+from pykb.client.connection import Call, ExecResult, Route, parse_path
+from pykb.client.mapper import ResourceMapper
 from pykb.meta.gvk import GroupVersion, NamespacedName
-from pykb.runtime.client.client import Client
-from pykb.runtime.client.codec import AnyObject, Key, gvk_of, key_of, namespace_of, to_wire
-from pykb.runtime.client.connection import Call, ExecResult, Route, parse_path
-from pykb.runtime.client.mapper import ResourceMapper
 from pykb.runtime.fake._http import (
     Parameters,
     no_resource,
@@ -51,7 +51,7 @@ _REMEDY = "give the fake an object of it, its class in `kinds`, or its CRD in `c
 
 
 class FakeApiServer:
-    """An API server in memory: a :class:`~pykb.runtime.client.connection.Connection` for any number of clients.
+    """An API server in memory: a :class:`~pykb.client.connection.Connection` for any number of clients.
 
     ::
 
@@ -217,14 +217,14 @@ class FakeApiServer:
         return self._webhooks.warnings
 
     async def request(self, call: Call) -> bytes:
-        """Answer a request; see :class:`~pykb.runtime.client.connection.Connection`."""
+        """Answer a request; see :class:`~pykb.client.connection.Connection`."""
         await self._arrive(call)
         answer = await self._answer(call)
         return orjson.dumps(_metadata_of(answer) if _wants_metadata(call) else answer)
 
     @asynccontextmanager
     async def stream(self, call: Call) -> AsyncIterator[AsyncIterator[bytes]]:
-        """Answer a watch; see :class:`~pykb.runtime.client.connection.Connection`."""
+        """Answer a watch; see :class:`~pykb.client.connection.Connection`."""
         await self._arrive(call)
         resource, route = self._locate(call.path)
         if route.subresource == "log" and resource.gvk == POD:
@@ -237,7 +237,7 @@ class FakeApiServer:
             await lines.aclose()
 
     async def execute(self, call: Call, stdin: bytes | None, limit: int) -> ExecResult:
-        """Ask :attr:`exec_handler`; see :class:`~pykb.runtime.client.connection.Connection`."""
+        """Ask :attr:`exec_handler`; see :class:`~pykb.client.connection.Connection`."""
         await self._arrive(call)
         resource, route = self._locate(call.path)
         pod = self._get(resource, route)

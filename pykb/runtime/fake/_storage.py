@@ -13,11 +13,11 @@ from typing import Any
 
 import orjson
 
-from pykb.runtime.client.selectors import FieldSelector, LabelSelector
-from pykb.runtime.errors import ApiError
+from pykb.client.errors import ApiError
+from pykb.client.ranges import hash_of
+from pykb.client.selectors import FieldSelector, LabelSelector
 from pykb.runtime.fake._http import Parameters, bad_request, cause, invalid, refuse, status_body
 from pykb.runtime.fake._resources import Resource, Resources, Versions
-from pykb.runtime.sharding.ranges import hash_of
 
 StorageKey = tuple[str, str]
 """Group and plural."""

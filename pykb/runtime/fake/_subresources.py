@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any
 
+from pykb.client.connection import Route
+from pykb.client.errors import ApiError
 from pykb.meta.gvk import GroupVersionKind, NamespacedName
-from pykb.runtime.client.connection import Route
-from pykb.runtime.errors import ApiError
 from pykb.runtime.fake._http import CHANGED, Parameters, bad_request, cause, conflict, invalid
 from pykb.runtime.fake._merge import json_patch, merge_patch
 from pykb.runtime.fake._resources import Resource

@@ -14,9 +14,9 @@ from typing import Any
 
 import orjson
 
-from pykb.runtime.client.connection import Route
-from pykb.runtime.client.selectors import LabelSelector
-from pykb.runtime.errors import ApiError
+from pykb.client.connection import Route
+from pykb.client.errors import ApiError
+from pykb.client.selectors import LabelSelector
 from pykb.runtime.fake._http import Parameters, refuse
 from pykb.runtime.fake._merge import json_patch
 from pykb.runtime.fake._resources import Resource, Resources, Versions

@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from pykb.client.connection import Route
+from pykb.client.writer import APPLY_CONTENT_TYPE
 from pykb.meta.gvk import GroupVersionKind
-from pykb.runtime.client.connection import Route
-from pykb.runtime.client.writer import APPLY_CONTENT_TYPE
 from pykb.runtime.fake import _builtin as builtin
 from pykb.runtime.fake import _http as refusal
 from pykb.runtime.fake import _ownership as ownership
@@ -62,7 +62,7 @@ class Writing:
 
     async def seed(self, wire: dict[str, Any]) -> None:
         """Store an object as given, including its status. Missing metadata is added."""
-        from pykb.runtime.client.codec import gvk_of
+        from pykb.client.codec import gvk_of
 
         resource = self._resources.of_kind(gvk_of(wire))
         if resource is None:

@@ -10,10 +10,10 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, Never
 
+from pykb.client.options import main_module
+from pykb.client.ranges import MOST, ShardBy
 from pykb.runtime._logging import LOG_LEVELS, LogFormat
-from pykb.runtime.client.options import main_module
 from pykb.runtime.serving import BindAddress
-from pykb.runtime.sharding.ranges import MOST, ShardBy
 
 FALSE = ("0", "f", "F", "false", "FALSE", "False")
 # zap counts verbosity upwards from 0 = info. Other names are the same as ours.

@@ -11,11 +11,11 @@ from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
 from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
-from pykb.runtime._bridge import Bridge
-from pykb.runtime._guard import is_closing, is_end
+from pykb.client.bridge import Bridge
+from pykb.client.client import Client
+from pykb.client.clock import Clock
+from pykb.client.guard import is_closing, is_end
 from pykb.runtime._metrics import Metrics
-from pykb.runtime.client.client import Client
-from pykb.runtime.clock import Clock
 from pykb.runtime.manager.options import ManagerOptions
 from pykb.runtime.manager.watchdog import Ending
 

@@ -15,12 +15,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pykb.api.safe_text import safe_text
+from pykb.client.client import Client
+from pykb.client.clock import Clock
+from pykb.client.guard import is_end
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.runtime import CLIENT_CA
-from pykb.runtime._guard import is_end
 from pykb.runtime._metrics import Metrics
-from pykb.runtime.client.client import Client
-from pykb.runtime.clock import Clock
 from pykb.runtime.manager._runnables import RunnableGroup
 from pykb.runtime.manager.options import ManagerOptions
 from pykb.runtime.serving import (

@@ -10,6 +10,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from pykb.client.client import Client
+from pykb.client.clock import Clock, SystemClock
+from pykb.client.errors import NoKindMatch
+from pykb.client.listwatch import ClientListWatch
+from pykb.client.login import CredentialSource, DiscoveredCredentials
+from pykb.client.options import TransportOptions
+from pykb.client.transport import Transport
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.runtime import CONTROLLER_NAME
 from pykb.runtime._awaiting import watch_for_not_awaited
@@ -17,15 +24,8 @@ from pykb.runtime._logging import LogFormat, configure_logging
 from pykb.runtime._metrics import Metrics
 from pykb.runtime._own_writes import current_reconcile
 from pykb.runtime.cache.informer_cache import CacheOptions, InformerCache
-from pykb.runtime.client.client import Client
-from pykb.runtime.client.listwatch import ClientListWatch
-from pykb.runtime.client.options import TransportOptions
-from pykb.runtime.client.transport import Transport
-from pykb.runtime.clock import Clock, SystemClock
 from pykb.runtime.controller.clusters import Cluster, Clusters
 from pykb.runtime.controller.recording import Recorders
-from pykb.runtime.errors import NoKindMatch
-from pykb.runtime.login import CredentialSource, DiscoveredCredentials
 from pykb.runtime.manager._program import StopSignals, run_program
 from pykb.runtime.manager._runnables import Leases, RunFunction, Runnable, RunnableGroup, function_of, unless
 from pykb.runtime.manager._servers import Check, Checks, Servers, ping

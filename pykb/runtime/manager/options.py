@@ -10,14 +10,14 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, Self, TypedDict, Unpack
 
+from pykb.client.given import check_durations, check_names
+from pykb.client.options import FIELD_MANAGER_LENGTH, ClientOptions, TransportOptions, program_name
+from pykb.client.ranges import LONGEST_GROUP, Ranges, ShardBy
 from pykb.meta.names import SUBDOMAIN_LENGTH, is_label, is_subdomain
 from pykb.runtime._logging import LogFormat
 from pykb.runtime.cache.informer_cache import CacheOptions
-from pykb.runtime.client.options import FIELD_MANAGER_LENGTH, ClientOptions, TransportOptions, program_name
-from pykb.runtime.controller.given import check_durations, check_names
 from pykb.runtime.manager._flags import FALSE, log_options, names_of, program_parser
 from pykb.runtime.serving.options import CertificateOptions, ManagedCertificateOptions, TlsOptions
-from pykb.runtime.sharding.ranges import LONGEST_GROUP, Ranges, ShardBy
 
 DEFAULT_LEADER_ELECTION_ID = "pykb-leader-election"
 

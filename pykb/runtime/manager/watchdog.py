@@ -23,7 +23,7 @@ import traceback
 from collections.abc import Callable
 from datetime import timedelta
 
-from pykb.runtime.clock import Clock, SystemClock
+from pykb.client.clock import Clock, SystemClock
 
 logger = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
-from pykb.runtime.clock import Clock
+from pykb.client.clock import Clock
 
 logger = logging.getLogger(__name__)
 

@@ -18,9 +18,9 @@ from functools import partial
 from ipaddress import ip_address
 from typing import Any
 
+from pykb.client.clock import Clock, SystemClock
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.runtime import CANNOT_LISTEN
-from pykb.runtime.clock import Clock, SystemClock
 from pykb.runtime.serving._connections import Connection, Connections, Limits
 from pykb.runtime.serving._message import Handler
 from pykb.runtime.serving._protocol import BODY, ServerProtocol

@@ -15,9 +15,9 @@ from typing import Any, TypeAlias
 
 import orjson
 
-from pykb.runtime.client.client import Client
-from pykb.runtime.client.connection import Call
-from pykb.runtime.errors import Conflict, NotFound
+from pykb.client.client import Client
+from pykb.client.connection import Call
+from pykb.client.errors import Conflict, NotFound
 from pykb.runtime.serving._elsewhere import Json, call
 from pykb.runtime.serving.options import ManagedCertificateOptions
 

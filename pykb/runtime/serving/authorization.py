@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from pykb.client.client import Client
+from pykb.client.clock import Clock, SystemClock
 from pykb.diagnostics import PykbError
 from pykb.meta.gvk import GroupVersionKind
-from pykb.runtime.client.client import Client
-from pykb.runtime.clock import Clock, SystemClock
 from pykb.runtime.serving import Handler, HttpError, HttpRequest, HttpResponse
 
 logger = logging.getLogger(__name__)

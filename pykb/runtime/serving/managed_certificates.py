@@ -18,11 +18,11 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from pykb.client.client import Client
+from pykb.client.clock import Clock
+from pykb.client.errors import ApiError, Forbidden, ServerUnreachable
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.runtime import MANAGED_CERTIFICATE
-from pykb.runtime.client.client import Client
-from pykb.runtime.clock import Clock
-from pykb.runtime.errors import ApiError, Forbidden, ServerUnreachable
 from pykb.runtime.serving._shared_secret import AUTHORITIES, Held, Objects, Pair, SharedSecret, Wire
 from pykb.runtime.serving.options import ManagedCertificateOptions
 

@@ -17,10 +17,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from pykb.client.clock import Clock, SystemClock
+from pykb.client.server import secret_file
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.runtime import CERTIFICATE, CLIENT_CA, TLS_OPTION
-from pykb.runtime.client.server import secret_file
-from pykb.runtime.clock import Clock, SystemClock
 from pykb.runtime.serving._elsewhere import call
 from pykb.runtime.serving._message import Handler, HttpError, HttpRequest, HttpResponse, Middleware
 from pykb.runtime.serving.options import CertificateOptions, ManagedCertificateOptions, TlsOptions

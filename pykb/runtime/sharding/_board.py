@@ -15,8 +15,8 @@ from datetime import UTC, datetime, timedelta
 
 from pykb.api.coordination.v1 import Lease, LeaseSpec
 from pykb.api.meta.v1 import ObjectMeta
+from pykb.client.ranges import Ranges, hash_of
 from pykb.runtime.sharding._plan import FREE
-from pykb.runtime.sharding.ranges import Ranges, hash_of
 
 GROUP = "pykb-sharding-group"
 LAYOUT = "pykb-shards"

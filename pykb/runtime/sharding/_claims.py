@@ -14,10 +14,10 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Protocol
 
 from pykb.api.coordination.v1 import Lease
-from pykb.runtime.client.client import Client
-from pykb.runtime.clock import Clock
+from pykb.client.client import Client
+from pykb.client.clock import Clock
+from pykb.client.errors import ApiError, ServerUnreachable
 from pykb.runtime.election.elector import LeadershipLost
-from pykb.runtime.errors import ApiError, ServerUnreachable
 from pykb.runtime.sharding._board import CONTROLLERS, Board, held_by, holder_of, range_lease
 from pykb.runtime.sharding._modes import Group, GroupOptions
 from pykb.runtime.sharding._plan import FREE, plan

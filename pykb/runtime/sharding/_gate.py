@@ -12,10 +12,10 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
+from pykb.client.errors import ApiError, ServerUnreachable
+from pykb.client.fence import fence
 from pykb.meta.gvk import NamespacedName
 from pykb.runtime.controller.queue import WorkQueue
-from pykb.runtime.election.fence import fence
-from pykb.runtime.errors import ApiError, ServerUnreachable
 
 if TYPE_CHECKING:
     from pykb.runtime.sharding._parts import ShardPart

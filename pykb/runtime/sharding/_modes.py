@@ -19,7 +19,7 @@ comes later sees its flag. It takes it down when its work has ended.
 
 A flag that was not renewed for as long as it lasts is taken down by compare-and-swap: a member's
 Lease is deleted, and the leader's Lease gets another holder. Its replica has written nothing for
-some seconds (:mod:`pykb.runtime.election.fence`), and its next renewal fails.
+some seconds (:mod:`pykb.client.fence`), and its next renewal fails.
 
 In step 3, two replicas can see each other's flags, and neither may work. If one of them is without
 shards, the member takes its flag down. Of two members, the younger one does. Whoever finds that
@@ -35,10 +35,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from pykb.api.coordination.v1 import Lease
-from pykb.runtime.client.client import Client
-from pykb.runtime.clock import Clock
+from pykb.client.client import Client
+from pykb.client.clock import Clock
+from pykb.client.errors import ApiError, Conflict, NotFound, ServerUnreachable
+from pykb.client.ranges import Ranges, hash_of
 from pykb.runtime.election.elector import LeaderElector
-from pykb.runtime.errors import ApiError, Conflict, NotFound, ServerUnreachable
 from pykb.runtime.sharding._board import (
     CONTROLLERS,
     GROUP,
@@ -51,7 +52,6 @@ from pykb.runtime.sharding._board import (
     layout_label,
 )
 from pykb.runtime.sharding._plan import FREE
-from pykb.runtime.sharding.ranges import Ranges, hash_of
 
 logger = logging.getLogger(__name__)
 

@@ -22,13 +22,13 @@ from datetime import timedelta
 from enum import Enum, auto
 from typing import Any
 
+from pykb.client.connection import OWNER_INDEX
+from pykb.client.listwatch import ListWatch, WatchTarget
+from pykb.client.ranges import Ranges, ShardBy
 from pykb.meta.gvk import NamespacedName
 from pykb.runtime.cache.informer import SYNC_TIMEOUT, Informer
 from pykb.runtime.cache.reflector import TURN
 from pykb.runtime.cache.store import owner_uids, version_of
-from pykb.runtime.client.connection import OWNER_INDEX
-from pykb.runtime.client.listwatch import ListWatch, WatchTarget
-from pykb.runtime.sharding.ranges import Ranges, ShardBy
 
 logger = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from pykb.runtime.sharding.ranges import hash_of
+from pykb.client.ranges import hash_of
 
 FREE = ""
 """The holder of a range that nobody holds."""

@@ -16,24 +16,24 @@ from typing import TYPE_CHECKING, Any
 
 from prometheus_client import Counter, Gauge
 
+from pykb.client.client import Client
+from pykb.client.clock import Clock
+from pykb.client.connection import Call
+from pykb.client.errors import ApiError, ServerUnreachable
+from pykb.client.ranges import Ranges, ShardBy
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.runtime import NO_NAMESPACE
 from pykb.meta.gvk import GroupVersionKind, NamespacedName
 from pykb.runtime._memory import return_freed
 from pykb.runtime._metrics import Metrics
 from pykb.runtime.cache.informer import Informer
-from pykb.runtime.client.client import Client
-from pykb.runtime.client.connection import Call
-from pykb.runtime.clock import Clock
 from pykb.runtime.election.elector import LeaderElectionOptions, LeaderElector, LeadershipLost, default_identity
 from pykb.runtime.election.leading import Work
-from pykb.runtime.errors import ApiError, ServerUnreachable
 from pykb.runtime.sharding._board import member_lease
 from pykb.runtime.sharding._claims import Claims
 from pykb.runtime.sharding._gate import Gate
 from pykb.runtime.sharding._modes import GroupOptions
 from pykb.runtime.sharding._parts import ShardPart, Use, Way
-from pykb.runtime.sharding.ranges import Ranges, ShardBy
 
 if TYPE_CHECKING:
     from pykb.runtime.controller.controller import Controller

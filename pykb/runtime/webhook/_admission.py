@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pykb.api.safe_text import without_values
 from pykb.api.unreadable import UnreadableObject
+from pykb.client.errors import ApiError, Invalid, StatusDetails
+from pykb.client.field_error import FieldError, FieldErrorType
+from pykb.client.json_text import storable
+from pykb.client.witness import current_call
 from pykb.diagnostics import PykbError
 from pykb.meta.gvk import GroupVersionKind, GroupVersionResource
-from pykb.runtime._field_error import FieldError, FieldErrorType
-from pykb.runtime.client.json_text import storable
-from pykb.runtime.client.witness import current_call
-from pykb.runtime.errors import ApiError, Invalid, StatusDetails
 from pykb.runtime.webhook._jsonpatch import operations, same
 
 if TYPE_CHECKING:

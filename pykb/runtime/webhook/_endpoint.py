@@ -15,10 +15,10 @@ import orjson
 
 from pykb.api.safe_text import safe_text
 from pykb.api.unreadable import UnreadableObject
+from pykb.client.errors import StatusDetails
+from pykb.client.guard import is_closing, is_end
+from pykb.client.json_text import CUT, read_around
 from pykb.meta.gvk import GroupVersionKind, GroupVersionResource
-from pykb.runtime._guard import is_closing, is_end
-from pykb.runtime.client.json_text import CUT, read_around
-from pykb.runtime.errors import StatusDetails
 from pykb.runtime.serving import JSON, HttpRequest, HttpResponse
 from pykb.runtime.webhook._admission import (
     AdmissionRequest,

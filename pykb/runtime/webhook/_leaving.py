@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from pykb.runtime.clock import Clock
+from pykb.client.clock import Clock
 
 SPREAD = timedelta(seconds=3)
 """How long it usually takes until all nodes know that the pod stops. If requests are rare, silence proves nothing."""

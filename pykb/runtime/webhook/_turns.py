@@ -18,7 +18,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
 
-from pykb.runtime.clock import Clock
+from pykb.client.clock import Clock
 from pykb.runtime.serving import HttpError
 
 TOGETHER = 32 * 1024 * 1024

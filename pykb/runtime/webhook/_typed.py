@@ -15,11 +15,11 @@ from pykb.api.safe_text import error_text, without_values
 from pykb.api.type_arguments import type_arguments
 from pykb.api.unreadable import UnreadableObject
 from pykb.api.wire import clone
+from pykb.client.codec import from_wire, is_deleted
+from pykb.client.errors import BadRequest, Invalid
+from pykb.client.json_text import CUT, storable
 from pykb.diagnostics import PykbError
 from pykb.meta.gvk import GroupVersionKind
-from pykb.runtime.client.codec import from_wire, is_deleted
-from pykb.runtime.client.json_text import CUT, storable
-from pykb.runtime.errors import BadRequest, Invalid
 from pykb.runtime.webhook._admission import (
     AdmissionRequest,
     AdmissionResponse,
@@ -36,7 +36,7 @@ from pykb.runtime.webhook._jsonpatch import carried, operations
 from pykb.runtime.webhook.steps import call
 
 if TYPE_CHECKING:
-    from pykb.runtime.client import Client
+    from pykb.client.client import Client
 
 logger = logging.getLogger(__name__)
 

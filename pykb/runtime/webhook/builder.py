@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from pykb.api.conversion import Converter
 from pykb.api.object import Object, Unstructured
+from pykb.client.codec import Kind, gvk_of
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.runtime import CONVERTER, INCOMPLETE_WEBHOOK, WEBHOOK_KIND
 from pykb.meta.gvk import GroupVersionKind, mutate_path, validate_path
-from pykb.runtime.client.codec import Kind, gvk_of
 from pykb.runtime.webhook._typed import Defaulter, DefaulterHandler, TypedWebhook, Validator, ValidatorHandler
 
 if TYPE_CHECKING:

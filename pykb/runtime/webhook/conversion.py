@@ -17,12 +17,12 @@ from pykb.api.object import Object
 from pykb.api.partial import fitting
 from pykb.api.safe_text import safe_text, without_values
 from pykb.api.unreadable import DEEPEST, UnreadableObject
+from pykb.client.codec import from_wire
+from pykb.client.json_text import SetAside, has_json
+from pykb.client.witness import current_call
 from pykb.diagnostics import EnvironmentProblem, PykbError
 from pykb.diagnostics.codes.runtime import CONVERTER
 from pykb.meta.gvk import GroupKind, GroupVersion, GroupVersionKind, NamespacedName
-from pykb.runtime.client.codec import from_wire
-from pykb.runtime.client.json_text import SetAside, has_json
-from pykb.runtime.client.witness import current_call
 from pykb.runtime.serving import JSON, HttpRequest, HttpResponse
 from pykb.runtime.webhook.metrics import WebhookMetrics
 from pykb.runtime.webhook.steps import CONVERSION, in_thread

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from prometheus_client import Counter
 
 from pykb.api.time import parse_duration
+from pykb.client.clock import Clock
+from pykb.client.tracing import spans
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.runtime import WEBHOOK_PATH
 from pykb.meta.gvk import GroupKind, GroupVersionKind
-from pykb.runtime._tracing import spans
-from pykb.runtime.clock import Clock
 from pykb.runtime.serving import JSON, BindAddress, HttpError, HttpRequest, HttpResponse, HttpServer, Limits, passing
 from pykb.runtime.serving.options import CertificateOptions, ManagedCertificateOptions, TlsOptions
 from pykb.runtime.serving.tls import ServingCertificate, client_checks, make_certificate
@@ -31,7 +31,7 @@ from pykb.runtime.webhook.metrics import WebhookMetrics
 from pykb.runtime.webhook.steps import Lane, Steps
 
 if TYPE_CHECKING:
-    from pykb.runtime._otel import Spans
+    from pykb.client._otel import Spans
     from pykb.runtime.serving.managed_certificates import ManagedCertificates
     from pykb.runtime.webhook.conversion import Conversions
 

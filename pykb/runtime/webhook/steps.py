@@ -23,9 +23,9 @@ from datetime import timedelta
 from functools import partial
 from typing import Any, TypeVar
 
-from pykb.runtime._bridge import call_in_thread
-from pykb.runtime._guard import OwnCancellations
-from pykb.runtime.clock import Clock
+from pykb.client.bridge import call_in_thread
+from pykb.client.clock import Clock
+from pykb.client.guard import OwnCancellations
 from pykb.runtime.webhook.metrics import WebhookMetrics
 
 logger = logging.getLogger(__name__)

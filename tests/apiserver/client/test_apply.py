@@ -8,12 +8,12 @@ import pytest
 from pykb.api.apps.v1 import Deployment
 from pykb.api.core.v1 import ConfigMap
 from pykb.api.meta.v1 import ObjectMeta
+from pykb.client import MergePatch
+from pykb.client.errors import Conflict, NotFound
+from pykb.client.objects._create_or_update import OperationResult, create_or_patch, create_or_update, patch_status
+from pykb.client.objects.ensure import ensure_applied
+from pykb.client.objects.finalizers import ensure_finalizer, release_finalizer
 from pykb.runtime.cache.informer_cache import InformerCache
-from pykb.runtime.client import MergePatch
-from pykb.runtime.errors import Conflict, NotFound
-from pykb.runtime.objects._create_or_update import OperationResult, create_or_patch, create_or_update, patch_status
-from pykb.runtime.objects.ensure import ensure_applied
-from pykb.runtime.objects.finalizers import ensure_finalizer, release_finalizer
 from pykb.testing import eventually
 
 pytestmark = pytest.mark.apiserver
@@ -65,7 +65,7 @@ async def test_a_field_of_another_manager_is_a_conflict_unless_forced(client, na
 
 async def test_an_object_that_was_read_can_be_applied(client, namespace, caplog):
     """Its resource version and managed fields are not sent, so that apply does not refuse it; the log says so."""
-    caplog.set_level(logging.DEBUG, logger="pykb.runtime.client.writer")
+    caplog.set_level(logging.DEBUG, logger="pykb.client.writer")
     await client.create(_config_map(namespace, a="1"))
     found = await client.get(ConfigMap, f"{namespace}/a")
     found.data["a"] = "2"

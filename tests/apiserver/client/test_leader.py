@@ -8,8 +8,8 @@ import pytest
 from pykb.api.coordination.v1 import Lease
 from pykb.api.core.v1 import ConfigMap
 from pykb.api.meta.v1 import ObjectMeta
-from pykb.runtime.client import MergePatch
-from pykb.runtime.clock import SystemClock
+from pykb.client import MergePatch
+from pykb.client.clock import SystemClock
 from pykb.runtime.election.elector import LeaderElectionOptions, LeaderElector, LeadershipLost
 from pykb.testing import eventually
 
@@ -182,7 +182,7 @@ async def test_an_unreachable_server_ends_the_leader_after_the_deadline(client, 
 async def test_leadership_is_reported_as_events_of_the_lease(client, namespace):
     """`kubectl describe lease` tells who became leader and who stopped."""
     from pykb.api.events.v1 import Event
-    from pykb.runtime.events import EventRecorder
+    from pykb.client.events import EventRecorder
 
     recorder = EventRecorder(client, "manager")
     job = _Job()

@@ -12,11 +12,11 @@ import yaml
 from pykb.api.authentication.v1 import SelfSubjectReview
 from pykb.api.core.v1 import ConfigMap, ServiceAccount
 from pykb.api.meta.v1 import ObjectMeta
+from pykb.client import Client, ClientOptions
+from pykb.client.errors import Forbidden, ServerUnreachable, Unauthorized
+from pykb.client.login import InClusterSource, KubeconfigSource
 from pykb.diagnostics import EnvironmentProblem
 from pykb.runtime import Manager, ManagerOptions
-from pykb.runtime.client import Client, ClientOptions
-from pykb.runtime.errors import Forbidden, ServerUnreachable, Unauthorized
-from pykb.runtime.login import InClusterSource, KubeconfigSource
 from pykb.testing import running
 
 pytestmark = pytest.mark.apiserver

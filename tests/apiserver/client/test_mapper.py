@@ -5,8 +5,8 @@ import copy
 import pytest
 
 from pykb.api.core.v1 import ConfigMap
+from pykb.client.errors import NoKindMatch, NotFound
 from pykb.meta.gvk import GroupVersionKind
-from pykb.runtime.errors import NoKindMatch, NotFound
 
 pytestmark = pytest.mark.apiserver
 

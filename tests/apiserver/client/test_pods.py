@@ -17,9 +17,9 @@ import pytest
 from pykb.api.core.v1 import Container, Node, Pod, PodSpec, Secret
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.api.rbac.v1 import PolicyRule, Role, RoleBinding, RoleRef, Subject
+from pykb.client._pods import LONGEST_LINE
+from pykb.client.errors import ApiError, BadRequest, Forbidden, NotFound
 from pykb.runtime import ExecResult, Request
-from pykb.runtime.client._pods import LONGEST_LINE
-from pykb.runtime.errors import ApiError, BadRequest, Forbidden, NotFound
 from pykb.runtime.fake import FakeApiServer, fake_client
 from pykb.runtime.serving.tls import self_signed
 from pykb.testing import eventually

@@ -7,7 +7,7 @@ import pytest
 from pykb.api.core.v1 import ConfigMap, Namespace
 from pykb.api.events.v1 import Event
 from pykb.api.meta.v1 import ObjectMeta
-from pykb.runtime.events import EventRecorder
+from pykb.client.events import EventRecorder
 
 pytestmark = pytest.mark.apiserver
 

@@ -9,11 +9,11 @@ from pykb.api.apps.v1 import Deployment
 from pykb.api.core.v1 import ConfigMap, Namespace, Node, Pod, ServiceAccount
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.api.object import Unstructured
+from pykb.client import JsonPatch, MergePatch, StrategicMergePatch, merge_from
+from pykb.client.errors import AlreadyExists, BadRequest, Conflict, Forbidden, Invalid, NotFound, UnsupportedMediaType
+from pykb.client.options import program_name
 from pykb.meta.gvk import GroupVersionKind
-from pykb.runtime.client import JsonPatch, MergePatch, StrategicMergePatch, merge_from
-from pykb.runtime.client.options import program_name
 from pykb.runtime.controller.reconcile import Request
-from pykb.runtime.errors import AlreadyExists, BadRequest, Conflict, Forbidden, Invalid, NotFound, UnsupportedMediaType
 
 pytestmark = pytest.mark.apiserver
 

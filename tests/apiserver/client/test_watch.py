@@ -7,9 +7,10 @@ import pytest
 
 from pykb.api.core.v1 import ConfigMap
 from pykb.api.meta.v1 import ObjectMeta
+from pykb.client import Client, MergePatch
+from pykb.client._watch import EventType
+from pykb.client.errors import Gone, NoKindMatch
 from pykb.meta.gvk import GroupVersionKind
-from pykb.runtime.client import Client, EventType, MergePatch
-from pykb.runtime.errors import Gone, NoKindMatch
 
 pytestmark = pytest.mark.apiserver
 

@@ -4,8 +4,8 @@ import pytest
 
 from pykb.api.core.v1 import ConfigMap
 from pykb.api.meta.v1 import ObjectMeta
-from pykb.runtime.client import MergePatch
-from pykb.runtime.errors import Conflict, Invalid
+from pykb.client import MergePatch
+from pykb.client.errors import Conflict, Invalid
 
 
 def _config_map(namespace, **data):

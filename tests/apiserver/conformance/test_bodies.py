@@ -3,8 +3,8 @@
 import orjson
 import pytest
 
-from pykb.runtime.client.connection import Call
-from pykb.runtime.errors import BadRequest, InternalServerError, Invalid
+from pykb.client.connection import Call
+from pykb.client.errors import BadRequest, InternalServerError, Invalid
 
 MERGE, PATCH, APPLY = (f"application/{name}" for name in ("merge-patch+json", "json-patch+json", "apply-patch+yaml"))
 DEEP = '{"a":' * 10_100 + "1" + "}" * 10_100

@@ -7,9 +7,10 @@ import pytest
 
 from pykb.api.core.v1 import ConfigMap, Namespace
 from pykb.api.meta.v1 import ObjectMeta
-from pykb.runtime.client import EventType, MergePatch
-from pykb.runtime.client.connection import Call
-from pykb.runtime.errors import ApiError, BadRequest
+from pykb.client import MergePatch
+from pykb.client._watch import EventType
+from pykb.client.connection import Call
+from pykb.client.errors import ApiError, BadRequest
 
 
 def _config_map(namespace, name, **labels):

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from pykb.client.mapper import ResourceMapper
 from pykb.explore._rules import Conditions
 from pykb.runtime import ApiError, Client, Manager
-from pykb.runtime.client.mapper import ResourceMapper
 from pykb.runtime.fake import FakeApiServer
 from pykb.testing import eventually
 

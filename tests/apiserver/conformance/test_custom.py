@@ -5,8 +5,8 @@ import copy
 import pytest
 
 from pykb.api.apps.v1 import Deployment
-from pykb.runtime.client import MergePatch, merge_from
-from pykb.runtime.errors import BadRequest, Conflict, Invalid, NotFound
+from pykb.client import MergePatch, merge_from
+from pykb.client.errors import BadRequest, Conflict, Invalid, NotFound
 
 
 async def test_defaults_of_the_schema_are_filled_in(client, namespace, widgets):

@@ -9,14 +9,14 @@ from pykb.api.conditions import set_condition
 from pykb.api.core.v1 import ConfigMap
 from pykb.api.events.v1 import Event
 from pykb.api.meta.v1 import ObjectMeta
+from pykb.client.errors import Conflict
+from pykb.client.events import EventRecorder
+from pykb.client.objects._create_or_update import OperationResult, create_or_patch, create_or_update, patch_status
+from pykb.client.objects.ensure import ensure_applied
+from pykb.client.objects.finalizers import ensure_finalizer, finalizers, release_finalizer
+from pykb.client.objects.owner import is_controlled_by, set_controller_reference
 from pykb.runtime.controller.clean_ups import Finalizers
 from pykb.runtime.election.elector import LeaderElectionOptions, LeaderElector
-from pykb.runtime.errors import Conflict
-from pykb.runtime.events import EventRecorder
-from pykb.runtime.objects._create_or_update import OperationResult, create_or_patch, create_or_update, patch_status
-from pykb.runtime.objects.ensure import ensure_applied
-from pykb.runtime.objects.finalizers import ensure_finalizer, finalizers, release_finalizer
-from pykb.runtime.objects.owner import is_controlled_by, set_controller_reference
 
 
 def _config_map(namespace, name="a", **data):

@@ -4,9 +4,9 @@ import copy
 
 import pytest
 
+from pykb.client import MergePatch, StrategicMergePatch
+from pykb.client.errors import Conflict, InternalServerError, Invalid
 from pykb.meta.gvk import GroupVersionKind
-from pykb.runtime.client import MergePatch, StrategicMergePatch
-from pykb.runtime.errors import Conflict, InternalServerError, Invalid
 
 from .makings import config_map, deployment, service, widget  # noqa: TID252 - shared by this folder only
 

@@ -8,10 +8,8 @@ import pytest
 from pykb.api.apps.v1 import Deployment
 from pykb.api.core.v1 import ConfigMap, Namespace, Secret
 from pykb.api.meta.v1 import ObjectMeta
-from pykb.meta.gvk import GroupVersionKind
-from pykb.runtime.client import JsonPatch, MergePatch, StrategicMergePatch, merge_from
-from pykb.runtime.client.options import program_name
-from pykb.runtime.errors import (
+from pykb.client import JsonPatch, MergePatch, StrategicMergePatch, merge_from
+from pykb.client.errors import (
     AlreadyExists,
     ApiError,
     BadRequest,
@@ -22,6 +20,8 @@ from pykb.runtime.errors import (
     NotFound,
     UnsupportedMediaType,
 )
+from pykb.client.options import program_name
+from pykb.meta.gvk import GroupVersionKind
 
 CONFIG_MAP = GroupVersionKind("", "v1", "ConfigMap")
 

@@ -7,6 +7,8 @@ import pytest
 
 from pykb.api.core.v1 import ConfigMap
 from pykb.api.meta.v1 import ObjectMeta
+from pykb.client import MergePatch
+from pykb.client.objects.owner import controller_of, owner_references
 from pykb.runtime import (
     AlreadyOwned,
     Client,
@@ -22,8 +24,6 @@ from pykb.runtime import (
     prune,
     set_controller_reference,
 )
-from pykb.runtime.client import MergePatch
-from pykb.runtime.objects.owner import controller_of, owner_references
 
 HELPERS = pytest.mark.parametrize("helper", [ensure_applied, create_or_update, create_or_patch])
 

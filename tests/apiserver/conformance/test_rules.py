@@ -4,10 +4,10 @@ import re
 
 import pytest
 
+from pykb.client import JsonPatch, MergePatch
+from pykb.client.errors import BadRequest, Invalid
+from pykb.client.options import program_name
 from pykb.meta.gvk import GroupVersionKind
-from pykb.runtime.client import JsonPatch, MergePatch
-from pykb.runtime.client.options import program_name
-from pykb.runtime.errors import BadRequest, Invalid
 
 from .makings import config_map, deployment, pod_template, service, widget  # noqa: TID252 - shared by this folder only
 

@@ -14,6 +14,7 @@ import yaml
 
 from pykb.api.coordination.v1 import Lease
 from pykb.api.core.v1 import ConfigMap
+from pykb.client.login import KubeconfigSource
 from pykb.commands.edit import Edits, plan_edit
 from pykb.commands.init import NewProject, plan_project
 from pykb.envtest import ControlPlane, get_assets
@@ -30,7 +31,6 @@ from pykb.runtime import (
     Request,
     Result,
 )
-from pykb.runtime.login import KubeconfigSource
 from pykb.testing import eventually
 from pykb.tools.kubectl import build_kustomization
 

@@ -9,9 +9,9 @@ import aiohttp
 import pytest
 
 from pykb.api import CustomResource, Field, GroupVersion, Struct
+from pykb.client.login import KubeconfigSource
 from pykb.envtest import ControlPlane
 from pykb.runtime import Client, Manager, ManagerOptions
-from pykb.runtime.login import KubeconfigSource
 
 GROUP_VERSION = GroupVersion("runtime.example.com", "v1")
 

@@ -7,9 +7,9 @@ from datetime import timedelta
 import pytest
 
 from pykb.api.meta.v1 import ObjectMeta
+from pykb.client.errors import ApiError, NoKindMatch
 from pykb.meta.gvk import GroupVersionKind
 from pykb.runtime import ControllerBuilder, Reconciler
-from pykb.runtime.errors import ApiError, NoKindMatch
 from pykb.testing import eventually, running
 
 from .conftest import WIDGETS, Etcd, Widget, WidgetSpec, client_for, manager_for  # noqa: TID252 - shared by this folder only

@@ -7,8 +7,8 @@ import kopf
 import pytest
 
 from pykb.api.meta.v1 import ObjectMeta
+from pykb.client.errors import ApiError, InternalServerError
 from pykb.runtime import Validator, WebhookBuilder
-from pykb.runtime.errors import ApiError, InternalServerError
 from pykb.runtime.serving.options import CertificateOptions
 from pykb.runtime.serving.tls import self_signed
 from pykb.testing import eventually, running

@@ -16,6 +16,8 @@ import pytest
 from pykb.api import Converter, CustomResource, GroupVersion, carry_over
 from pykb.api.core.v1 import ConfigMap, Secret
 from pykb.api.meta.v1 import ObjectMeta
+from pykb.client.errors import NoKindMatch
+from pykb.client.login import KubeconfigSource
 from pykb.envtest.components import Authority
 from pykb.meta.gvk import GroupVersionKind
 from pykb.runtime import (
@@ -32,8 +34,6 @@ from pykb.runtime import (
 )
 from pykb.runtime._logging import TextFormatter
 from pykb.runtime._metrics import Metrics
-from pykb.runtime.errors import NoKindMatch
-from pykb.runtime.login import KubeconfigSource
 from pykb.runtime.serving._elsewhere import call
 from pykb.runtime.serving.managed_certificates import PERIOD, ManagedCertificates
 from pykb.runtime.webhook import allowed

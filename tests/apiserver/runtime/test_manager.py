@@ -12,6 +12,11 @@ import pytest
 from pykb.api.coordination.v1 import Lease
 from pykb.api.core.v1 import ConfigMap
 from pykb.api.meta.v1 import ObjectMeta
+from pykb.client.connection import OWNER_INDEX
+from pykb.client.login import KubeconfigSource
+from pykb.client.login.credentials import StaticCredentials
+from pykb.client.objects.finalizers import add_finalizer, has_finalizer, remove_finalizer
+from pykb.client.objects.owner import set_controller_reference
 from pykb.runtime import (
     AlreadyExists,
     CacheOptions,
@@ -26,11 +31,6 @@ from pykb.runtime import (
     Result,
     TerminalError,
 )
-from pykb.runtime.client.connection import OWNER_INDEX
-from pykb.runtime.login import KubeconfigSource
-from pykb.runtime.login.credentials import StaticCredentials
-from pykb.runtime.objects.finalizers import add_finalizer, has_finalizer, remove_finalizer
-from pykb.runtime.objects.owner import set_controller_reference
 from pykb.testing import eventually, running
 
 from .conftest import Widget, WidgetSpec, client_for, manager_for  # noqa: TID252 - shared by this folder only

@@ -7,11 +7,11 @@ import kopf
 import pytest
 
 from pykb.api.unreadable import UnreadableObject
+from pykb.client.connection import Call
+from pykb.client.json_text import CUT
+from pykb.client.listwatch import LISTED, ClientListWatch, WatchTarget
 from pykb.meta.gvk import GroupVersionResource, NamespacedName
 from pykb.runtime import ControllerBuilder, InformerCache, MergePatch, Reconciler
-from pykb.runtime.client.connection import Call
-from pykb.runtime.client.json_text import CUT
-from pykb.runtime.client.listwatch import LISTED, ClientListWatch, WatchTarget
 from pykb.testing import eventually, running
 
 from .conftest import Widget, client_for, manager_for  # noqa: TID252 - shared by this folder only

@@ -7,9 +7,9 @@ import pytest
 
 from pykb.api.core.v1 import ConfigMap
 from pykb.api.meta.v1 import ObjectMeta
+from pykb.client.ranges import ShardBy
 from pykb.envtest import ControlPlane
 from pykb.runtime import ControllerBuilder, Reconciler, set_controller_reference
-from pykb.runtime.sharding.ranges import ShardBy
 from pykb.testing import eventually
 
 from .conftest import Widget, WidgetSpec, client_for, install, manager_for  # noqa: TID252 - shared by this folder only

@@ -8,8 +8,8 @@ import pytest
 
 from pykb.api import CustomResource, Field, GroupVersion, Struct
 from pykb.api.meta.v1 import ObjectMeta
+from pykb.client.errors import ApiError, Invalid, NoKindMatch
 from pykb.runtime import ControllerBuilder, Reconciler, patch_status
-from pykb.runtime.errors import ApiError, Invalid, NoKindMatch
 from pykb.testing import eventually, running
 
 from .conftest import client_for, manager_for  # noqa: TID252 - shared by this folder only

@@ -8,6 +8,7 @@ import pytest
 
 from pykb.api.core.v1 import ConfigMap, Secret
 from pykb.api.meta.v1 import ObjectMeta
+from pykb.client.login import KubeconfigSource
 from pykb.meta.gvk import NamespacedName
 from pykb.runtime import (
     CacheOptions,
@@ -24,7 +25,6 @@ from pykb.runtime import (
     Reconciler,
     Request,
 )
-from pykb.runtime.login import KubeconfigSource
 from pykb.testing import eventually, running
 
 from .conftest import Widget, WidgetSpec, client_for, manager_for  # noqa: TID252 - shared by this folder only

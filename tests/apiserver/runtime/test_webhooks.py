@@ -15,6 +15,9 @@ import pytest
 from pykb.api import Converter, CustomResource, Field, GroupVersion, Int32, Quantity, Struct, Unconvertible, carry_over
 from pykb.api.core.v1 import ConfigMap
 from pykb.api.meta.v1 import ObjectMeta
+from pykb.client.connection import Call
+from pykb.client.errors import InternalServerError
+from pykb.client.login import KubeconfigSource
 from pykb.diagnostics import EnvironmentProblem
 from pykb.envtest.components import Authority, write_private
 from pykb.runtime import (
@@ -32,9 +35,6 @@ from pykb.runtime import (
     VirtualClock,
     WebhookBuilder,
 )
-from pykb.runtime.client.connection import Call
-from pykb.runtime.errors import InternalServerError
-from pykb.runtime.login import KubeconfigSource
 from pykb.runtime.serving.tls import POLL
 from pykb.runtime.webhook._turns import TOGETHER, WAITING
 from pykb.testing import eventually, running

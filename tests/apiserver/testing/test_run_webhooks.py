@@ -11,11 +11,11 @@ import pytest
 from pykb.api import CustomResource, Field, GroupVersion, Struct
 from pykb.api.conversion import Converter, carry_over
 from pykb.api.meta.v1 import ObjectMeta
+from pykb.client.errors import ApiError
 from pykb.diagnostics import EnvironmentProblem
 from pykb.envtest import ControlPlane
 from pykb.envtest.webhooks import installed_with
 from pykb.runtime import Client, Defaulter, Denied, Manager, ManagerOptions, Validator, WebhookBuilder
-from pykb.runtime.errors import ApiError
 from pykb.testing import RunManager
 
 pytestmark = pytest.mark.apiserver

@@ -14,8 +14,8 @@ import pytest
 
 from pykb.api.core.v1 import Namespace
 from pykb.api.meta.v1 import ObjectMeta
+from pykb.client.connection import Call
 from pykb.runtime import Client
-from pykb.runtime.client.connection import Call
 from tests.explorer.actors import scenarios
 from tests.explorer.actors.golden import GOLDEN, read
 

@@ -121,7 +121,7 @@ def test_every_kind_is_found_by_its_identity() -> None:
         ("pykb.api.batch.v1", ["pykb.api.apps.v1"]),
         ("pykb.api.builtin", ["pykb.api.core.v1", "pydantic"]),
         ("pykb.api.rbac.v1", ["pykb.api.core.v1"]),
-        ("pykb.runtime.events", ["pykb.api.core.v1"]),
+        ("pykb.client.events", ["pykb.api.core.v1"]),
         ("pykb.runtime.sharding.sharding", ["pykb.api.core.v1"]),
     ],
 )

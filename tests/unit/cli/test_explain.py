@@ -54,7 +54,7 @@ def test_a_name_is_described_with_its_members(pykb: Any) -> None:
     [
         ("pykb.runtime.Managr", "`pykb explain pykb.runtime.Manager`"),
         ("pykb.runtime.Client.gett", "`pykb explain pykb.runtime.Client.get`"),
-        ("pykb.runtime._bridge", "`pykb explain pykb.runtime`"),
+        ("pykb.client.bridge", "`pykb explain pykb.runtime`"),
         ("pykb.api.conditions.nothing.more", "`pykb explain pykb.api.conditions`"),
         ("pykb.gen.run", "`pykb explain pykb`"),
         ("metrcs", "`pykb explain metrics`"),

@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 import yaml
 
+from pykb.client.clock import SystemClock
 from pykb.commands.api_checks import NewApi
 from pykb.commands.init import NewProject
 from pykb.commands.webhook_checks import NewWebhook
 from pykb.envtest import ControlPlane
 from pykb.meta.gvk import GroupVersionKind
 from pykb.runtime import Client, Forbidden, ManagerOptions
-from pykb.runtime.clock import SystemClock
 from pykb.runtime.serving.managed_certificates import ManagedCertificates
 from pykb.tools.kubectl import APPLY
 from tests.unit.plugins.conftest import Grow, kubectl, run

@@ -11,9 +11,9 @@ import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from pykb.cli import app
+from pykb.client.transport import RequestRecord
 from pykb.meta.gvk import GroupVersionKind
 from pykb.runtime._metrics import Metrics
-from pykb.runtime.client.transport import RequestRecord
 from pykb.runtime.controller.controller import Controller
 
 _METRIC = re.compile(r"([a-z_]+)\{")

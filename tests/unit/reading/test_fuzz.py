@@ -17,6 +17,8 @@ import yaml
 from pykb.api._accept import to_rust
 from pykb.api.quantity import Quantity
 from pykb.api.time import parse_duration, parse_time
+from pykb.client.login._kubeconfig import KubeconfigSource
+from pykb.client.selectors import LabelSelector
 from pykb.diagnostics import Diagnostics, EnvironmentProblem
 from pykb.envtest.crds import read_crds
 from pykb.envtest.rest import Rest
@@ -40,8 +42,6 @@ from pykb.project.names import check
 from pykb.project.resource import Resource
 from pykb.project.writer import with_resource
 from pykb.reading import read_json, read_python, yaml_text
-from pykb.runtime.client.selectors import LabelSelector
-from pykb.runtime.login._kubeconfig import KubeconfigSource
 from pykb.scaffold.insert import Fragment, FragmentKind, insert
 from pykb.scaffold.kustomization import Member, extend
 

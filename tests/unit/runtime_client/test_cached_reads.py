@@ -4,9 +4,9 @@ import pytest
 
 from pykb.api.core.v1 import ConfigMap, Namespace, Secret
 from pykb.api.meta.v1 import ObjectMeta
-from pykb.runtime.client import Client
-from pykb.runtime.client.selectors import FieldSelector, LabelSelector
-from pykb.runtime.errors import NotFound
+from pykb.client import Client
+from pykb.client.errors import NotFound
+from pykb.client.selectors import FieldSelector, LabelSelector
 from pykb.runtime.fake import FakeApiServer
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from pykb.client.login import InClusterSource, discover_credentials
 from pykb.diagnostics import EnvironmentProblem
-from pykb.runtime.login import InClusterSource, discover_credentials
 
 
 def _kubeconfig(path: Path, server: str) -> Path:

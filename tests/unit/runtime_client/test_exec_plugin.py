@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from pykb.client.login import KubeconfigSource
+from pykb.client.login import _execplugin as execplugin
 from pykb.diagnostics import EnvironmentProblem
-from pykb.runtime.login import KubeconfigSource
-from pykb.runtime.login import _execplugin as execplugin
 
 V1 = "client.authentication.k8s.io/v1"
 V1BETA1 = "client.authentication.k8s.io/v1beta1"

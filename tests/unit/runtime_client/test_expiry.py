@@ -11,8 +11,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from pykb.runtime.login import Credentials, KubeconfigSource
-from pykb.runtime.login.credentials import expired_part
+from pykb.client.login import Credentials, KubeconfigSource
+from pykb.client.login.credentials import expired_part
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from pykb.api import CustomResource, GroupVersion, Struct
 from pykb.api.object import Unstructured
 from pykb.api.unreadable import DEEPEST, UnreadableObject
-from pykb.runtime.client import json_text
-from pykb.runtime.client.codec import alone, from_wire, snapshot, to_wire
-from pykb.runtime.client.json_text import CUT, Page, SetAside, encode, read_around, read_object, storable, writable
-from pykb.runtime.client.patches import MergePatch
+from pykb.client import json_text
+from pykb.client.codec import alone, from_wire, snapshot, to_wire
+from pykb.client.json_text import CUT, Page, SetAside, encode, read_around, read_object, storable, writable
+from pykb.client.patches import MergePatch
 
 OBJECT = ("object",)
 METADATA = {"name": "a", "namespace": "n", "uid": "u", "resourceVersion": "7"}

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from pykb.client.login import Impersonation, KubeconfigSource
+from pykb.client.login._config import read_kubeconfig, resolve_context
 from pykb.diagnostics import EnvironmentProblem
-from pykb.runtime.login import Impersonation, KubeconfigSource
-from pykb.runtime.login._config import read_kubeconfig, resolve_context
 
 
 def _config(
@@ -136,7 +136,7 @@ async def test_refresh_reads_the_kubeconfig_again(tmp_path):
 
 def test_credentials_show_no_secret(tmp_path):
     """Printing credentials gives away neither tokens nor keys nor passwords."""
-    from pykb.runtime.login import Credentials
+    from pykb.client.login import Credentials
 
     shown = repr(
         Credentials(
@@ -198,7 +198,7 @@ async def test_an_explicit_file_must_be_there(tmp_path):
 
 def test_expiry_is_compared_in_utc():
     """An expiration with an offset is the same moment."""
-    from pykb.runtime.login import Credentials
+    from pykb.client.login import Credentials
 
     moment = datetime(2026, 1, 1, 12, tzinfo=UTC)
     there = Credentials("x", expiration=moment.astimezone(datetime.fromisoformat("2026-01-01T00:00:00+05:00").tzinfo))

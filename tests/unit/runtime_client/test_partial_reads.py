@@ -11,7 +11,7 @@ from pydantic import model_validator
 from pykb.api import CustomResource, GroupVersion, Struct
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.api.unreadable import UnreadableObject
-from pykb.runtime.client.codec import alone, from_wire, replace_content
+from pykb.client.codec import alone, from_wire, replace_content
 
 V1 = GroupVersion("example.com", "v1")
 

@@ -9,12 +9,12 @@ from dataclasses import replace
 import pytest
 import uvloop
 
-from pykb.runtime.client import _pool as pool_module
-from pykb.runtime.client._http1 import ConnectionLost
-from pykb.runtime.client._pool import ConnectFailed, Peer, Pool
-from pykb.runtime.client.connection import Call
-from pykb.runtime.client.server import Server
-from pykb.runtime.login import Credentials, Impersonation
+from pykb.client import _pool as pool_module
+from pykb.client._http1 import ConnectionLost
+from pykb.client._pool import ConnectFailed, Peer, Pool
+from pykb.client.connection import Call
+from pykb.client.login import Credentials, Impersonation
+from pykb.client.server import Server
 
 REQUEST = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 

@@ -8,13 +8,14 @@ from contextlib import asynccontextmanager
 import pytest
 import uvloop
 
+from pykb.client import Transport
+from pykb.client._pool import Proxy
+from pykb.client.connection import Call
+from pykb.client.errors import ServerUnreachable
+from pykb.client.login import Credentials, StaticCredentials
+from pykb.client.options import TransportOptions
+from pykb.client.server import Server, environment_proxy
 from pykb.envtest.components import Authority
-from pykb.runtime.client import Call, Transport
-from pykb.runtime.client._pool import Proxy
-from pykb.runtime.client.options import TransportOptions
-from pykb.runtime.client.server import Server, environment_proxy
-from pykb.runtime.errors import ServerUnreachable
-from pykb.runtime.login import Credentials, StaticCredentials
 from tests.unit.runtime_client.test_transport import InstantClock
 
 

@@ -5,12 +5,13 @@ from datetime import timedelta
 
 import pytest
 
+from pykb.client import Transport, TransportOptions
+from pykb.client.clock import VirtualClock
+from pykb.client.connection import Call
+from pykb.client.login import Credentials, StaticCredentials
+from pykb.client.transport import Throttle
 from pykb.runtime import BucketLimiter
 from pykb.runtime._metrics import Metrics
-from pykb.runtime.client import Call, Transport, TransportOptions
-from pykb.runtime.client.transport import Throttle
-from pykb.runtime.clock import VirtualClock
-from pykb.runtime.login import Credentials, StaticCredentials
 from pykb.testing import eventually
 
 GET = Call("GET", "/api/v1/namespaces/default/configmaps/a")

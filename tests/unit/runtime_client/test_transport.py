@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from pykb.runtime.client import Call, Transport, TransportOptions
-from pykb.runtime.errors import NotFound, ServerUnreachable, ServiceUnavailable, TooManyRequests, Unauthorized
-from pykb.runtime.login import Credentials, Impersonation, StaticCredentials
+from pykb.client import Transport, TransportOptions
+from pykb.client.connection import Call
+from pykb.client.errors import NotFound, ServerUnreachable, ServiceUnavailable, TooManyRequests, Unauthorized
+from pykb.client.login import Credentials, Impersonation, StaticCredentials
 
 
 class InstantClock:
@@ -373,7 +374,7 @@ async def test_warnings_of_the_server_are_logged_once(caplog):
 
 async def test_a_proxy_of_the_environment_is_used_but_not_for_what_it_excludes(monkeypatch):
     """HTTP(S)_PROXY and NO_PROXY count, a proxy of the kubeconfig counts more."""
-    from pykb.runtime.client.server import environment_proxy
+    from pykb.client.server import environment_proxy
 
     monkeypatch.setenv("https_proxy", "http://proxy.example:3128")
     monkeypatch.setenv("no_proxy", "10.0.0.1,.cluster.local")

@@ -12,9 +12,9 @@ from pykb.api.autoscaling.v1 import Scale
 from pykb.api.conditions import find_condition, is_condition_true, remove_condition
 from pykb.api.core.v1 import ConfigMap, Pod, PodCondition
 from pykb.api.meta.v1 import ObjectMeta
-from pykb.runtime.client import Client, MergePatch, Watch, merge_from
+from pykb.client import Client, MergePatch, Watch, merge_from
 from pykb.runtime import Event, InformerCache, Lister, Manager, Reconciler, await_in_thread
-from pykb.runtime.objects._create_or_update import OperationResult, create_or_update
+from pykb.client.objects._create_or_update import OperationResult, create_or_update
 from pykb.runtime.fake import fake_client
 from pykb.testing import HandlerOutcome, RecordedEvents, call_handler, eventually, running
 from pykb.runtime.controller.reconcile import Request
@@ -174,8 +174,8 @@ def test_type_checkers_know_what_each_call_gives(tmp_path, mypy, text):
 @pytest.mark.parametrize(
     "what",
     [
-        "import pykb.runtime.client, pykb.runtime.login",
-        "from pykb.runtime import InformerCache, Lister; import pykb.runtime.client.listwatch",
+        "import pykb.client, pykb.client.login",
+        "from pykb.runtime import InformerCache, Lister; import pykb.client.listwatch",
     ],
 )
 def test_the_client_loads_neither_kopf_nor_the_command_line(what):

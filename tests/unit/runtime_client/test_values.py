@@ -14,14 +14,13 @@ from pykb.api.core.v1 import ConfigMap
 from pykb.api.meta.v1 import LabelSelector as MetaLabelSelector
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.api.object import Unstructured
+from pykb.client import JsonPatch, MergePatch, errors, merge_from
+from pykb.client.codec import gvk_of, key_of, member_to_wire, replace_content, to_wire
+from pykb.client.events import reference_to
+from pykb.client.json_text import encode
+from pykb.client.patches import merge_diff
+from pykb.client.selectors import FieldSelector, field_query, label_query
 from pykb.meta.gvk import GroupVersionKind, NamespacedName
-from pykb.runtime import errors
-from pykb.runtime.client import JsonPatch, MergePatch, merge_from
-from pykb.runtime.client.codec import gvk_of, key_of, member_to_wire, replace_content, to_wire
-from pykb.runtime.client.json_text import encode
-from pykb.runtime.client.patches import merge_diff
-from pykb.runtime.client.selectors import FieldSelector, field_query, label_query
-from pykb.runtime.events import reference_to
 
 
 @pytest.mark.parametrize(

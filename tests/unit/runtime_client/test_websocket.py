@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from pykb.client.errors import ServerUnreachable
+from pykb.client.login import Credentials
 from pykb.runtime import Client, ExecResult
-from pykb.runtime.errors import ServerUnreachable
-from pykb.runtime.login import Credentials
 
 SUCCESS = b"\x03" + json.dumps({"status": "Success"}).encode()
 PING, CLOSE = 9, 8

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
+from pykb.client.listwatch import LISTED, WatchFailed, WatchTarget
 from pykb.meta.gvk import GroupVersionKind, GroupVersionResource
-from pykb.runtime.client.listwatch import LISTED, WatchFailed, WatchTarget
 
 WIDGET = GroupVersionKind("example.com", "v1", "Widget")
 

@@ -14,7 +14,7 @@ import pytest
 import uvloop
 
 from benchmarks import flood
-from pykb.runtime.clock import VirtualClock
+from pykb.client.clock import VirtualClock
 from pykb.runtime.serving import BindAddress, HttpResponse, HttpServer
 from pykb.runtime.serving._connections import IDLE, RECEIVE, SWEEP, TOLD, WAIT, Connections, Limits
 from pykb.runtime.serving._protocol import HEAD, HEADERS, ServerProtocol

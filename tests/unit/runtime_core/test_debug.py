@@ -10,9 +10,9 @@ from datetime import timedelta
 import aiohttp
 import pytest
 
+from pykb.client.clock import SystemClock, VirtualClock
 from pykb.runtime import set_log_level
 from pykb.runtime._logging import configure_logging, log_levels
-from pykb.runtime.clock import SystemClock, VirtualClock
 from pykb.runtime.controller.controller import Controller, ControllerOptions
 from pykb.runtime.controller.reconcile import Request
 from pykb.runtime.debug import server as measure

@@ -7,10 +7,10 @@ import pytest
 
 from pykb.api.core.v1 import ConfigMap
 from pykb.api.meta.v1 import ObjectMeta
+from pykb.client.clock import VirtualClock
 from pykb.runtime import CacheOptions, InformerCache, InformerOptions
 from pykb.runtime._lasting import SILENCE
 from pykb.runtime.cache._options import guarded_indexer, guarded_transform
-from pykb.runtime.clock import VirtualClock
 from pykb.runtime.fake import fake_client
 
 from .conftest import WIDGET, widget  # noqa: TID252 - shared by this folder only

@@ -5,11 +5,11 @@ import asyncio
 import pytest
 from aiohttp import web
 
+from pykb.client.fence import check_fence, fenced
+from pykb.client.login import Credentials
 from pykb.runtime._kopf.watch import new_session
 from pykb.runtime.controller.controller import Controller, ControllerOptions
 from pykb.runtime.controller.reconcile import Reconciler, Request
-from pykb.runtime.election.fence import check_fence, fenced
-from pykb.runtime.login import Credentials
 from pykb.runtime.manager._runnables import RunnableGroup
 
 A, B = Request("default", "a"), Request("default", "b")

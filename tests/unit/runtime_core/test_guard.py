@@ -18,6 +18,7 @@ import pykb.runtime
 from pykb.api import Converter, CustomResource, GroupVersion, Struct, carry_over
 from pykb.api.core.v1 import ConfigMap
 from pykb.api.meta.v1 import ObjectMeta
+from pykb.client.guard import is_end
 from pykb.runtime import (
     CacheOptions,
     Channel,
@@ -37,7 +38,6 @@ from pykb.runtime import (
     WebhookBuilder,
     call_in_thread,
 )
-from pykb.runtime._guard import is_end
 from pykb.runtime._logging import TextFormatter
 from pykb.runtime.fake import fake_client
 from pykb.runtime.webhook import allowed

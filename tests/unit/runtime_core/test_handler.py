@@ -7,8 +7,8 @@ from itertools import pairwise
 import pytest
 
 from pykb.api.unreadable import FieldProblem, UnreadableObject
+from pykb.client.clock import VirtualClock
 from pykb.meta.gvk import GroupKind, NamespacedName
-from pykb.runtime.clock import VirtualClock
 from pykb.runtime.controller._handler import (
     EnqueueRequestForObject,
     EnqueueRequestForOwner,

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 
-from pykb.runtime.clock import SystemClock
+from pykb.client.clock import SystemClock
 from pykb.runtime.serving import BindAddress, HttpError, HttpRequest, HttpResponse, HttpServer, Limits, Routes
 from pykb.runtime.serving._connections import Connections
 from pykb.runtime.serving._protocol import HEADERS, ServerProtocol

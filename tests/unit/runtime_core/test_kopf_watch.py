@@ -2,11 +2,11 @@
 
 from datetime import timedelta
 
+from pykb.client.clock import VirtualClock
+from pykb.client.json_text import CUT
+from pykb.client.listwatch import LISTED
 from pykb.runtime._kopf.watch import HandlerWatches
 from pykb.runtime._lasting import SILENCE
-from pykb.runtime.client.json_text import CUT
-from pykb.runtime.client.listwatch import LISTED
-from pykb.runtime.clock import VirtualClock
 
 from .conftest import target, widget  # noqa: TID252 - shared by this folder only
 

@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pykb.api.core.v1 import ConfigMap
+from pykb.client import Client, Transport
+from pykb.client.errors import Expired
+from pykb.client.json_text import Page
+from pykb.client.listwatch import LISTED, ClientListWatch, WatchFailed
+from pykb.client.login import Credentials, StaticCredentials
 from pykb.runtime.cache.informer import Informer
-from pykb.runtime.client import Client, Transport
-from pykb.runtime.client.json_text import Page
-from pykb.runtime.client.listwatch import LISTED, ClientListWatch, WatchFailed
-from pykb.runtime.errors import Expired
-from pykb.runtime.login import Credentials, StaticCredentials
 
 from .conftest import WIDGET, target, widget  # noqa: TID252 - shared by this folder only
 

@@ -12,9 +12,9 @@ from cryptography import x509
 from cryptography.exceptions import InvalidSignature
 
 from pykb.api.core.v1 import Secret
+from pykb.client.errors import Forbidden
 from pykb.diagnostics import EnvironmentProblem
 from pykb.runtime import Client, ManagedCertificateOptions, ManagerOptions, VirtualClock
-from pykb.runtime.errors import Forbidden
 from pykb.runtime.fake import FakeApiServer, fake_client
 from pykb.runtime.serving._authority import SETTLING, renewal, review_json
 from pykb.runtime.serving.managed_certificates import PERIOD, ManagedCertificates

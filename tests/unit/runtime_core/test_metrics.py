@@ -5,10 +5,10 @@ from datetime import timedelta
 from prometheus_client import Counter
 from prometheus_client.parser import text_string_to_metric_families
 
+from pykb.client.clock import VirtualClock
+from pykb.client.transport import RequestRecord
 from pykb.runtime._metrics import Metrics
 from pykb.runtime.cache.informer import Informer
-from pykb.runtime.client.transport import RequestRecord
-from pykb.runtime.clock import VirtualClock
 from pykb.runtime.controller.controller import Controller
 from pykb.runtime.controller.queue import LOW_PRIORITY
 from pykb.runtime.controller.reconcile import Request

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from pykb.client.options import ClientOptions
+from pykb.client.ranges import LONGEST_GROUP, MOST
 from pykb.meta.names import is_subdomain
 from pykb.runtime._logging import LogFormat
-from pykb.runtime.client.options import ClientOptions
 from pykb.runtime.election.elector import default_identity
 from pykb.runtime.manager.options import ManagerOptions
 from pykb.runtime.serving import BindAddress
 from pykb.runtime.serving.options import CertificateOptions, ManagedCertificateOptions, TlsOptions
 from pykb.runtime.sharding._board import member_lease, range_lease
-from pykb.runtime.sharding.ranges import LONGEST_GROUP, MOST
 
 
 def parse(*argv, environ=None, **overrides):

@@ -13,10 +13,10 @@ from opentelemetry.trace import SpanKind, StatusCode
 
 from pykb.api.core.v1 import ConfigMap
 from pykb.api.meta.v1 import ObjectMeta
+from pykb.client.login import Credentials, StaticCredentials
+from pykb.client.tracing import spans
 from pykb.runtime import Client, ControllerBuilder, Manager, NotFound, Reconciler, Result, Transport
-from pykb.runtime._tracing import spans
 from pykb.runtime.fake import fake_client
-from pykb.runtime.login import Credentials, StaticCredentials
 from pykb.testing import eventually, running
 
 UNTRACED = """
@@ -25,7 +25,7 @@ from pykb.api.core.v1 import ConfigMap
 from pykb.runtime import Manager, ControllerBuilder, Reconciler
 from pykb.runtime.fake import fake_client
 from pykb.testing import running
-import pykb.runtime.client.transport, pykb.runtime.webhook.server
+import pykb.client.transport, pykb.runtime.webhook.server
 class R(Reconciler):
     async def reconcile(self, request): pass
 async def main():

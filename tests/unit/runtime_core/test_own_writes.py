@@ -7,15 +7,15 @@ import pytest
 
 from pykb.api.core.v1 import ConfigMap
 from pykb.api.meta.v1 import ObjectMeta
+from pykb.client.clock import VirtualClock
+from pykb.client.errors import Conflict, StatusDetails
+from pykb.client.patches import merge_from
 from pykb.meta.gvk import NamespacedName
 from pykb.runtime._own_writes import LIMIT, ReconcileContext, current_reconcile
 from pykb.runtime.cache._options import InformerOptions, NamespaceSelection
 from pykb.runtime.cache.informer import Informer
-from pykb.runtime.client.patches import merge_from
-from pykb.runtime.clock import VirtualClock
 from pykb.runtime.controller.controller import Controller
 from pykb.runtime.controller.reconcile import Reconciler, Request
-from pykb.runtime.errors import Conflict, StatusDetails
 from pykb.runtime.fake import fake_client
 
 from .conftest import WIDGET, turn, widget  # noqa: TID252 - shared by this folder only

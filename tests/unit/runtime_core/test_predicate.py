@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pykb.runtime.client.selectors import LabelSelector
+from pykb.client.selectors import LabelSelector
 from pykb.runtime.controller.event import (
     AnnotationChanged,
     Event,

@@ -8,7 +8,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from pykb.runtime.clock import VirtualClock
+from pykb.client.clock import VirtualClock
 from pykb.runtime.controller.queue import LOW_PRIORITY, QueueShutDown, WorkQueue
 from pykb.runtime.controller.ratelimit import ItemExponentialLimiter
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pykb.runtime.client.bucket import BucketLimiter
-from pykb.runtime.clock import VirtualClock
+from pykb.client.bucket import BucketLimiter
+from pykb.client.clock import VirtualClock
 from pykb.runtime.controller.ratelimit import ItemExponentialLimiter, MaxOfLimiter, default_rate_limiter
 
 

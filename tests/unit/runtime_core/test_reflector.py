@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pykb.client.clock import VirtualClock
+from pykb.client.json_text import CUT
+from pykb.client.listwatch import LISTED
 from pykb.meta.gvk import NamespacedName
 from pykb.runtime.cache._options import InformerOptions
 from pykb.runtime.cache.informer import CacheSyncTimeout, Informer
-from pykb.runtime.client.json_text import CUT
-from pykb.runtime.client.listwatch import LISTED
-from pykb.runtime.clock import VirtualClock
 from pykb.runtime.controller.event import EventType
 
 from .conftest import (  # noqa: TID252 - shared by this folder only

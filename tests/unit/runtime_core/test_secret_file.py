@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pykb.runtime.client.server import secret_file
+from pykb.client.server import secret_file
 from pykb.runtime.serving.tls import load_pair, self_signed
 
 

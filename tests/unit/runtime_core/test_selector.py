@@ -2,7 +2,7 @@
 
 import pytest
 
-from pykb.runtime.client.selectors import LabelSelector
+from pykb.client.selectors import LabelSelector
 
 LABELS = {"app": "web", "tier": "front", "example.com/team": "a"}
 

@@ -15,9 +15,9 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 
+from pykb.client.clock import VirtualClock
 from pykb.diagnostics import EnvironmentProblem
 from pykb.runtime._metrics import Metrics
-from pykb.runtime.clock import VirtualClock
 from pykb.runtime.manager._servers import Checks, health_routes, metrics_routes, ping
 from pykb.runtime.serving import BindAddress, HttpServer
 from pykb.runtime.serving.authorization import ASKED_AT_ONCE, ApiAuthorizer, User

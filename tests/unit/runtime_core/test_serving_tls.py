@@ -13,9 +13,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from pykb.api import Converter, CustomResource, GroupVersion, carry_over
+from pykb.client.clock import VirtualClock
 from pykb.diagnostics import EnvironmentProblem
 from pykb.runtime import Manager, ManagerOptions
-from pykb.runtime.clock import VirtualClock
 from pykb.runtime.fake import fake_client
 from pykb.runtime.manager._servers import Checks, health_routes
 from pykb.runtime.serving import BindAddress, HttpServer, passing

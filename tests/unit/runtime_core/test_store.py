@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pykb.client.connection import OWNER_INDEX
+from pykb.client.selectors import LabelSelector
 from pykb.meta.gvk import NamespacedName
 from pykb.runtime.cache.store import Store, key_of
-from pykb.runtime.client.connection import OWNER_INDEX
-from pykb.runtime.client.selectors import LabelSelector
 
 
 def obj(name, namespace="default", *, version="1", labels=None, owners=(), colour=None):

@@ -6,8 +6,8 @@ import pytest
 
 from pykb.api.core.v1 import ConfigMap
 from pykb.api.meta.v1 import ObjectMeta
+from pykb.client.errors import Forbidden
 from pykb.runtime import ClusterRequest, ClusterSource, ControllerBuilder, Manager, Reconciler
-from pykb.runtime.errors import Forbidden
 from pykb.runtime.fake import fake_client
 from pykb.testing import eventually, running
 

@@ -12,7 +12,7 @@ from datetime import timedelta
 from pykb.api.core.v1 import ConfigMap
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.runtime import Client, ControllerBuilder, Manager, ManagerOptions, Reconciler
-from pykb.runtime.errors import error_from_status
+from pykb.client.errors import error_from_status
 from pykb.runtime.fake import FakeApiServer
 
 how, elect = sys.argv[1], sys.argv[2] == "leader"

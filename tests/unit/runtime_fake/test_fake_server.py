@@ -12,12 +12,9 @@ from pykb.api import CustomResource, Field, GroupVersion, Struct
 from pykb.api.apps.v1 import Deployment
 from pykb.api.core.v1 import ConfigMap, Namespace
 from pykb.api.meta.v1 import ObjectMeta
-from pykb.meta.gvk import GroupVersionKind
-from pykb.runtime import InformerCache
-from pykb.runtime.client import Client, MergePatch
-from pykb.runtime.client.connection import Call
-from pykb.runtime.client.mapper import ResourceMapper
-from pykb.runtime.errors import (
+from pykb.client import Client, MergePatch
+from pykb.client.connection import Call
+from pykb.client.errors import (
     BadRequest,
     Conflict,
     Expired,
@@ -27,6 +24,9 @@ from pykb.runtime.errors import (
     TooManyRequests,
     error_from_status,
 )
+from pykb.client.mapper import ResourceMapper
+from pykb.meta.gvk import GroupVersionKind
+from pykb.runtime import InformerCache
 from pykb.runtime.fake import FakeApiServer, fake_client
 from pykb.runtime.fake._http import LEVELS
 from pykb.testing import eventually
@@ -230,7 +230,7 @@ async def test_two_clients_share_a_server():
 
 async def test_a_built_in_object_of_the_wrong_shape_is_refused():
     """The server could not read it."""
-    from pykb.runtime.errors import BadRequest
+    from pykb.client.errors import BadRequest
 
     client = fake_client()
     spec = {"replicas": "many"}
@@ -249,8 +249,8 @@ async def test_a_built_in_object_of_the_wrong_shape_is_refused():
 @pytest.mark.parametrize("bookmarks", [False, True])
 async def test_a_bookmark_needs_nothing_that_its_class_demands(monkeypatch, bookmarks):
     """It carries a resource version and no spec; a watch of a typed kind goes on after it."""
-    monkeypatch.setattr("pykb.runtime.client._watch._SHORTEST", timedelta(seconds=1))
-    monkeypatch.setattr("pykb.runtime.client._watch._LONGEST", timedelta(seconds=1))
+    monkeypatch.setattr("pykb.client._watch._SHORTEST", timedelta(seconds=1))
+    monkeypatch.setattr("pykb.client._watch._LONGEST", timedelta(seconds=1))
     client = fake_client(_machine("first"))
     async with asyncio.timeout(60), client.watch(Machine, namespace="team", bookmarks=bookmarks) as events:
         assert (await anext(events)).object.metadata.name == "first"
@@ -271,7 +271,7 @@ async def test_a_bookmark_needs_nothing_that_its_class_demands(monkeypatch, book
 
 async def test_a_watch_that_does_not_come_back_is_told(monkeypatch, caplog):
     """One interruption is nothing; the third in a row is a warning with the server's words, and it goes on trying."""
-    monkeypatch.setattr("pykb.runtime.client._watch._FIRST_BACKOFF", timedelta(milliseconds=1))
+    monkeypatch.setattr("pykb.client._watch._FIRST_BACKOFF", timedelta(milliseconds=1))
     server = FakeApiServer()
     failing = [5]
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from pykb.api.core.v1 import ConfigMap
 from pykb.api.meta.v1 import ObjectMeta
+from pykb.client.errors import error_from_status
 from pykb.runtime import (
     CacheOptions,
     Client,
@@ -19,7 +20,6 @@ from pykb.runtime import (
     Manager,
     VirtualClock,
 )
-from pykb.runtime.errors import error_from_status
 from pykb.runtime.fake import FakeApiServer
 from pykb.testing import eventually
 

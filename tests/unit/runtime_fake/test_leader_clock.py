@@ -7,10 +7,10 @@ import pytest
 
 from pykb.api.coordination.v1 import Lease, LeaseSpec
 from pykb.api.meta.v1 import ObjectMeta
-from pykb.runtime.client import Client
-from pykb.runtime.clock import VirtualClock
+from pykb.client import Client
+from pykb.client.clock import VirtualClock
+from pykb.client.errors import error_from_status
 from pykb.runtime.election.elector import LeaderElectionOptions, LeaderElector, LeadershipLost
-from pykb.runtime.errors import error_from_status
 from pykb.runtime.fake import FakeApiServer
 
 OPTIONS = {"name": "l", "namespace": "default"}

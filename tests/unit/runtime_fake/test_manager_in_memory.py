@@ -20,6 +20,7 @@ from pykb.api.core.v1 import ConfigMap, Secret
 from pykb.api.events.v1 import Event
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.api.object import Unstructured
+from pykb.client.errors import NoKindMatch, error_from_status
 from pykb.meta.gvk import GroupVersionKind
 from pykb.runtime import (
     Client,
@@ -36,7 +37,6 @@ from pykb.runtime import (
     set_controller_reference,
 )
 from pykb.runtime._logging import fields_of
-from pykb.runtime.errors import NoKindMatch, error_from_status
 from pykb.runtime.fake import FakeApiServer, fake_client
 from pykb.testing import eventually, running
 
@@ -376,7 +376,7 @@ def test_a_manager_with_a_client_runs_no_kopf_handlers():
 PROGRAM = """
 import asyncio, sys
 from pykb.runtime import Manager
-from pykb.runtime.errors import error_from_status
+from pykb.client.errors import error_from_status
 from pykb.runtime.fake import fake_client
 
 async def work():
@@ -619,7 +619,7 @@ async def test_events_that_were_just_recorded_are_sent_before_the_client_is_clos
 
 async def test_closing_a_client_waits_for_events_no_longer_than_a_moment(monkeypatch):
     """A server that does not answer holds nobody up."""
-    monkeypatch.setattr("pykb.runtime.client.client.CLOSING_LIMIT", timedelta(milliseconds=50))
+    monkeypatch.setattr("pykb.client.client.CLOSING_LIMIT", timedelta(milliseconds=50))
 
     class Stuck(FakeApiServer):
         async def request(self, call):

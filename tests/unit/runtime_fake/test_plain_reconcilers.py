@@ -9,6 +9,13 @@ import pytest
 
 from pykb.api.core.v1 import ConfigMap, Service
 from pykb.api.meta.v1 import ObjectMeta
+from pykb.client import StatusWriter, SubresourceClient
+from pykb.client import client as facade
+from pykb.client._subresource import ScaleClient
+from pykb.client.bridge import Bridge
+from pykb.client.errors import NotFound
+from pykb.client.fence import check_fence, fenced
+from pykb.client.login import Credentials
 from pykb.runtime import (
     Client,
     ControllerBuilder,
@@ -21,14 +28,7 @@ from pykb.runtime import (
     call_in_thread,
     ensure_applied,
 )
-from pykb.runtime._bridge import Bridge
-from pykb.runtime.client import StatusWriter, SubresourceClient
-from pykb.runtime.client import client as facade
-from pykb.runtime.client._subresource import ScaleClient
-from pykb.runtime.election.fence import check_fence, fenced
-from pykb.runtime.errors import NotFound
 from pykb.runtime.fake import fake_client
-from pykb.runtime.login import Credentials
 from pykb.runtime.webhook.steps import call
 from pykb.testing import eventually, running
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from pykb.api import Converter, CustomResource, Field, GroupVersion, Struct, carry_over
+from pykb.client.mapper import ResourceMapper
 from pykb.meta.gvk import GroupVersionKind
 from pykb.runtime import (
     ApiError,
@@ -23,7 +24,6 @@ from pykb.runtime import (
     Warnings,
     WebhookBuilder,
 )
-from pykb.runtime.client.mapper import ResourceMapper
 from pykb.runtime.fake import FakeApiServer
 
 GROUP = "hooks.example.com"

@@ -6,13 +6,13 @@ from datetime import timedelta
 
 import pytest
 
-from pykb.runtime.client import Client
-from pykb.runtime.clock import VirtualClock
+from pykb.client import Client
+from pykb.client.clock import VirtualClock
+from pykb.client.ranges import Ranges
 from pykb.runtime.election.elector import LeaderElectionOptions, LeaderElector
 from pykb.runtime.fake import FakeApiServer
 from pykb.runtime.sharding._claims import Claims
 from pykb.runtime.sharding._modes import GroupOptions
-from pykb.runtime.sharding.ranges import Ranges
 
 
 async def settle(turns=60):

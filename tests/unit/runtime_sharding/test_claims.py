@@ -6,13 +6,13 @@ from datetime import datetime, timedelta
 import pytest
 
 from pykb.api.coordination.v1 import Lease
-from pykb.runtime.client import Client
-from pykb.runtime.clock import VirtualClock
+from pykb.client import Client
+from pykb.client.clock import VirtualClock
+from pykb.client.errors import error_from_status
+from pykb.client.ranges import Ranges
 from pykb.runtime.election import elector
 from pykb.runtime.election.elector import LeadershipLost
-from pykb.runtime.errors import error_from_status
 from pykb.runtime.sharding import _board
-from pykb.runtime.sharding.ranges import Ranges
 
 from .conftest import settle  # noqa: TID252 - shared by this folder only
 

@@ -10,17 +10,17 @@ import pytest
 
 from pykb.api.core.v1 import ConfigMap
 from pykb.api.meta.v1 import ObjectMeta
+from pykb.client import Client
+from pykb.client.clock import VirtualClock
+from pykb.client.fence import check_fence
+from pykb.client.ranges import ShardBy
 from pykb.diagnostics.codes.environment import CLUSTER_UNREACHABLE
 from pykb.runtime import ControllerBuilder, MergePatch, NotFound, ServerUnreachable
 from pykb.runtime.cache._options import InformerOptions
 from pykb.runtime.cache.informer_cache import CacheOptions
-from pykb.runtime.client import Client
-from pykb.runtime.clock import VirtualClock
-from pykb.runtime.election.fence import check_fence
 from pykb.runtime.fake import FakeApiServer
 from pykb.runtime.manager.manager import Manager
 from pykb.runtime.manager.options import ManagerOptions
-from pykb.runtime.sharding.ranges import ShardBy
 from tests.chaos.kinds import Gadget, GadgetSpec
 from tests.chaos.program import GadgetReconciler
 from tests.chaos.verdict import look

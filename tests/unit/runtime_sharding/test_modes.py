@@ -7,17 +7,17 @@ from itertools import combinations
 
 import pytest
 
+from pykb.client import Client
+from pykb.client.clock import VirtualClock
+from pykb.client.fence import check_fence
+from pykb.client.ranges import Ranges, ShardBy
 from pykb.diagnostics.codes.environment import CLUSTER_UNREACHABLE
 from pykb.runtime import Forbidden, ServerUnreachable
-from pykb.runtime.client import Client
-from pykb.runtime.clock import VirtualClock
 from pykb.runtime.election.elector import LeaderElectionOptions, LeaderElector
-from pykb.runtime.election.fence import check_fence
 from pykb.runtime.fake import FakeApiServer
 from pykb.runtime.sharding._board import member_lease
 from pykb.runtime.sharding._claims import Claims
 from pykb.runtime.sharding._modes import Group, GroupOptions
-from pykb.runtime.sharding.ranges import Ranges, ShardBy
 
 from .conftest import settle  # noqa: TID252 - shared by this folder only
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pykb.runtime.sharding.ranges import Ranges, ShardBy, hash_of
+from pykb.client.ranges import Ranges, ShardBy, hash_of
 
 
 @pytest.mark.parametrize(

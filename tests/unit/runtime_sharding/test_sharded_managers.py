@@ -9,22 +9,22 @@ import pytest
 from pykb.api import CustomResource, Struct
 from pykb.api.core.v1 import ConfigMap, Namespace, Secret
 from pykb.api.meta.v1 import ObjectMeta, OwnerReference
+from pykb.client import Client
+from pykb.client.clock import VirtualClock
+from pykb.client.errors import Forbidden
+from pykb.client.fence import check_fence
+from pykb.client.ranges import Ranges, ShardBy
 from pykb.diagnostics import EnvironmentProblem
 from pykb.meta.gvk import GroupVersion
 from pykb.runtime.cache._options import InformerOptions
 from pykb.runtime.cache.informer import CacheSyncTimeout
 from pykb.runtime.cache.informer_cache import CacheOptions
-from pykb.runtime.client import Client
-from pykb.runtime.clock import VirtualClock
 from pykb.runtime.controller.builder import ControllerBuilder
 from pykb.runtime.controller.reconcile import Reconciler, Request, Result
 from pykb.runtime.election.elector import LeadershipLost
-from pykb.runtime.election.fence import check_fence
-from pykb.runtime.errors import Forbidden
 from pykb.runtime.fake import FakeApiServer
 from pykb.runtime.manager.manager import Manager
 from pykb.runtime.manager.options import ManagerOptions
-from pykb.runtime.sharding.ranges import Ranges, ShardBy
 
 from .conftest import settle  # noqa: TID252 - shared by this folder only
 

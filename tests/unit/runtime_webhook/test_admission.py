@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pykb.api import CustomResource, Field, Int32, Quantity, Struct, Unstructured
+from pykb.client.errors import error_from_status
 from pykb.runtime import (
     Defaulter,
     Denied,
@@ -21,7 +22,6 @@ from pykb.runtime import (
     current_admission_request,
 )
 from pykb.runtime._logging import TextFormatter, fields_of
-from pykb.runtime.errors import error_from_status
 from pykb.runtime.webhook import AdmissionRequest, Operation, allowed, denied, errored
 from pykb.runtime.webhook import patched as patching
 

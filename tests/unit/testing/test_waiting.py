@@ -7,8 +7,8 @@ from datetime import timedelta
 
 import pytest
 
-from pykb.runtime.clock import VirtualClock
-from pykb.runtime.errors import NotFound
+from pykb.client.clock import VirtualClock
+from pykb.client.errors import NotFound
 from pykb.testing import eventually
 
 

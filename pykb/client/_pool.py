@@ -1,0 +1,315 @@
+"""Connections to one API server: a pool for requests, and one connection for each stream.
+
+They may go through an HTTP proxy. Source: RFC 9110, 9.3.6 (``CONNECT``).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import socket
+import ssl
+import sys
+import weakref
+from asyncio.sslproto import _SSLProtocolTransport
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TypeVar, cast
+from urllib.parse import unquote, urlsplit
+
+from pykb.client._http1 import Answer, Http1Connection, Http1Stream
+
+ProtocolT = TypeVar("ProtocolT", bound=asyncio.Protocol)
+
+_LONGEST_HEAD = 1 << 16
+_CLOSES_WRONGLY = sys.version_info < (3, 11, 8) or (3, 12) <= sys.version_info < (3, 12, 2)
+"""After an error of the TLS inside, asyncio closes the outer transport by a method that raises a TypeError in these
+versions of Python. The connection would stay open (python/cpython#113214)."""
+_TICK = 0.001
+_PATIENCE = 1.0
+"""Seconds to wait for the last sockets when closing."""
+_KEEP_ALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4}
+"""Seconds until the first probe of a silent connection, seconds between two, and how many fail before it is lost."""
+_IDLE = 30.0
+"""Seconds after which an idle connection is not used again. A NAT or a load balancer may have dropped it silently."""
+
+ConnectionT = TypeVar("ConnectionT", bound=Http1Connection)
+StreamT = TypeVar("StreamT", bound=Http1Stream)
+
+
+class ConnectFailed(ConnectionError):  # noqa: N818 - what happened
+    """The connection failed, so nothing was sent. The cause says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """The peer of a connection, and how to reach it.
+
+    Attributes:
+        host: Name or address.
+        port: The TCP port.
+        tls: ``None`` for plain HTTP.
+        server_hostname: The name that the certificate must contain.
+        proxy: The proxy that connects to it.
+    """
+
+    host: str
+    port: int
+    tls: ssl.SSLContext | None = None
+    server_hostname: str | None = None
+    proxy: Proxy | None = None
+
+
+class Pool:
+    """Connections to one peer at a time. When the peer or its certificates change, old connections are closed."""
+
+    def __init__(self, connect_timeout: float) -> None:
+        """Make a pool without connections.
+
+        Args:
+            connect_timeout: How many seconds connecting may take, including TLS.
+        """
+        self._connect_timeout = connect_timeout
+        self._peer: Peer | None = None
+        self._idle: list[Http1Connection] = []
+        self._open: set[Http1Connection] = set()
+        self._connecting: set[asyncio.Timeout] = set()
+        self._sockets = SocketSet()
+
+    async def exchange(self, peer: Peer, request: bytes) -> Answer:
+        """Send a request, on the connection used last or on a new one.
+
+        Raises:
+            ConnectFailed: The connection could not be made.
+            ConnectionLost: The connection broke before the answer was complete.
+        """
+        if peer != self._peer:
+            self._close_idle()
+            self._peer = peer
+        connection = self._take() or await self._connect(peer, Http1Connection)
+        answer = await connection.exchange(request)
+        if connection.reusable and peer == self._peer:
+            connection.idle_since = asyncio.get_running_loop().time()
+            self._idle.append(connection)
+        else:
+            connection.abort()
+        return answer
+
+    async def open(self, peer: Peer, request: bytes, kind: type[StreamT]) -> tuple[StreamT, Answer]:
+        """Send a request on its own connection. Returns the head of the answer and the stream of its body.
+
+        Raises:
+            ConnectFailed: The connection could not be made.
+            ConnectionLost: The connection broke before the head was complete.
+        """
+        stream = await self._connect(peer, kind)
+        return stream, await stream.exchange(request)
+
+    async def close(self) -> None:
+        """Close every connection, including those in use or being made, and wait until the sockets are closed."""
+        self._idle = []
+        for limit in (each for each in self._connecting if not each.expired()):
+            limit.reschedule(asyncio.get_running_loop().time())
+        for connection in tuple(self._open):
+            connection.abort()
+        await self._sockets.wait_closed()
+
+    def _take(self) -> Http1Connection | None:
+        oldest = asyncio.get_running_loop().time() - _IDLE
+        while self._idle and (self._idle[0].idle_since < oldest or not self._idle[0].reusable):
+            self._idle.pop(0).abort()
+        while self._idle:
+            connection = self._idle.pop()
+            if connection.reusable:
+                return connection
+        return None
+
+    def _close_idle(self) -> None:
+        while self._idle:
+            self._idle.pop().abort()
+
+    async def _connect(self, peer: Peer, kind: type[ConnectionT]) -> ConnectionT:
+        limit = asyncio.timeout(self._connect_timeout)
+        self._connecting.add(limit)
+        try:
+            async with limit:
+                connection = await self._made(peer, kind)
+        except (OSError, TimeoutError, ValueError) as error:  # ValueError: a host that is not a valid DNS name
+            raise ConnectFailed(str(error)) from error
+        finally:
+            self._connecting.discard(limit)
+        self._open.add(connection)
+        connection.closed.add_done_callback(lambda _: self._open.discard(connection))
+        return connection
+
+    async def _made(self, peer: Peer, kind: type[ConnectionT]) -> ConnectionT:
+        loop = asyncio.get_running_loop()
+        name = (peer.server_hostname or peer.host) if peer.tls else None
+        proxy = peer.proxy
+        if proxy is None:
+            connected = await self._reach(peer.host, peer.port)
+            _, connection = await loop.create_connection(kind, sock=connected, ssl=peer.tls, server_hostname=name)
+            return connection
+        connected = await self._reach(proxy.host, proxy.port)
+        _, tunnel = await loop.create_connection(
+            Tunnel, sock=connected, ssl=proxy.tls, server_hostname=proxy.host if proxy.tls else None
+        )
+        host = f"[{peer.host}]" if ":" in peer.host else peer.host
+        return await tunnel.through(proxy, f"{host}:{peer.port}", kind(), peer.tls, name)
+
+    async def _reach(self, host: str, port: int) -> socket.socket:
+        # Not by create_connection: it would hide the socket of a handshake that is given up.
+        loop = asyncio.get_running_loop()
+        problem: OSError | None = None
+        for family, kind, protocol, _, address in await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM):
+            opened = self._sockets.open(family, kind, protocol)
+            try:
+                await loop.sock_connect(opened, address)
+            except OSError as error:
+                opened.close()
+                problem = error
+            except BaseException:
+                opened.close()
+                raise
+            else:
+                return opened
+        raise problem or OSError(f"`{host}` has no address")
+
+
+@dataclass(frozen=True, slots=True)
+class Proxy:
+    """A proxy.
+
+    Attributes:
+        host: Name or address.
+        port: The TCP port.
+        tls: How to reach the proxy itself; ``None`` for plain HTTP.
+        authorization: The value of ``Proxy-Authorization``, if the proxy requires it.
+    """
+
+    host: str
+    port: int
+    tls: ssl.SSLContext | None = None
+    authorization: str | None = field(default=None, repr=False)
+
+    @classmethod
+    def of(cls, url: str) -> Proxy:
+        """The proxy with this URL.
+
+        Raises:
+            ValueError: The scheme is not ``http`` or ``https``, or the URL has no host.
+        """
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError(f"a proxy is `http://HOST:PORT` or `https://HOST:PORT`, found a `{parts.scheme}` one")
+        secure = parts.scheme == "https"
+        authorization = None
+        if parts.username:
+            pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+            authorization = "Basic " + base64.b64encode(pair.encode()).decode()
+        tls = ssl.create_default_context() if secure else None
+        return cls(parts.hostname, parts.port or (443 if secure else 80), tls, authorization)
+
+
+class Tunnel(asyncio.Protocol):
+    """A connection to a proxy that becomes a connection to the server behind it."""
+
+    def __init__(self) -> None:
+        """Wait for a transport."""
+        self._transport: asyncio.Transport | None = None
+        self._head = b""
+        self._answered: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+
+    async def through(
+        self, proxy: Proxy, target: str, protocol: ProtocolT, tls: ssl.SSLContext | None, name: str | None
+    ) -> ProtocolT:
+        """Connect a protocol to ``target`` (host and port), with TLS inside of the tunnel.
+
+        Raises:
+            OSError: The proxy refused, or the connection broke.
+        """
+        transport = cast("asyncio.Transport", self._transport)
+        try:
+            transport.write(_connect(target, proxy))
+            await self._ask(proxy, target)
+            if tls is not None:
+                inside = await asyncio.get_running_loop().start_tls(transport, protocol, tls, server_hostname=name)
+                protocol.connection_made(cast("asyncio.BaseTransport", inside))
+            else:
+                transport.set_protocol(protocol)
+                protocol.connection_made(transport)
+        except BaseException:
+            transport.abort()
+            raise
+        return protocol
+
+    async def _ask(self, proxy: Proxy, target: str) -> None:
+        line = (await self._answered).split(b"\r\n", 1)[0].decode("latin-1")
+        code = line.split(" ")[1:2]
+        if code != ["200"]:
+            raise ConnectionError(f"the proxy `{proxy.host}:{proxy.port}` does not connect to `{target}`: {line}")
+
+    # -- for the event loop
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Called when the connection to the proxy is made."""
+        self._transport = cast("asyncio.Transport", transport)
+        if _CLOSES_WRONGLY and isinstance(transport, _SSLProtocolTransport):
+            transport._force_close = lambda _: transport.abort()  # type: ignore[attr-defined] # noqa: SLF001
+
+    def data_received(self, data: bytes) -> None:
+        """Called with a part of the proxy's answer. The server behind it sends nothing before a request."""
+        self._head += data
+        if b"\r\n\r\n" in self._head or len(self._head) > _LONGEST_HEAD:
+            self._answer(None)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Called when the proxy closed the connection."""
+        self._answer(exc or ConnectionError("the proxy closed the connection"))
+
+    def _answer(self, error: Exception | None) -> None:
+        if self._answered.done():
+            return
+        if error is None:
+            self._answered.set_result(self._head)
+        else:
+            self._answered.set_exception(error)
+
+
+def _connect(target: str, proxy: Proxy) -> bytes:
+    lines = [f"CONNECT {target} HTTP/1.1", f"Host: {target}"]
+    if proxy.authorization is not None:
+        lines.append(f"Proxy-Authorization: {proxy.authorization}")
+    return "\r\n".join([*lines, "", ""]).encode("latin-1")
+
+
+class SocketSet:
+    """The open sockets of a client, held by weak references.
+
+    Closing a connection does not wait for its socket. Under TLS, or in a handshake that was given
+    up, the socket is closed some turns of the event loop later. A program that ends its loop at
+    once would leave it open, with a ``ResourceWarning``.
+    """
+
+    def __init__(self) -> None:
+        """Start without sockets."""
+        self._sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
+
+    def open(self, family: int, kind: int, protocol: int) -> socket.socket:
+        """Make a new socket for an event loop."""
+        opened = socket.socket(family=family, type=kind, proto=protocol)
+        opened.setblocking(False)
+        # A log may be silent for hours. The kernel finds out whether the server is still there.
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        for name, value in _KEEP_ALIVE.items():
+            if hasattr(socket, name):
+                opened.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+        self._sockets.add(opened)
+        return opened
+
+    async def wait_closed(self) -> None:
+        """Wait for a limited time until all are closed."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_PATIENCE):
+                while any(each.fileno() != -1 for each in self._sockets):  # noqa: ASYNC110 - sockets tell nobody
+                    await asyncio.sleep(_TICK)

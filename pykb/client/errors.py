@@ -1,0 +1,390 @@
+"""Exceptions for the errors of an API server, and for a server that does not answer.
+
+Source: https://github.com/kubernetes/community/blob/main/contributors/devel/sig-architecture/api-conventions.md#error-codes
+(an error is a ``Status`` object with ``reason``, ``message``, ``details`` and ``code``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Self
+
+from pykb.api.safe_text import safe_text
+from pykb.diagnostics import Diagnostic, EnvironmentProblem, PykbError
+
+if TYPE_CHECKING:
+    from pykb.client.codec import AnyObject
+    from pykb.client.field_error import FieldError
+    from pykb.meta.gvk import GroupKind
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One cause of an error, most often an invalid field."""
+
+    reason: str
+    message: str
+    field: str
+
+
+@dataclass(frozen=True, slots=True)
+class StatusDetails:
+    """The details of an error."""
+
+    name: str = ""
+    group: str = ""
+    kind: str = ""
+    uid: str = ""
+    causes: tuple[Cause, ...] = ()
+    retry_after: timedelta | None = None
+
+
+class ApiError(PykbError):
+    """The API server answered with an error.
+
+    ::
+
+        try:
+            await client.create(pod)
+        except ApiError as error:
+            self.recorder.event(machine, "Warning", error.reason or "Failed", error.message)
+            raise  # the request is retried
+
+    Attributes:
+        status: The HTTP code.
+        reason: The machine-readable reason (``NotFound``). Empty if the answer was not a
+            ``Status``.
+        message: The server's message.
+        details: The object concerned, and a cause for each invalid field.
+    """
+
+    def __init__(self, status: int, reason: str, message: str, details: StatusDetails | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.reason = reason
+        self.message = message
+        self.details = details or StatusDetails()
+
+    def __str__(self) -> str:
+        return f"{self.message} ({self.reason or type(self).__name__}, {self.status})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self.status, self.reason, self.message, self.details))
+
+    @property
+    def causes(self) -> tuple[Cause, ...]:
+        """The causes of :attr:`details`."""
+        return self.details.causes
+
+    @property
+    def retry_after(self) -> timedelta | None:
+        """How long the server asks to wait, if it does. At most an hour."""
+        return self.details.retry_after
+
+
+class BadRequest(ApiError):  # noqa: N818 - the names are Kubernetes' reasons
+    """400: the request itself is wrong."""
+
+
+class Unauthorized(ApiError):  # noqa: N818
+    """401: the credentials are not accepted, even after they were renewed."""
+
+
+class Forbidden(ApiError):  # noqa: N818
+    """403: RBAC, admission or quota does not allow it."""
+
+    def __str__(self) -> str:
+        return with_rule(super().__str__())
+
+
+class NotFound(ApiError):  # noqa: N818
+    """404: the object or the resource does not exist.
+
+    ::
+
+        try:
+            await client.patch(pod, MergePatch({"metadata": {"labels": {"seen": "true"}}}))
+        except NotFound:
+            return Result()  # it was deleted meanwhile
+
+    ``client.find`` and ``client.delete(pod, missing_ok=True)`` do not raise it.
+    """
+
+
+class MethodNotSupported(ApiError):  # noqa: N818
+    """405: the resource does not have this verb."""
+
+
+class NotAcceptable(ApiError):  # noqa: N818
+    """406: the server cannot answer in the requested format."""
+
+
+class Conflict(ApiError):  # noqa: N818
+    """409: the object has changed since it was read, or another manager owns a field that is applied.
+
+    ::
+
+        try:
+            await client.apply(config, field_manager="painter")
+        except Conflict as error:
+            for cause in error.causes:
+                print(cause.field, cause.message)  # who owns the field
+    """
+
+
+class AlreadyExists(ApiError):  # noqa: N818
+    """409: an object of this name exists already.
+
+    ::
+
+        with contextlib.suppress(AlreadyExists):
+            await client.create(Namespace(metadata=ObjectMeta(name="builds")))
+    """
+
+
+class Gone(ApiError):  # noqa: N818
+    """410: the resource version is too old to continue from. List again.
+
+    ::
+
+        while True:
+            with contextlib.suppress(Gone):
+                async for event in client.watch(Pod, namespace="default"):  # begins with a list
+                    print(event.type, event.object.metadata.name)
+    """
+
+
+class Expired(Gone):
+    """410 ``Expired``: a watch or a continue token is older than the server's history."""
+
+
+class RequestEntityTooLarge(ApiError):  # noqa: N818
+    """413: the object is larger than the server accepts."""
+
+
+class UnsupportedMediaType(ApiError):  # noqa: N818
+    """415: the resource does not know this kind of patch."""
+
+
+class Invalid(ApiError):  # noqa: N818
+    """422: the object violates its schema or a rule. ``causes`` name the fields."""
+
+    @classmethod
+    def of(cls, obj: AnyObject, errors: Sequence[FieldError]) -> Self:
+        """Make the error with which a webhook refuses an object.
+
+        ::
+
+            raise Invalid.of(machine, [FieldError("spec.cpu", "must be even", value=3)])
+
+        Raises:
+            ValueError: The list of errors is empty.
+        """
+        from pykb.client.codec import gvk_of, name_of
+
+        return cls.for_kind(gvk_of(obj).group_kind, name_of(obj), errors)
+
+    @classmethod
+    def for_kind(cls, kind: GroupKind, name: str, errors: Sequence[FieldError]) -> Self:
+        """Make the error with which a webhook refuses an object of a kind.
+
+        Raises:
+            ValueError: The list of errors is empty.
+        """
+        if not errors:
+            raise ValueError("an object without a field error is not invalid: raise only when there is one")
+        texts = list(dict.fromkeys(map(str, errors)))
+        told = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+        causes = tuple(Cause(str(error.type), error.body, error.path) for error in errors)
+        details = StatusDetails(name=name, group=kind.group, kind=kind.kind, causes=causes)
+        return cls(422, "Invalid", f'{kind} "{name}" is invalid: {told}', details)
+
+
+class TooManyRequests(ApiError):  # noqa: N818
+    """429: the server is busy, or a disruption budget does not allow an eviction.
+
+    ::
+
+        try:
+            await client.subresource("eviction").create(pod, eviction)
+        except TooManyRequests as error:
+            return Result(requeue_after=error.retry_after or timedelta(seconds=10))
+    """
+
+
+class InternalServerError(ApiError):
+    """500: the server or a webhook failed."""
+
+
+class ServerTimeout(ApiError):  # noqa: N818
+    """500 ``ServerTimeout``: the server could not finish in time. The request may be retried."""
+
+
+class ServiceUnavailable(ApiError):  # noqa: N818
+    """503: the server is not ready."""
+
+
+class Timeout(ApiError):  # noqa: N818
+    """504: the request took too long. It may or may not have had an effect."""
+
+
+class ServerUnreachable(EnvironmentProblem):
+    """No answer: the connection failed, broke or timed out. A write may or may not have had an effect.
+
+    ``connected`` is false if the connection itself failed. The request then had no effect.
+    """
+
+    def __init__(self, diagnostic: Diagnostic, *, connected: bool = False) -> None:
+        super().__init__(diagnostic)
+        self.connected = connected
+
+
+class NoKindMatch(PykbError):  # noqa: N818
+    """The API server does not serve a kind.
+
+    ::
+
+        try:
+            certificates = await client.list(Certificate, namespace="default")
+        except NoKindMatch:
+            return Result(requeue_after=timedelta(minutes=1))  # until cert-manager is installed
+    """
+
+    def __init__(self, kind: str, message: str, help: str) -> None:  # noqa: A002 - as in diagnostics
+        super().__init__(f"{message}; {help}")
+        self.kind = kind
+        self.message = message
+        self.help = help
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self.kind, self.message, self.help))
+
+
+_REFUSAL = re.compile(r'cannot (?P<verb>\w+) resource "(?P<resource>[^"]+)" in API group "(?P<group>[^"]*)"')
+_READING = ("get", "list", "watch")
+
+
+def _rule_for(message: str) -> str:
+    """The marker of the RBAC rule that the refused request needs, or nothing.
+
+    Source: https://kubernetes.io/docs/reference/access-authn-authz/authorization/ (the message of the authorizer).
+    """
+    found = _REFUSAL.search(message)
+    if found is None:
+        return ""
+    return rule_marker([found["verb"]], found["group"], found["resource"])
+
+
+def rule_marker(verbs: Iterable[str], group: str, resource: str) -> str:
+    """The marker of the RBAC rule that allows these verbs. Whoever reads objects through a cache needs three."""
+    needed = dict.fromkeys(verbs)
+    if needed.keys() & set(_READING) and "/" not in resource:
+        needed = dict.fromkeys((*_READING, *needed))
+    return f"""# +kubebuilder:rbac:groups={group or '""'},resources={resource},verbs={";".join(needed)}"""
+
+
+def with_rule(message: str) -> str:
+    """The message of a refused request, with the RBAC rule that would have allowed it."""
+    rule = _rule_for(message)
+    return f"{message}; to allow it: `{rule}`" if rule else message
+
+
+_LONGEST_PAGE = 1024
+_LONGEST_NAME = 512
+_MOST_CAUSES = 1000
+_LONGEST_WAIT = 3600
+
+_BY_REASON: Mapping[str, type[ApiError]] = {
+    "BadRequest": BadRequest,
+    "Unauthorized": Unauthorized,
+    "Forbidden": Forbidden,
+    "NotFound": NotFound,
+    "MethodNotAllowed": MethodNotSupported,
+    "NotAcceptable": NotAcceptable,
+    "Conflict": Conflict,
+    "AlreadyExists": AlreadyExists,
+    "Gone": Gone,
+    "Expired": Expired,
+    "RequestEntityTooLarge": RequestEntityTooLarge,
+    "UnsupportedMediaType": UnsupportedMediaType,
+    "Invalid": Invalid,
+    "TooManyRequests": TooManyRequests,
+    "InternalError": InternalServerError,
+    "ServerTimeout": ServerTimeout,
+    "ServiceUnavailable": ServiceUnavailable,
+    "Timeout": Timeout,
+}
+_BY_STATUS: Mapping[int, type[ApiError]] = {
+    400: BadRequest,
+    401: Unauthorized,
+    403: Forbidden,
+    404: NotFound,
+    405: MethodNotSupported,
+    406: NotAcceptable,
+    409: Conflict,
+    410: Gone,
+    413: RequestEntityTooLarge,
+    415: UnsupportedMediaType,
+    422: Invalid,
+    429: TooManyRequests,
+    500: InternalServerError,
+    503: ServiceUnavailable,
+    504: Timeout,
+}
+
+
+def error_from_status(code: int, body: object, *, retry_after: timedelta | None = None) -> ApiError:
+    """Make the exception for an answer.
+
+    Args:
+        code: The HTTP code.
+        body: The decoded body. It is a ``Status`` from the API server, and anything from a proxy.
+        retry_after: The value of the ``Retry-After`` header. It overrides the body.
+    """
+    if not isinstance(body, dict) or body.get("kind") != "Status":
+        text = body if isinstance(body, str) and body.strip() else f"the server answered with {code}"
+        text = safe_text(text.strip(), _LONGEST_PAGE)
+        return _BY_STATUS.get(code, ApiError)(code, "", text, StatusDetails(retry_after=retry_after))
+    reason = safe_text(body.get("reason") or "", _LONGEST_NAME)
+    found = body.get("code")
+    status = found if isinstance(found, int) and 400 <= found < 600 else code
+    message = safe_text(body.get("message") or reason or f"the server answered with {status}")
+    kind = _BY_REASON.get(reason) or _BY_STATUS.get(status, ApiError)
+    return kind(status, reason, message, _details(body.get("details"), retry_after))
+
+
+def _details(raw: object, retry_after: timedelta | None) -> StatusDetails:
+    details = raw if isinstance(raw, dict) else {}
+    causes = details.get("causes")
+    if retry_after is None:
+        retry_after = seconds_to_wait(details.get("retryAfterSeconds"))
+    return StatusDetails(
+        name=safe_text(details.get("name") or "", _LONGEST_NAME),
+        group=safe_text(details.get("group") or "", _LONGEST_NAME),
+        kind=safe_text(details.get("kind") or "", _LONGEST_NAME),
+        uid=safe_text(details.get("uid") or "", _LONGEST_NAME),
+        causes=tuple(
+            Cause(
+                safe_text(cause.get("reason") or "", _LONGEST_NAME),
+                safe_text(cause.get("message") or ""),
+                safe_text(cause.get("field") or ""),
+            )
+            for cause in (causes if isinstance(causes, list) else [])[:_MOST_CAUSES]
+            if isinstance(cause, dict)
+        ),
+        retry_after=retry_after,
+    )
+
+
+def seconds_to_wait(found: object) -> timedelta | None:
+    """The time that a server asks to wait: a number of seconds, or its text. At most an hour."""
+    if isinstance(found, str):
+        if not (found.isascii() and found.isdigit() and len(found) < 10):
+            return None
+        return timedelta(seconds=min(int(found), _LONGEST_WAIT))
+    if not isinstance(found, (int, float)) or not 0 < found < float("inf"):
+        return None
+    return timedelta(seconds=min(float(found), _LONGEST_WAIT))

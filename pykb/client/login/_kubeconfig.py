@@ -1,0 +1,278 @@
+"""Credentials from a kubeconfig. They are renewed: token files are read again, and plugins are run again."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import logging
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from pykb.client.login._config import Entry, Kubeconfig, ResolvedContext, read_kubeconfig, resolve_context
+from pykb.client.login._execplugin import ExecPlugin, read_plugin
+from pykb.client.login.credentials import Credentials, Impersonation, expired_part
+from pykb.diagnostics import EnvironmentProblem
+from pykb.diagnostics.codes.environment import KUBECONFIG
+
+# The kubelet rotates projected tokens early. client-go also reads them once a minute.
+logger = logging.getLogger(__name__)
+
+TOKEN_FILE_PERIOD = timedelta(minutes=1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    """The content of the files, and the source of the renewable part."""
+
+    credentials: Credentials
+    token_file: tuple[Entry, str] | None
+    plugin: ExecPlugin | None
+
+
+class KubeconfigSource:
+    """A :class:`~pykb.client.login.credentials.CredentialSource` that reads kubeconfig files.
+
+    Files are read at the first :meth:`current` and at each :meth:`refresh`. A token file is read
+    once a minute. A plugin runs again when its credentials have expired.
+    """
+
+    def __init__(
+        self,
+        paths: Sequence[Path],
+        *,
+        context: str | None = None,
+        server: str | None = None,
+        missing_ok: bool = False,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Make a source.
+
+        Args:
+            paths: The files. Earlier ones take precedence.
+            context: The context to use. Defaults to the current one.
+            server: The URL of the server (``--master``). It overrides the cluster's.
+            missing_ok: Whether to skip missing files.
+            now: The wall clock, for expiry.
+            monotonic: Seconds of a monotonic clock, for reading files again.
+        """
+        self._paths = tuple(paths)
+        self.context = context
+        self.server = server
+        self._missing_ok = missing_ok
+        self._now = now
+        self._monotonic = monotonic
+        self._lock = asyncio.Lock()
+        self._loaded: _Loaded | None = None
+        self._credentials: Credentials | None = None
+        self._token_read_at = 0.0
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files to read."""
+        return tuple(path for path in self._paths if not self._missing_ok or path.exists())
+
+    async def current(self) -> Credentials:
+        """Return the present credentials; see :class:`~pykb.client.login.credentials.CredentialSource`."""
+        if self._credentials is not None and not self._stale(self._credentials):
+            return self._credentials
+        async with self._lock:
+            if self._credentials is None or self._stale(self._credentials):
+                self._credentials = await self._renew(reload=self._loaded is None)
+            return self._credentials
+
+    async def refresh(self) -> Credentials:
+        """Read the files and run the plugin again."""
+        async with self._lock:
+            self._credentials = await self._renew(reload=True)
+            if expired := expired_part(self._credentials, self._now()):
+                # The server's 401 does not say more.
+                logger.warning("credentials expired", extra={"error": expired})
+            return self._credentials
+
+    def _stale(self, credentials: Credentials) -> bool:
+        if credentials.expires_before(self._now()):
+            return True
+        reads_token = self._loaded is not None and self._loaded.token_file is not None
+        return reads_token and self._monotonic() - self._token_read_at >= TOKEN_FILE_PERIOD.total_seconds()
+
+    async def _renew(self, *, reload: bool) -> Credentials:
+        loaded = self._loaded
+        if loaded is None or reload:
+            loaded = self._loaded = self._load()
+        credentials = loaded.credentials
+        if loaded.token_file is not None:
+            return replace(credentials, token=self._read_token(*loaded.token_file))
+        if loaded.plugin is None:
+            return credentials
+        given = await loaded.plugin.run()
+        return replace(
+            credentials,
+            token=given.token,
+            client_certificate=given.client_certificate or credentials.client_certificate,
+            client_key=given.client_key or credentials.client_key,
+            expiration=given.expiration,
+        )
+
+    def _read_token(self, user: Entry, path: str) -> str | None:
+        self._token_read_at = self._monotonic()
+        try:
+            content = _read_file(path, base=user.base, entry=_owner("user", user), field="tokenFile")
+        except EnvironmentProblem:
+            # While a file is being replaced, the last token is better than none.
+            if self._credentials is not None and self._credentials.token:
+                return self._credentials.token
+            if token := str(user.values.get("token") or ""):
+                return token
+            raise
+        return content.decode().strip()
+
+    def _load(self) -> _Loaded:
+        config = read_kubeconfig(self._paths, missing_ok=self._missing_ok)
+        context = resolve_context(config, self.context)
+        credentials = _cluster_credentials(config, context, self.server)
+        user = context.user
+        if user is None:
+            return _Loaded(credentials, None, None)
+        credentials = _user_credentials(credentials, user)
+        token_file = user.values.get("tokenFile")
+        if token_file:
+            return _Loaded(credentials, (user, str(token_file)), None)
+        if credentials.token or credentials.username:
+            return _Loaded(credentials, None, None)
+        plugin = read_plugin(user, context.cluster, _cluster_info(credentials))
+        if plugin is None and user.values.get("auth-provider"):
+            raise _auth_provider(user)
+        return _Loaded(credentials, None, plugin)
+
+
+def _cluster_credentials(config: Kubeconfig, context: ResolvedContext, server: str | None) -> Credentials:
+    cluster = context.cluster
+    values = cluster.values
+    owner = _owner("cluster", cluster)
+    url = server or str(values.get("server") or "")
+    if not url:
+        raise EnvironmentProblem(KUBECONFIG.at(None, f"{owner} has no `server`"))
+    proxy = str(values.get("proxy-url") or "")
+    if proxy and not proxy.startswith(("http://", "https://")):
+        scheme = proxy.partition("://")[0]
+        message = f"`proxy-url` of {owner} is a `{scheme}` proxy, expected an `http` or `https` one"
+        raise EnvironmentProblem(KUBECONFIG.at(None, message))
+    insecure = bool(values.get("insecure-skip-tls-verify"))
+    authority = _read_material(
+        values.get("certificate-authority-data"),
+        values.get("certificate-authority"),
+        base=cluster.base,
+        entry=owner,
+        field="certificate-authority",
+    )
+    return Credentials(
+        server=(url if "://" in url else f"https://{url}").rstrip("/"),
+        ca_data=None if insecure else authority,
+        insecure=insecure,
+        tls_server_name=str(values.get("tls-server-name") or "") or None,
+        proxy_url=proxy or None,
+        namespace=context.namespace,
+        origin=f"kubeconfig {config.where}, context `{context.name}`",
+    )
+
+
+def _user_credentials(credentials: Credentials, user: Entry) -> Credentials:
+    values = user.values
+    owner = _owner("user", user)
+
+    def material(field: str) -> bytes | None:
+        return _read_material(values.get(f"{field}-data"), values.get(field), base=user.base, entry=owner, field=field)
+
+    impersonate = None
+    if values.get("as"):
+        extra = values.get("as-user-extra") or {}
+        impersonate = Impersonation(
+            user=str(values["as"]),
+            uid=str(values.get("as-uid") or ""),
+            groups=tuple(map(str, values.get("as-groups") or ())),
+            extra=tuple((str(key), tuple(map(str, value))) for key, value in extra.items()),
+        )
+    return replace(
+        credentials,
+        client_certificate=material("client-certificate"),
+        client_key=material("client-key"),
+        token=str(values.get("token") or "") or None,
+        username=str(values.get("username") or "") or None,
+        password=str(values.get("password") or "") or None,
+        impersonate=impersonate,
+    )
+
+
+def _cluster_info(credentials: Credentials) -> dict[str, Any]:
+    info: dict[str, Any] = {"server": credentials.server}
+    if credentials.tls_server_name:
+        info["tls-server-name"] = credentials.tls_server_name
+    if credentials.insecure:
+        info["insecure-skip-tls-verify"] = True
+    if credentials.ca_data:
+        info["certificate-authority-data"] = base64.b64encode(credentials.ca_data).decode()
+    if credentials.proxy_url:
+        info["proxy-url"] = credentials.proxy_url
+    return info
+
+
+def _owner(noun: str, entry: Entry) -> str:
+    return f"{noun} `{entry.name}` of {entry.file}"
+
+
+def _auth_provider(user: Entry) -> EnvironmentProblem:
+    name = (user.values.get("auth-provider") or {}).get("name")
+    message = f"{_owner('user', user)} uses `auth-provider: {name}`, which Kubernetes replaced by credential plugins"
+    help_text = "use an `exec` entry, for OpenID Connect with `kubectl oidc-login get-token`"
+    return EnvironmentProblem(KUBECONFIG.at(None, message, help=(help_text,)))
+
+
+def _read_material(data: object, path: object, *, base: Path, entry: str, field: str) -> bytes | None:
+    """Return the bytes of ``<field>-data``, else of the file in ``<field>``, else ``None``.
+
+    Args:
+        data: The value of ``<field>-data``, base64.
+        path: The value of ``<field>``, relative to ``base``.
+        base: The directory of the kubeconfig.
+        entry: The entry, for messages: "cluster `kind` of /home/ann/.kube/config".
+        field: The name of the file's field.
+
+    Raises:
+        EnvironmentProblem: The data is not base64, or the file cannot be read.
+    """
+    if data:
+        try:
+            return base64.b64decode(str(data), validate=True)
+        except (binascii.Error, ValueError) as error:
+            raise EnvironmentProblem(
+                KUBECONFIG.at(None, f"`{field}-data` of {entry} is not base64", notes=(str(error),))
+            ) from error
+    if path:
+        return _read_file(path, base=base, entry=entry, field=field)
+    return None
+
+
+def _read_file(path: object, *, base: Path, entry: str, field: str) -> bytes:
+    """Return the bytes of a file that a kubeconfig names.
+
+    Raises:
+        EnvironmentProblem: The file cannot be read.
+    """
+    full = base / str(path)
+    try:
+        return full.read_bytes()
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        reason = getattr(error, "strerror", None) or error
+        raise EnvironmentProblem(
+            KUBECONFIG.at(
+                None,
+                f"`{field}` of {entry} names `{full}`, which cannot be read: {reason}",
+                help=(f"add the file, or change `{field}` in the kubeconfig",),
+            )
+        ) from error
