@@ -13,7 +13,7 @@ from benchmarks.operators.process import Operator, running
 from benchmarks.operators.results import Figures
 from benchmarks.operators.run import GO, Run
 from benchmarks.operators.world import KILOBYTE, TEN_KILOBYTES, thing, world
-from pykb.runtime.serving.tls import self_signed
+from pykb.serving.tls import self_signed
 
 CONNECTIONS = 8
 SIZES = {"1 kB": KILOBYTE, "10 kB": TEN_KILOBYTES}

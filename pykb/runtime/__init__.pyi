@@ -290,9 +290,6 @@ from pykb.runtime.manager._flags import add_flags as add_flags
 from pykb.runtime.manager._runnables import Runnable as Runnable
 from pykb.runtime.manager.manager import Manager as Manager
 from pykb.runtime.manager.options import ManagerOptions as ManagerOptions
-from pykb.runtime.serving.options import CertificateOptions as CertificateOptions
-from pykb.runtime.serving.options import ManagedCertificateOptions as ManagedCertificateOptions
-from pykb.runtime.serving.options import TlsOptions as TlsOptions
 from pykb.runtime.webhook._admission import (
     AdmissionRequest as AdmissionRequest,
 )
@@ -319,5 +316,8 @@ from pykb.runtime.webhook._typed import Defaulter as Defaulter
 from pykb.runtime.webhook._typed import Validator as Validator
 from pykb.runtime.webhook.builder import WebhookBuilder as WebhookBuilder
 from pykb.runtime.webhook.server import WebhookServer as WebhookServer
+from pykb.serving.options import CertificateOptions as CertificateOptions
+from pykb.serving.options import ManagedCertificateOptions as ManagedCertificateOptions
+from pykb.serving.options import TlsOptions as TlsOptions
 
 __all__: list[str]

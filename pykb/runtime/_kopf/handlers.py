@@ -14,7 +14,7 @@ from pykb.client.login import CredentialSource
 from pykb.reading import read_json
 from pykb.runtime._kopf.internals import AmbiguousResourceError, UnknownResourceError, WebhookError
 from pykb.runtime._kopf.watch import HandlerWatches, give_login, login_source, request_observer
-from pykb.runtime.serving import HttpError, HttpRequest, HttpResponse
+from pykb.serving import HttpError, HttpRequest, HttpResponse
 
 if TYPE_CHECKING:
     from pykb.client.listwatch import ListWatch

@@ -30,7 +30,7 @@ from pykb.runtime.debug.report import (
     task_groups,
     thread_groups,
 )
-from pykb.runtime.serving import BindAddress, Handler, HttpError, HttpRequest, HttpResponse, Limits, Middleware, Routes
+from pykb.serving import BindAddress, Handler, HttpError, HttpRequest, HttpResponse, Limits, Middleware, Routes
 
 if TYPE_CHECKING:
     from pykb.runtime.controller.controller import Controller

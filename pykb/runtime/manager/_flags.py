@@ -13,7 +13,7 @@ from typing import Any, Never
 from pykb.client.options import main_module
 from pykb.client.ranges import MOST, ShardBy
 from pykb.runtime._logging import LOG_LEVELS, LogFormat
-from pykb.runtime.serving import BindAddress
+from pykb.serving import BindAddress
 
 FALSE = ("0", "f", "F", "false", "FALSE", "False")
 # zap counts verbosity upwards from 0 = info. Other names are the same as ours.

@@ -23,7 +23,7 @@ from pykb.diagnostics.codes.runtime import CLIENT_CA
 from pykb.runtime._metrics import Metrics
 from pykb.runtime.manager._runnables import RunnableGroup
 from pykb.runtime.manager.options import ManagerOptions
-from pykb.runtime.serving import (
+from pykb.serving import (
     BindAddress,
     Handler,
     HttpError,
@@ -36,7 +36,7 @@ from pykb.runtime.serving import (
 
 if TYPE_CHECKING:
     from pykb.runtime.controller.controller import Controller
-    from pykb.runtime.serving.managed_certificates import ManagedCertificates
+    from pykb.serving.managed_certificates import ManagedCertificates
 
 logger = logging.getLogger(__name__)
 
@@ -88,7 +88,7 @@ class Servers:
         self.managed: ManagedCertificates | None = None
         """The certificate that the manager keeps, if the options name a Secret."""
         if options.managed_certificate.secret:
-            from pykb.runtime.serving.managed_certificates import ManagedCertificates
+            from pykb.serving.managed_certificates import ManagedCertificates
 
             self.managed = ManagedCertificates(
                 client, options.managed_certificate, namespace=namespace, converted=converted, clock=clock
@@ -144,8 +144,8 @@ class Servers:
 
     async def _serve_secured(self, name: str, address: BindAddress, app: HandlerWith) -> None:
         """Serve over TLS, to clients that the API server allows to read the path."""
-        from pykb.runtime.serving.authorization import ApiAuthorizer
-        from pykb.runtime.serving.tls import client_checks, make_certificate
+        from pykb.serving.authorization import ApiAuthorizer
+        from pykb.serving.tls import client_checks, make_certificate
 
         files = self._options.metrics_certificate
         certificate = await make_certificate(

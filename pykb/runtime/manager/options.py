@@ -17,7 +17,7 @@ from pykb.meta.names import SUBDOMAIN_LENGTH, is_label, is_subdomain
 from pykb.runtime._logging import LogFormat
 from pykb.runtime.cache.informer_cache import CacheOptions
 from pykb.runtime.manager._flags import FALSE, log_options, names_of, program_parser
-from pykb.runtime.serving.options import CertificateOptions, ManagedCertificateOptions, TlsOptions
+from pykb.serving.options import CertificateOptions, ManagedCertificateOptions, TlsOptions
 
 DEFAULT_LEADER_ELECTION_ID = "pykb-leader-election"
 

@@ -19,7 +19,6 @@ from pykb.client.errors import StatusDetails
 from pykb.client.guard import is_closing, is_end
 from pykb.client.json_text import CUT, read_around
 from pykb.meta.gvk import GroupVersionKind, GroupVersionResource
-from pykb.runtime.serving import JSON, HttpRequest, HttpResponse
 from pykb.runtime.webhook._admission import (
     AdmissionRequest,
     AdmissionResponse,
@@ -34,6 +33,7 @@ from pykb.runtime.webhook._admission import (
 )
 from pykb.runtime.webhook.metrics import WebhookMetrics
 from pykb.runtime.webhook.steps import Steps, call, following
+from pykb.serving import JSON, HttpRequest, HttpResponse
 
 logger = logging.getLogger(__name__)
 _API_VERSION = "admission.k8s.io/v1"

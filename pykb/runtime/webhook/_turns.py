@@ -19,7 +19,7 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 
 from pykb.client.clock import Clock
-from pykb.runtime.serving import HttpError
+from pykb.serving import HttpError
 
 TOGETHER = 32 * 1024 * 1024
 """What reviews may take that are answered at the same time: about 300 of 2 kB, or one of 350 kB."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from pykb.runtime.serving.tls import CertificateMetrics
+from pykb.serving.tls import CertificateMetrics
 
 if TYPE_CHECKING:
     from prometheus_client import Counter, Gauge, Histogram

@@ -20,20 +20,20 @@ from pykb.client.tracing import spans
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.runtime import WEBHOOK_PATH
 from pykb.meta.gvk import GroupKind, GroupVersionKind
-from pykb.runtime.serving import JSON, BindAddress, HttpError, HttpRequest, HttpResponse, HttpServer, Limits, passing
-from pykb.runtime.serving.options import CertificateOptions, ManagedCertificateOptions, TlsOptions
-from pykb.runtime.serving.tls import ServingCertificate, client_checks, make_certificate
 from pykb.runtime.webhook._admission import AdmissionRequest, AdmissionResponse
 from pykb.runtime.webhook._endpoint import AdmissionEndpoint
 from pykb.runtime.webhook._leaving import Leaving
 from pykb.runtime.webhook._turns import Turns
 from pykb.runtime.webhook.metrics import WebhookMetrics
 from pykb.runtime.webhook.steps import Lane, Steps
+from pykb.serving import JSON, BindAddress, HttpError, HttpRequest, HttpResponse, HttpServer, Limits, passing
+from pykb.serving.options import CertificateOptions, ManagedCertificateOptions, TlsOptions
+from pykb.serving.tls import ServingCertificate, client_checks, make_certificate
 
 if TYPE_CHECKING:
     from pykb.client._otel import Spans
-    from pykb.runtime.serving.managed_certificates import ManagedCertificates
     from pykb.runtime.webhook.conversion import Conversions
+    from pykb.serving.managed_certificates import ManagedCertificates
 
 logger = logging.getLogger(__name__)
 

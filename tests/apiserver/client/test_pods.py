@@ -21,7 +21,7 @@ from pykb.client._pods import LONGEST_LINE
 from pykb.client.errors import ApiError, BadRequest, Forbidden, NotFound
 from pykb.runtime import ExecResult, Request
 from pykb.runtime.fake import FakeApiServer, fake_client
-from pykb.runtime.serving.tls import self_signed
+from pykb.serving.tls import self_signed
 from pykb.testing import eventually
 
 pytestmark = pytest.mark.apiserver

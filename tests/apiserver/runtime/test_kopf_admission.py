@@ -9,8 +9,8 @@ import pytest
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.client.errors import ApiError, InternalServerError
 from pykb.runtime import Validator, WebhookBuilder
-from pykb.runtime.serving.options import CertificateOptions
-from pykb.runtime.serving.tls import self_signed
+from pykb.serving.options import CertificateOptions
+from pykb.serving.tls import self_signed
 from pykb.testing import eventually, running
 
 from .conftest import Widget, WidgetSpec, client_for, manager_for  # noqa: TID252 - shared by this folder only

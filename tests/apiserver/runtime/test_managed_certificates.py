@@ -34,10 +34,10 @@ from pykb.runtime import (
 )
 from pykb.runtime._logging import TextFormatter
 from pykb.runtime._metrics import Metrics
-from pykb.runtime.serving._elsewhere import call
-from pykb.runtime.serving.managed_certificates import PERIOD, ManagedCertificates
 from pykb.runtime.webhook import allowed
 from pykb.runtime.webhook.server import WebhookServer
+from pykb.serving._elsewhere import call
+from pykb.serving.managed_certificates import PERIOD, ManagedCertificates
 from pykb.testing import eventually, running
 
 from .conftest import client_for  # noqa: TID252 - shared by this folder only
@@ -247,7 +247,7 @@ async def test_what_was_reviewed_is_not_reviewed_again_at_the_next_start(lab, mo
         reviews.append(given)
         return call(name, given)
 
-    monkeypatch.setattr("pykb.runtime.serving._shared_secret.call", counted)
+    monkeypatch.setattr("pykb.serving._shared_secret.call", counted)
     async with lab.running(1):
         await eventually(lab.judged_first, timeout=LONG)
     assert len(reviews) == 1

@@ -35,8 +35,8 @@ from pykb.runtime import (
     VirtualClock,
     WebhookBuilder,
 )
-from pykb.runtime.serving.tls import POLL
 from pykb.runtime.webhook._turns import TOGETHER, WAITING
+from pykb.serving.tls import POLL
 from pykb.testing import eventually, running
 from pykb.testing._managers import RunManager
 

@@ -20,7 +20,7 @@ from pykb.commands.webhook_checks import NewWebhook
 from pykb.envtest import ControlPlane
 from pykb.meta.gvk import GroupVersionKind
 from pykb.runtime import Client, Forbidden, ManagerOptions
-from pykb.runtime.serving.managed_certificates import ManagedCertificates
+from pykb.serving.managed_certificates import ManagedCertificates
 from pykb.tools.kubectl import APPLY
 from tests.unit.plugins.conftest import Grow, kubectl, run
 

@@ -15,11 +15,11 @@ import uvloop
 
 from benchmarks import flood
 from pykb.client.clock import VirtualClock
-from pykb.runtime.serving import BindAddress, HttpResponse, HttpServer
-from pykb.runtime.serving._connections import IDLE, RECEIVE, SWEEP, TOLD, WAIT, Connections, Limits
-from pykb.runtime.serving._protocol import HEAD, HEADERS, ServerProtocol
-from pykb.runtime.serving.options import CertificateOptions
-from pykb.runtime.serving.tls import ServingCertificate
+from pykb.serving import BindAddress, HttpResponse, HttpServer
+from pykb.serving._connections import IDLE, RECEIVE, SWEEP, TOLD, WAIT, Connections, Limits
+from pykb.serving._protocol import HEAD, HEADERS, ServerProtocol
+from pykb.serving.options import CertificateOptions
+from pykb.serving.tls import ServingCertificate
 from pykb.testing import eventually
 
 from .conftest import turn  # noqa: TID252 - shared by this folder only
@@ -346,7 +346,7 @@ def test_a_connection_that_is_cut_by_its_first_bytes_is_not_answered(secure, cap
         runner.run(serve_and_flood())
     gc.collect()
     assert not answered
-    assert {record.name for record in caplog.records} == {"pykb.runtime.serving._connections"}
+    assert {record.name for record in caplog.records} == {"pykb.serving._connections"}
 
 
 class Wire(asyncio.Transport):
@@ -393,12 +393,12 @@ def test_memory_of_connections_that_were_cut_is_free_at_once():
     """Nothing waits for the garbage collector, which does not see how large the buffers of TLS are."""
     program = """
 import asyncio, gc, ssl, uvloop
-from pykb.runtime.serving import BindAddress
-from pykb.runtime.serving.tls import ServingCertificate
+from pykb.serving import BindAddress
+from pykb.serving.tls import ServingCertificate
 from pykb.testing import eventually
-from pykb.runtime.serving.options import CertificateOptions
-from pykb.runtime.serving import HttpServer, Limits
-from pykb.runtime.serving._protocol import ServerProtocol
+from pykb.serving.options import CertificateOptions
+from pykb.serving import HttpServer, Limits
+from pykb.serving._protocol import ServerProtocol
 
 async def main():
     certificate = ServingCertificate(CertificateOptions())

@@ -18,7 +18,7 @@ from pykb.runtime.controller.reconcile import Request
 from pykb.runtime.debug import server as measure
 from pykb.runtime.debug.report import Group, bounded, grouped, groups_text, task_stack
 from pykb.runtime.debug.server import DebugEndpoints, only_from_here
-from pykb.runtime.serving import BindAddress, HttpServer
+from pykb.serving import BindAddress, HttpServer
 from pykb.testing import eventually
 
 from .conftest import turn  # noqa: TID252 - shared by this folder only

@@ -16,10 +16,10 @@ from pykb.client.errors import Forbidden
 from pykb.diagnostics import EnvironmentProblem
 from pykb.runtime import Client, ManagedCertificateOptions, ManagerOptions, VirtualClock
 from pykb.runtime.fake import FakeApiServer, fake_client
-from pykb.runtime.serving._authority import SETTLING, renewal, review_json
-from pykb.runtime.serving.managed_certificates import PERIOD, ManagedCertificates
-from pykb.runtime.serving.options import CertificateOptions
-from pykb.runtime.serving.tls import ServingCertificate
+from pykb.serving._authority import SETTLING, renewal, review_json
+from pykb.serving.managed_certificates import PERIOD, ManagedCertificates
+from pykb.serving.options import CertificateOptions
+from pykb.serving.tls import ServingCertificate
 from pykb.testing import eventually
 from pykb.tools.x509 import Validity, make
 
@@ -217,7 +217,7 @@ def test_strict_clients_accept_both_authorities_certificates():
 
 
 def _pair(material):
-    from pykb.runtime.serving._shared_secret import Held
+    from pykb.serving._shared_secret import Held
 
     return Held(material, START, START).pair
 

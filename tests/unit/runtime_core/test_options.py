@@ -13,9 +13,9 @@ from pykb.meta.names import is_subdomain
 from pykb.runtime._logging import LogFormat
 from pykb.runtime.election.elector import default_identity
 from pykb.runtime.manager.options import ManagerOptions
-from pykb.runtime.serving import BindAddress
-from pykb.runtime.serving.options import CertificateOptions, ManagedCertificateOptions, TlsOptions
 from pykb.runtime.sharding._board import member_lease, range_lease
+from pykb.serving import BindAddress
+from pykb.serving.options import CertificateOptions, ManagedCertificateOptions, TlsOptions
 
 
 def parse(*argv, environ=None, **overrides):

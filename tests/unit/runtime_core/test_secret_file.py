@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pykb.client.server import secret_file
-from pykb.runtime.serving.tls import load_pair, self_signed
+from pykb.serving.tls import load_pair, self_signed
 
 
 def test_it_can_be_read_as_long_as_the_block_lives():

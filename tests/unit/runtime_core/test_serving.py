@@ -19,10 +19,10 @@ from pykb.client.clock import VirtualClock
 from pykb.diagnostics import EnvironmentProblem
 from pykb.runtime._metrics import Metrics
 from pykb.runtime.manager._servers import Checks, health_routes, metrics_routes, ping
-from pykb.runtime.serving import BindAddress, HttpServer
-from pykb.runtime.serving.authorization import ASKED_AT_ONCE, ApiAuthorizer, User
-from pykb.runtime.serving.options import CertificateOptions
-from pykb.runtime.serving.tls import ServingCertificate, self_signed
+from pykb.serving import BindAddress, HttpServer
+from pykb.serving.authorization import ASKED_AT_ONCE, ApiAuthorizer, User
+from pykb.serving.options import CertificateOptions
+from pykb.serving.tls import ServingCertificate, self_signed
 from pykb.tools.x509 import Validity, make
 
 from .conftest import turn  # noqa: TID252 - shared by this folder only
@@ -228,7 +228,7 @@ def test_a_made_certificate_leaves_nothing_of_its_making_in_memory():
     """Another process makes it: what that takes would stay in the memory of an idle manager."""
     program = (
         "import sys\n"
-        "from pykb.runtime.serving.tls import ServingCertificate\n"
+        "from pykb.serving.tls import ServingCertificate\n"
         "from pykb.runtime.manager.options import CertificateOptions\n"
         "from pykb.runtime._metrics import Metrics\n"
         "context = ServingCertificate(CertificateOptions(), metrics=Metrics()).context\n"
@@ -324,7 +324,7 @@ async def test_a_certificate_that_a_server_signed_itself_is_made_again_in_time(s
     assert made.not_valid_after_utc - made.not_valid_before_utc == life + timedelta(hours=1)
     for later, is_due in ((timedelta(days=19), False), (timedelta(days=21), True)):
         now = made.not_valid_after_utc - life + later
-        monkeypatch.setattr("pykb.runtime.serving.tls.time.time", now.timestamp)
+        monkeypatch.setattr("pykb.serving.tls.time.time", now.timestamp)
         async with asyncio.timeout(60):
             async with serving.renewed:
                 clock.advance(timedelta(seconds=10))

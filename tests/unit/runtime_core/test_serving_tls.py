@@ -18,10 +18,10 @@ from pykb.diagnostics import EnvironmentProblem
 from pykb.runtime import Manager, ManagerOptions
 from pykb.runtime.fake import fake_client
 from pykb.runtime.manager._servers import Checks, health_routes
-from pykb.runtime.serving import BindAddress, HttpServer, passing
-from pykb.runtime.serving.options import CertificateOptions, TlsOptions
-from pykb.runtime.serving.tls import POLL, ServingCertificate, client_checks
 from pykb.runtime.webhook import allowed
+from pykb.serving import BindAddress, HttpServer, passing
+from pykb.serving.options import CertificateOptions, TlsOptions
+from pykb.serving.tls import POLL, ServingCertificate, client_checks
 from pykb.testing import eventually
 from pykb.testing import running as managed
 

@@ -11,8 +11,8 @@ from pykb.runtime import CertificateOptions, Manager, ManagerOptions, VirtualClo
 from pykb.runtime._kopf.handlers import AdmissionServer
 from pykb.runtime._kopf.internals import AmbiguousResourceError, UnknownResourceError, WebhookError
 from pykb.runtime.fake import fake_client
-from pykb.runtime.serving.tls import POLL, self_signed
 from pykb.runtime.webhook import allowed
+from pykb.serving.tls import POLL, self_signed
 from pykb.testing import eventually
 
 from .conftest import patch_of, review, wire  # noqa: TID252 - shared by this folder only

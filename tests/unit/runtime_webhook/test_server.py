@@ -18,10 +18,10 @@ import pytest
 from pykb.diagnostics import EnvironmentProblem
 from pykb.runtime import CertificateOptions, Client, Defaulter, Manager, ManagerOptions, VirtualClock, WebhookBuilder
 from pykb.runtime.fake import FakeApiServer, fake_client
-from pykb.runtime.serving.tls import POLL, self_signed
 from pykb.runtime.webhook import allowed
 from pykb.runtime.webhook._leaving import QUIET, RECENT, SPREAD
 from pykb.runtime.webhook.server import BODY_LIMIT
+from pykb.serving.tls import POLL, self_signed
 from pykb.testing import eventually, running
 
 from .conftest import Caller, Machine, review, wire  # noqa: TID252 - shared by this folder only

@@ -11,9 +11,9 @@ from datetime import timedelta
 import pytest
 
 from pykb.runtime import VirtualClock
-from pykb.runtime.serving import HttpError
 from pykb.runtime.webhook import _turns, allowed
 from pykb.runtime.webhook._turns import LARGEST, TOGETHER, WAITING, Turns, memory_of
+from pykb.serving import HttpError
 from pykb.testing import eventually
 
 from .conftest import review, wire  # noqa: TID252 - shared by this folder only
@@ -147,7 +147,7 @@ from pykb.api import CustomResource, Field, GroupVersion, Quantity, Struct
 from pykb.runtime import Defaulter
 from pykb.runtime import Defaulter
 from pykb.runtime._metrics import Metrics
-from pykb.runtime.serving import HttpRequest
+from pykb.serving import HttpRequest
 from pykb.runtime.webhook._endpoint import AdmissionEndpoint
 from pykb.runtime.webhook._turns import memory_of
 from pykb.runtime.webhook._typed import DefaulterHandler

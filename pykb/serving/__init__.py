@@ -5,8 +5,8 @@ sessions and streams that are not needed here. aiohttp's took 10 MiB of every ma
 the CPU time of a webhook.
 """
 
-from pykb.runtime.serving._connections import Limits
-from pykb.runtime.serving._message import (
+from pykb.serving._connections import Limits
+from pykb.serving._message import (
     JSON,
     Handler,
     HttpError,
@@ -16,7 +16,7 @@ from pykb.runtime.serving._message import (
     Routes,
     passing,
 )
-from pykb.runtime.serving._server import BindAddress, HttpServer
+from pykb.serving._server import BindAddress, HttpServer
 
 __all__ = [
     "JSON",

@@ -21,15 +21,15 @@ from pykb.client.clock import Clock, SystemClock
 from pykb.client.server import secret_file
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.runtime import CERTIFICATE, CLIENT_CA, TLS_OPTION
-from pykb.runtime.serving._elsewhere import call
-from pykb.runtime.serving._message import Handler, HttpError, HttpRequest, HttpResponse, Middleware
-from pykb.runtime.serving.options import CertificateOptions, ManagedCertificateOptions, TlsOptions
+from pykb.serving._elsewhere import call
+from pykb.serving._message import Handler, HttpError, HttpRequest, HttpResponse, Middleware
+from pykb.serving.options import CertificateOptions, ManagedCertificateOptions, TlsOptions
 
 if TYPE_CHECKING:
     from prometheus_client import Counter, Gauge
 
-    from pykb.runtime.serving._shared_secret import Pair
-    from pykb.runtime.serving.managed_certificates import ManagedCertificates
+    from pykb.serving._shared_secret import Pair
+    from pykb.serving.managed_certificates import ManagedCertificates
 
 logger = logging.getLogger(__name__)
 
@@ -348,5 +348,5 @@ async def make_certificate(
 def self_signed(hosts: tuple[str, ...], life: timedelta = LIFE) -> tuple[bytes, bytes]:
     """Make a self-signed certificate for these names and addresses, and its key, in PEM."""
     given = {"hosts": hosts, "life": life.total_seconds(), "now": datetime.now(UTC).isoformat()}
-    made = call("pykb.runtime.serving._authority:self_signed_json", given)
+    made = call("pykb.serving._authority:self_signed_json", given)
     return made["certificate"].encode(), made["key"].encode()

@@ -19,7 +19,7 @@ from pykb.client.client import Client
 from pykb.client.clock import Clock, SystemClock
 from pykb.diagnostics import PykbError
 from pykb.meta.gvk import GroupVersionKind
-from pykb.runtime.serving import Handler, HttpError, HttpRequest, HttpResponse
+from pykb.serving import Handler, HttpError, HttpRequest, HttpResponse
 
 logger = logging.getLogger(__name__)
 

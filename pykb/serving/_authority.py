@@ -1,7 +1,7 @@
 """Makes, judges and renews an authority and the certificate that it signed.
 
 It has functions of their arguments: no clock, no I/O. It loads cryptography, so run it in another process
-(:mod:`~pykb.runtime.serving._elsewhere`).
+(:mod:`~pykb.serving._elsewhere`).
 
 The previous authority stays beside the new one. Clients that trust both accept every replica while the replicas change
 over.
@@ -19,7 +19,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from pykb.runtime.serving._elsewhere import Json
+from pykb.serving._elsewhere import Json
 from pykb.tools.x509 import KeyPair, Validity, make, pem_of
 
 _COMMON_NAME_LENGTH = 64

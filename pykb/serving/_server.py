@@ -21,9 +21,9 @@ from typing import Any
 from pykb.client.clock import Clock, SystemClock
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.runtime import CANNOT_LISTEN
-from pykb.runtime.serving._connections import Connection, Connections, Limits
-from pykb.runtime.serving._message import Handler
-from pykb.runtime.serving._protocol import BODY, ServerProtocol
+from pykb.serving._connections import Connection, Connections, Limits
+from pykb.serving._message import Handler
+from pykb.serving._protocol import BODY, ServerProtocol
 
 logger = logging.getLogger(__name__)
 

@@ -17,7 +17,7 @@ Json: TypeAlias = dict[str, Any]
 
 _PROGRAM = """
 import json, sys
-from pykb.runtime.serving._elsewhere import named
+from pykb.serving._elsewhere import named
 json.dump(named(sys.argv[1])(json.load(sys.stdin)), sys.stdout)
 """
 _LIMIT = 60.0

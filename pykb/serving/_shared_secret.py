@@ -18,8 +18,8 @@ import orjson
 from pykb.client.client import Client
 from pykb.client.connection import Call
 from pykb.client.errors import Conflict, NotFound
-from pykb.runtime.serving._elsewhere import Json, call
-from pykb.runtime.serving.options import ManagedCertificateOptions
+from pykb.serving._elsewhere import Json, call
+from pykb.serving.options import ManagedCertificateOptions
 
 logger = logging.getLogger(__name__)
 Wire: TypeAlias = dict[str, Any]
@@ -28,7 +28,7 @@ _METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 
 AUTHORITIES = "ca.crt"
 _KEYS = (AUTHORITIES, "ca.key", "tls.crt", "tls.key")
-_REVIEW = "pykb.runtime.serving._authority:review_json"
+_REVIEW = "pykb.serving._authority:review_json"
 _REVIEWED = "pykb.dev/reviewed"
 """The annotation of the Secret with the time in which nothing is due, and a digest of what was reviewed. A manager that
 starts and finds it needs no review, which takes a fifth of the CPU time of its start."""

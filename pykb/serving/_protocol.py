@@ -26,8 +26,8 @@ from urllib.parse import parse_qs, unquote
 
 from httptools import HttpParserError, HttpParserInvalidURLError, HttpParserUpgrade, HttpRequestParser, parse_url
 
-from pykb.runtime.serving._connections import Connection, Connections
-from pykb.runtime.serving._message import Handler, HttpError, HttpRequest, HttpResponse, Refusal
+from pykb.serving._connections import Connection, Connections
+from pykb.serving._message import Handler, HttpError, HttpRequest, HttpResponse, Refusal
 
 logger = logging.getLogger(__name__)
 

@@ -23,8 +23,8 @@ from pykb.client.clock import Clock
 from pykb.client.errors import ApiError, Forbidden, ServerUnreachable
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.runtime import MANAGED_CERTIFICATE
-from pykb.runtime.serving._shared_secret import AUTHORITIES, Held, Objects, Pair, SharedSecret, Wire
-from pykb.runtime.serving.options import ManagedCertificateOptions
+from pykb.serving._shared_secret import AUTHORITIES, Held, Objects, Pair, SharedSecret, Wire
+from pykb.serving.options import ManagedCertificateOptions
 
 logger = logging.getLogger(__name__)
 
