@@ -15,8 +15,8 @@ from pykb.explore._history import Identity, Manifest
 from pykb.explore._rules import Conditions
 from pykb.explore._variants import leaves, spell
 from pykb.runtime.fake import FakeApiServer
-from pykb.runtime.webhook.conversion import Conversions
-from pykb.runtime.webhook.server import WebhookServer
+from pykb.webhook.conversion import Conversions
+from pykb.webhook.server import WebhookServer
 
 _CONTENT = ("spec", "status", "data")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT")
@@ -56,7 +56,7 @@ class Losses:
         self._lost = lost
 
     def convert(self, obj: Manifest, desired: str) -> Manifest:
-        """Convert; see :meth:`~pykb.runtime.webhook.conversion.Conversions.convert`."""
+        """Convert; see :meth:`~pykb.webhook.conversion.Conversions.convert`."""
         made = self._conversions.convert(obj, desired)
         try:
             back = self._conversions.convert(made, obj["apiVersion"])

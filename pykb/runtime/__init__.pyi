@@ -290,34 +290,34 @@ from pykb.runtime.manager._flags import add_flags as add_flags
 from pykb.runtime.manager._runnables import Runnable as Runnable
 from pykb.runtime.manager.manager import Manager as Manager
 from pykb.runtime.manager.options import ManagerOptions as ManagerOptions
-from pykb.runtime.webhook._admission import (
-    AdmissionRequest as AdmissionRequest,
-)
-from pykb.runtime.webhook._admission import (
-    AdmissionResponse as AdmissionResponse,
-)
-from pykb.runtime.webhook._admission import Denied as Denied
-from pykb.runtime.webhook._admission import (
-    Operation as Operation,
-)
-from pykb.runtime.webhook._admission import (
-    UserInfo as UserInfo,
-)
-from pykb.runtime.webhook._admission import (
-    Warnings as Warnings,
-)
-from pykb.runtime.webhook._admission import (
-    answering as answering,
-)
-from pykb.runtime.webhook._admission import (
-    current_admission_request as current_admission_request,
-)
-from pykb.runtime.webhook._typed import Defaulter as Defaulter
-from pykb.runtime.webhook._typed import Validator as Validator
-from pykb.runtime.webhook.builder import WebhookBuilder as WebhookBuilder
-from pykb.runtime.webhook.server import WebhookServer as WebhookServer
 from pykb.serving.options import CertificateOptions as CertificateOptions
 from pykb.serving.options import ManagedCertificateOptions as ManagedCertificateOptions
 from pykb.serving.options import TlsOptions as TlsOptions
+from pykb.webhook._admission import (
+    AdmissionRequest as AdmissionRequest,
+)
+from pykb.webhook._admission import (
+    AdmissionResponse as AdmissionResponse,
+)
+from pykb.webhook._admission import Denied as Denied
+from pykb.webhook._admission import (
+    Operation as Operation,
+)
+from pykb.webhook._admission import (
+    UserInfo as UserInfo,
+)
+from pykb.webhook._admission import (
+    Warnings as Warnings,
+)
+from pykb.webhook._admission import (
+    answering as answering,
+)
+from pykb.webhook._admission import (
+    current_admission_request as current_admission_request,
+)
+from pykb.webhook._typed import Defaulter as Defaulter
+from pykb.webhook._typed import Validator as Validator
+from pykb.webhook.builder import WebhookBuilder as WebhookBuilder
+from pykb.webhook.server import WebhookServer as WebhookServer
 
 __all__: list[str]

@@ -36,8 +36,8 @@ from pykb.project.file import read
 from pykb.project.layout import config_path
 from pykb.runtime.manager.manager import Manager
 from pykb.runtime.manager.options import ManagerOptions
-from pykb.runtime.webhook.server import WebhookServer
 from pykb.serving.options import CertificateOptions
+from pykb.webhook.server import WebhookServer
 
 HOST_VARIABLE = "PYKB_WEBHOOK_HOST"
 """A name or an address at which the cluster under test reaches this machine. Defaults to 127.0.0.1.

@@ -13,9 +13,9 @@ from pykb.api.conversion import Converter, Unconvertible
 from pykb.api.object import Object
 from pykb.api.struct import Struct
 from pykb.api.wire import encode, wire_name
-from pykb.runtime.webhook.conversion import finished
 from pykb.testing._schemas import FieldPath, check_paths, parse_path, spelt
 from pykb.testing.objects.kinds import Override, drawn_objects, smallest
+from pykb.webhook.conversion import finished
 
 MOST_SHOWN = 10
 Overrides = Mapping[str, Override] | Mapping[type[Any], Mapping[str, Override]]

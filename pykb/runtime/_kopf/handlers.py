@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from pykb.client.listwatch import ListWatch
     from pykb.client.transport import RequestObserver
     from pykb.runtime.manager.options import ManagerOptions
-    from pykb.runtime.webhook.server import WebhookServer
-    from pykb.runtime.webhook.steps import Steps
+    from pykb.webhook.server import WebhookServer
+    from pykb.webhook.steps import Steps
 
 
 class Part(Enum):

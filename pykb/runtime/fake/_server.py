@@ -39,7 +39,7 @@ from pykb.runtime.fake._webhooks import ConditionCheck, Webhooks
 from pykb.runtime.fake._writing import RuleCheck, Writing
 
 if TYPE_CHECKING:
-    from pykb.runtime.webhook.server import WebhookServer
+    from pykb.webhook.server import WebhookServer
 
 Reactor = Callable[[Call], None]
 ExecHandler = Callable[[NamespacedName, Sequence[str], str, bytes | None], ExecResult]

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pykb.runtime.controller.causes import ReconcileListener
     from pykb.runtime.controller.controller import Controller
     from pykb.runtime.sharding.sharding import Sharding
-    from pykb.runtime.webhook.server import WebhookServer
+    from pykb.webhook.server import WebhookServer
 
 logger = logging.getLogger(__name__)
 
@@ -314,7 +314,7 @@ class Manager:
     def webhook_server(self) -> WebhookServer:
         """The webhook server at ``webhook_port``. It runs on every replica as soon as a webhook is registered."""
         if self._webhook_server is None:
-            from pykb.runtime.webhook.server import WebhookServer
+            from pykb.webhook.server import WebhookServer
 
             self._webhook_server = WebhookServer(
                 self.options,

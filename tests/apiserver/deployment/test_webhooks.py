@@ -29,8 +29,8 @@ from pykb.envtest.reporter import Silent
 from pykb.runtime import CertificateOptions, ManagerOptions, VirtualClock
 from pykb.runtime._metrics import Metrics
 from pykb.runtime.webhook import allowed, denied
-from pykb.runtime.webhook.server import WebhookServer
 from pykb.tools.kubectl import Kubectl
+from pykb.webhook.server import WebhookServer
 
 NAMESPACE = "harbour-system"
 SERVICE = "webhook-service"

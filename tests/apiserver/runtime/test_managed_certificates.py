@@ -35,10 +35,10 @@ from pykb.runtime import (
 from pykb.runtime._logging import TextFormatter
 from pykb.runtime._metrics import Metrics
 from pykb.runtime.webhook import allowed
-from pykb.runtime.webhook.server import WebhookServer
 from pykb.serving._elsewhere import call
 from pykb.serving.managed_certificates import PERIOD, ManagedCertificates
 from pykb.testing import eventually, running
+from pykb.webhook.server import WebhookServer
 
 from .conftest import client_for  # noqa: TID252 - shared by this folder only
 

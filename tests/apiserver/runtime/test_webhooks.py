@@ -35,10 +35,10 @@ from pykb.runtime import (
     VirtualClock,
     WebhookBuilder,
 )
-from pykb.runtime.webhook._turns import TOGETHER, WAITING
 from pykb.serving.tls import POLL
 from pykb.testing import eventually, running
 from pykb.testing._managers import RunManager
+from pykb.webhook._turns import TOGETHER, WAITING
 
 from .conftest import client_for  # noqa: TID252 - shared by this folder only
 

@@ -25,7 +25,7 @@ from pykb.api.core.v1 import ConfigMap
 from pykb.runtime import Manager, ControllerBuilder, Reconciler
 from pykb.runtime.fake import fake_client
 from pykb.testing import running
-import pykb.client.transport, pykb.runtime.webhook.server
+import pykb.client.transport, pykb.webhook.server
 class R(Reconciler):
     async def reconcile(self, request): pass
 async def main():

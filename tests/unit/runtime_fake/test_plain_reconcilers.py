@@ -29,8 +29,8 @@ from pykb.runtime import (
     ensure_applied,
 )
 from pykb.runtime.fake import fake_client
-from pykb.runtime.webhook.steps import call
 from pykb.testing import eventually, running
+from pykb.webhook.steps import call
 
 KEY = "default/a"
 

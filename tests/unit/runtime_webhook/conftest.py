@@ -13,8 +13,8 @@ import pytest
 from pykb.api import CustomResource, Field, GroupVersion, Int32, Quantity, Struct
 from pykb.runtime import Manager, ManagerOptions
 from pykb.runtime.fake import fake_client
-from pykb.runtime.webhook._jsonpatch import apply
 from pykb.testing import running
+from pykb.webhook._jsonpatch import apply
 
 GROUP = "infra.example.com"
 V1 = GroupVersion(GROUP, "v1")

@@ -313,11 +313,11 @@ async def test_any_other_error_is_internal(manager, serving, told):
     records = []
     handler = logging.Handler()
     handler.emit = lambda record: records.append((record, fields_of(record)))
-    logging.getLogger("pykb.runtime.webhook").addHandler(handler)
+    logging.getLogger("pykb.webhook").addHandler(handler)
     async with serving(manager) as caller:
         answer = await caller.ask(MUTATE, review(wire(image="fail")))
         assert caller.value("controller_runtime_webhook_panics_total") == 1
-    logging.getLogger("pykb.runtime.webhook").removeHandler(handler)
+    logging.getLogger("pykb.webhook").removeHandler(handler)
     assert answer["status"] == {
         "status": "Failure",
         "message": "internal error",

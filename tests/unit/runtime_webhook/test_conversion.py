@@ -8,7 +8,7 @@ import pytest
 
 from pykb.api import Converter, CustomResource, Field, GroupVersion, Int32, Struct, Unconvertible, carry_over
 from pykb.runtime import Validator, WebhookBuilder
-from pykb.runtime.webhook.steps import ADMISSION, THREADS
+from pykb.webhook.steps import ADMISSION, THREADS
 
 GROUP = "batch.example.com"
 

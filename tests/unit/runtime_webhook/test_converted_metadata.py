@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pykb.meta.gvk import GroupVersionKind
-from pykb.runtime.webhook.conversion import finished
+from pykb.webhook.conversion import finished
 
 SHIP = GroupVersionKind("fleet.example.com", "v1", "Ship")
 

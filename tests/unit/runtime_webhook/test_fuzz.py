@@ -8,10 +8,10 @@ import random
 from pykb.api import Converter, CustomResource, Field, carry_over
 from pykb.runtime import Defaulter, Validator
 from pykb.runtime._metrics import Metrics
-from pykb.runtime.webhook._endpoint import AdmissionEndpoint
-from pykb.runtime.webhook._typed import DefaulterHandler, ValidatorHandler
-from pykb.runtime.webhook.conversion import Conversions
 from pykb.serving import HttpRequest
+from pykb.webhook._endpoint import AdmissionEndpoint
+from pykb.webhook._typed import DefaulterHandler, ValidatorHandler
+from pykb.webhook.conversion import Conversions
 
 from .conftest import V2, Machine, MachineSpec, review, wire  # noqa: TID252 - shared by this folder only
 

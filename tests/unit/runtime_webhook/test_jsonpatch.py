@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pykb.runtime.webhook._jsonpatch import apply, carried, operations, same
+from pykb.webhook._jsonpatch import apply, carried, operations, same
 
 from .conftest import Disk, Machine, wire  # noqa: TID252 - shared by this folder only
 

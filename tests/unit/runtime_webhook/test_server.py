@@ -19,10 +19,10 @@ from pykb.diagnostics import EnvironmentProblem
 from pykb.runtime import CertificateOptions, Client, Defaulter, Manager, ManagerOptions, VirtualClock, WebhookBuilder
 from pykb.runtime.fake import FakeApiServer, fake_client
 from pykb.runtime.webhook import allowed
-from pykb.runtime.webhook._leaving import QUIET, RECENT, SPREAD
-from pykb.runtime.webhook.server import BODY_LIMIT
 from pykb.serving.tls import POLL, self_signed
 from pykb.testing import eventually, running
+from pykb.webhook._leaving import QUIET, RECENT, SPREAD
+from pykb.webhook.server import BODY_LIMIT
 
 from .conftest import Caller, Machine, review, wire  # noqa: TID252 - shared by this folder only
 
@@ -490,7 +490,7 @@ async def main():
     asyncio.get_running_loop().call_later(0.1, manager.stop)
     await manager.start()
 asyncio.run(main())
-print([name for name in sys.modules if name.startswith(("pykb.runtime.webhook", "pykb.api.conversion", "kopf"))])
+print([name for name in sys.modules if name.startswith(("pykb.webhook", "pykb.api.conversion", "kopf"))])
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

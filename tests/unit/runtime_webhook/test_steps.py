@@ -8,8 +8,8 @@ import pytest
 from pykb.runtime import Denied, Validator, VirtualClock, WebhookBuilder
 from pykb.runtime._metrics import Metrics
 from pykb.runtime.webhook import allowed
-from pykb.runtime.webhook.steps import INTERVAL, LIMIT, Lane, Steps
 from pykb.testing import eventually
+from pykb.webhook.steps import INTERVAL, LIMIT, Lane, Steps
 
 from .conftest import Machine, review, wire  # noqa: TID252 - shared by this folder only
 

@@ -11,10 +11,11 @@ from datetime import timedelta
 import pytest
 
 from pykb.runtime import VirtualClock
-from pykb.runtime.webhook import _turns, allowed
-from pykb.runtime.webhook._turns import LARGEST, TOGETHER, WAITING, Turns, memory_of
+from pykb.runtime.webhook import allowed
 from pykb.serving import HttpError
 from pykb.testing import eventually
+from pykb.webhook import _turns
+from pykb.webhook._turns import LARGEST, TOGETHER, WAITING, Turns, memory_of
 
 from .conftest import review, wire  # noqa: TID252 - shared by this folder only
 
@@ -148,9 +149,9 @@ from pykb.runtime import Defaulter
 from pykb.runtime import Defaulter
 from pykb.runtime._metrics import Metrics
 from pykb.serving import HttpRequest
-from pykb.runtime.webhook._endpoint import AdmissionEndpoint
-from pykb.runtime.webhook._turns import memory_of
-from pykb.runtime.webhook._typed import DefaulterHandler
+from pykb.webhook._endpoint import AdmissionEndpoint
+from pykb.webhook._turns import memory_of
+from pykb.webhook._typed import DefaulterHandler
 
 class Disk(Struct):
     name: str = ""

@@ -24,10 +24,10 @@ from pykb.client.json_text import storable
 from pykb.client.witness import current_call
 from pykb.diagnostics import PykbError
 from pykb.meta.gvk import GroupVersionKind, GroupVersionResource
-from pykb.runtime.webhook._jsonpatch import operations, same
+from pykb.webhook._jsonpatch import operations, same
 
 if TYPE_CHECKING:
-    from pykb.runtime.webhook.metrics import WebhookMetrics
+    from pykb.webhook.metrics import WebhookMetrics
 
 logger = logging.getLogger(__name__)
 
@@ -138,7 +138,7 @@ class AdmissionRequest:
 
 @dataclass(frozen=True, slots=True)
 class AdmissionResponse:
-    """One response. Make it by ``allowed``, ``denied``, ``errored`` or ``patched`` of :mod:`pykb.runtime.webhook`.
+    """One response. Make it by ``allowed``, ``denied``, ``errored`` or ``patched`` of :mod:`pykb.webhook`.
 
     ::
 

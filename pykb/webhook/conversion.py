@@ -23,9 +23,9 @@ from pykb.client.witness import current_call
 from pykb.diagnostics import EnvironmentProblem, PykbError
 from pykb.diagnostics.codes.runtime import CONVERTER
 from pykb.meta.gvk import GroupKind, GroupVersion, GroupVersionKind, NamespacedName
-from pykb.runtime.webhook.metrics import WebhookMetrics
-from pykb.runtime.webhook.steps import CONVERSION, in_thread
 from pykb.serving import JSON, HttpRequest, HttpResponse
+from pykb.webhook.metrics import WebhookMetrics
+from pykb.webhook.steps import CONVERSION, in_thread
 
 logger = logging.getLogger(__name__)
 

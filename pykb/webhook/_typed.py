@@ -20,7 +20,7 @@ from pykb.client.errors import BadRequest, Invalid
 from pykb.client.json_text import CUT, storable
 from pykb.diagnostics import PykbError
 from pykb.meta.gvk import GroupVersionKind
-from pykb.runtime.webhook._admission import (
+from pykb.webhook._admission import (
     AdmissionRequest,
     AdmissionResponse,
     Operation,
@@ -32,8 +32,8 @@ from pykb.runtime.webhook._admission import (
     is_as_stored,
     unfit,
 )
-from pykb.runtime.webhook._jsonpatch import carried, operations
-from pykb.runtime.webhook.steps import call
+from pykb.webhook._jsonpatch import carried, operations
+from pykb.webhook.steps import call
 
 if TYPE_CHECKING:
     from pykb.client.client import Client
@@ -157,7 +157,7 @@ class Defaulter(TypedWebhook[T]):
 
     It is called for CREATE and UPDATE. It may be called twice for one object, so it must be
     idempotent. A plain method works too; it runs in a thread. To refuse a request, raise
-    :class:`~pykb.runtime.webhook._admission.Denied` or an error of the API.
+    :class:`~pykb.webhook._admission.Denied` or an error of the API.
     """
 
     @abstractmethod
@@ -219,7 +219,7 @@ class Validator(TypedWebhook[T]):
                 return None
 
     A method returns warnings for the client, or ``None``. To refuse a request, raise
-    :class:`~pykb.runtime.webhook._admission.Denied` or an error of the API. Plain methods work too;
+    :class:`~pykb.webhook._admission.Denied` or an error of the API. Plain methods work too;
     they run in threads.
     """
 

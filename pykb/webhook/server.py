@@ -20,20 +20,20 @@ from pykb.client.tracing import spans
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.runtime import WEBHOOK_PATH
 from pykb.meta.gvk import GroupKind, GroupVersionKind
-from pykb.runtime.webhook._admission import AdmissionRequest, AdmissionResponse
-from pykb.runtime.webhook._endpoint import AdmissionEndpoint
-from pykb.runtime.webhook._leaving import Leaving
-from pykb.runtime.webhook._turns import Turns
-from pykb.runtime.webhook.metrics import WebhookMetrics
-from pykb.runtime.webhook.steps import Lane, Steps
 from pykb.serving import JSON, BindAddress, HttpError, HttpRequest, HttpResponse, HttpServer, Limits, passing
 from pykb.serving.options import CertificateOptions, ManagedCertificateOptions, TlsOptions
 from pykb.serving.tls import ServingCertificate, client_checks, make_certificate
+from pykb.webhook._admission import AdmissionRequest, AdmissionResponse
+from pykb.webhook._endpoint import AdmissionEndpoint
+from pykb.webhook._leaving import Leaving
+from pykb.webhook._turns import Turns
+from pykb.webhook.metrics import WebhookMetrics
+from pykb.webhook.steps import Lane, Steps
 
 if TYPE_CHECKING:
     from pykb.client._otel import Spans
-    from pykb.runtime.webhook.conversion import Conversions
     from pykb.serving.managed_certificates import ManagedCertificates
+    from pykb.webhook.conversion import Conversions
 
 logger = logging.getLogger(__name__)
 
@@ -138,7 +138,7 @@ class WebhookServer:
         """The converters of ``/convert``. The path is served after the first use."""
         if self._conversions is None:
             from pykb.meta.gvk import CONVERT
-            from pykb.runtime.webhook.conversion import Conversions
+            from pykb.webhook.conversion import Conversions
 
             self._conversions = Conversions(self._metrics, self._failed)
             self.mount(CONVERT, self._conversions)

@@ -10,10 +10,10 @@ from pykb.client.codec import Kind, gvk_of
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.runtime import CONVERTER, INCOMPLETE_WEBHOOK, WEBHOOK_KIND
 from pykb.meta.gvk import GroupVersionKind, mutate_path, validate_path
-from pykb.runtime.webhook._typed import Defaulter, DefaulterHandler, TypedWebhook, Validator, ValidatorHandler
+from pykb.webhook._typed import Defaulter, DefaulterHandler, TypedWebhook, Validator, ValidatorHandler
 
 if TYPE_CHECKING:
-    from pykb.runtime.webhook.server import WebhookServer
+    from pykb.webhook.server import WebhookServer
 
 
 class ServesWebhooks(Protocol):

@@ -19,7 +19,8 @@ from pykb.client.errors import StatusDetails
 from pykb.client.guard import is_closing, is_end
 from pykb.client.json_text import CUT, read_around
 from pykb.meta.gvk import GroupVersionKind, GroupVersionResource
-from pykb.runtime.webhook._admission import (
+from pykb.serving import JSON, HttpRequest, HttpResponse
+from pykb.webhook._admission import (
     AdmissionRequest,
     AdmissionResponse,
     Operation,
@@ -31,9 +32,8 @@ from pykb.runtime.webhook._admission import (
     is_as_stored,
     unfit,
 )
-from pykb.runtime.webhook.metrics import WebhookMetrics
-from pykb.runtime.webhook.steps import Steps, call, following
-from pykb.serving import JSON, HttpRequest, HttpResponse
+from pykb.webhook.metrics import WebhookMetrics
+from pykb.webhook.steps import Steps, call, following
 
 logger = logging.getLogger(__name__)
 _API_VERSION = "admission.k8s.io/v1"
