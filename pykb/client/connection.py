@@ -1,7 +1,7 @@
 """The interfaces that a client needs: a connection to an API server, and reads from a cache.
 
 :mod:`~pykb.client.transport` implements the connection with requests and streams. The
-in-memory API server of :mod:`pykb.runtime.fake` implements it too. All code above this interface is
+in-memory API server of :mod:`pykb.fake` implements it too. All code above this interface is
 the same in production and in tests.
 """
 

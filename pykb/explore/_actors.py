@@ -16,8 +16,8 @@ from typing import Any
 from pykb.explore._history import Fault, FaultKind, Identity, Manifest
 from pykb.explore._state import read
 from pykb.explore._workloads import KINDS, Health, status_of
+from pykb.fake import FakeApiServer
 from pykb.runtime import ApiError, Client, MergePatch
-from pykb.runtime.fake import FakeApiServer
 
 PAUSE = 1.0
 """Virtual seconds between a change and the acts of the cluster's controllers."""

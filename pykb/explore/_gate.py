@@ -23,7 +23,7 @@ from pykb.diagnostics import Span
 from pykb.diagnostics.codes.environment import CLUSTER_UNREACHABLE
 from pykb.explore._history import Fault, FaultKind
 from pykb.explore._threads import STEP
-from pykb.runtime.fake import FakeApiServer
+from pykb.fake import FakeApiServer
 
 LATENCY = 0.001
 """Virtual seconds that a request takes. Without it, a hot loop would stop the time."""

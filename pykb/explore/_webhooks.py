@@ -14,7 +14,7 @@ from pykb.explore._gate import Place, place_in
 from pykb.explore._history import Identity, Manifest
 from pykb.explore._rules import Conditions
 from pykb.explore._variants import leaves, spell
-from pykb.runtime.fake import FakeApiServer
+from pykb.fake import FakeApiServer
 from pykb.webhook.conversion import Conversions
 from pykb.webhook.server import WebhookServer
 

@@ -26,6 +26,7 @@ from pykb.explore._state import State, read, state_of
 from pykb.explore._strays import strays_of
 from pykb.explore._time import LoopClock
 from pykb.explore._webhooks import use_webhooks
+from pykb.fake import FakeApiServer
 from pykb.runtime import (
     ApiError,
     Client,
@@ -39,7 +40,6 @@ from pykb.runtime import (
     ReconcileRecord,
 )
 from pykb.runtime.controller.lines import because, line_of
-from pykb.runtime.fake import FakeApiServer
 
 QUIET = 90.0
 """Virtual seconds without a change after which the world is at rest."""

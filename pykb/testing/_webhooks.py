@@ -166,7 +166,7 @@ def project_conversions(rest: Rest, project: Path) -> Iterator[None]:
     Raises:
         EnvironmentProblem: The cluster cannot reach this machine.
     """
-    from pykb.runtime.fake import fake_client
+    from pykb.fake import fake_client
 
     register = _register_of(project)
     if register is None:

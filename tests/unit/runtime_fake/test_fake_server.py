@@ -25,10 +25,10 @@ from pykb.client.errors import (
     error_from_status,
 )
 from pykb.client.mapper import ResourceMapper
+from pykb.fake._http import LEVELS
 from pykb.meta.gvk import GroupVersionKind
 from pykb.runtime import InformerCache
 from pykb.runtime.fake import FakeApiServer, fake_client
-from pykb.runtime.fake._http import LEVELS
 from pykb.testing import eventually
 
 GROUP_VERSION = GroupVersion("fake.example.com", "v1")
@@ -305,7 +305,7 @@ async def test_copies_answer_alike_whoever_was_asked_first():
     made = []
     for server in (first, second, first):
         client = Client(server, mapper=ResourceMapper(server))
-        with mock.patch("pykb.runtime.fake._admission.datetime", mock.Mock(now=lambda _: moment)):
+        with mock.patch("pykb.fake._admission.datetime", mock.Mock(now=lambda _: moment)):
             found = await client.create(_config_map("a"))
             changed = await client.patch(found, MergePatch({"data": {"b": "2", "a": None}}))
             again = await client.patch(changed, MergePatch({"data": {"b": "2"}}))

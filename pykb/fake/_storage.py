@@ -16,8 +16,8 @@ import orjson
 from pykb.client.errors import ApiError
 from pykb.client.ranges import hash_of
 from pykb.client.selectors import FieldSelector, LabelSelector
-from pykb.runtime.fake._http import Parameters, bad_request, cause, invalid, refuse, status_body
-from pykb.runtime.fake._resources import Resource, Resources, Versions
+from pykb.fake._http import Parameters, bad_request, cause, invalid, refuse, status_body
+from pykb.fake._resources import Resource, Resources, Versions
 
 StorageKey = tuple[str, str]
 """Group and plural."""

@@ -13,9 +13,9 @@ from typing import Any
 
 from pykb.client.errors import ApiError
 from pykb.client.objects.structure import Shape, Structure, structure_of_schema
-from pykb.runtime.fake._fields import display, item_key
-from pykb.runtime.fake._http import cause, refuse
-from pykb.runtime.fake._resources import Resource
+from pykb.fake._fields import display, item_key
+from pykb.fake._http import cause, refuse
+from pykb.fake._resources import Resource
 
 Schema = Mapping[str, Any]
 

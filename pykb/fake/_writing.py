@@ -10,11 +10,10 @@ from typing import Any
 
 from pykb.client.connection import Route
 from pykb.client.writer import APPLY_CONTENT_TYPE
-from pykb.meta.gvk import GroupVersionKind
-from pykb.runtime.fake import _builtin as builtin
-from pykb.runtime.fake import _http as refusal
-from pykb.runtime.fake import _ownership as ownership
-from pykb.runtime.fake._admission import (
+from pykb.fake import _builtin as builtin
+from pykb.fake import _http as refusal
+from pykb.fake import _ownership as ownership
+from pykb.fake._admission import (
     admit,
     carry_over,
     count_generation,
@@ -28,13 +27,14 @@ from pykb.runtime.fake._admission import (
     refuse_new_finalizers,
     start_life,
 )
-from pykb.runtime.fake._http import Parameters
-from pykb.runtime.fake._known import Known
-from pykb.runtime.fake._merge import PatchRefused, json_patch, merge_patch, strategic_merge
-from pykb.runtime.fake._resources import CRD, Resource, Resources, Versions
-from pykb.runtime.fake._schema import check_applied, without_nulls
-from pykb.runtime.fake._storage import Storage
-from pykb.runtime.fake._webhooks import Asked, Webhooks
+from pykb.fake._http import Parameters
+from pykb.fake._known import Known
+from pykb.fake._merge import PatchRefused, json_patch, merge_patch, strategic_merge
+from pykb.fake._resources import CRD, Resource, Resources, Versions
+from pykb.fake._schema import check_applied, without_nulls
+from pykb.fake._storage import Storage
+from pykb.fake._webhooks import Asked, Webhooks
+from pykb.meta.gvk import GroupVersionKind
 
 _MERGE = "application/merge-patch+json"
 _JSON = "application/json-patch+json"

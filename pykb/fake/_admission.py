@@ -19,11 +19,11 @@ from pykb.api.time import format_time
 from pykb.client.errors import ApiError
 from pykb.client.objects.structure import prune
 from pykb.client.writer import APPLY_CONTENT_TYPE
-from pykb.runtime.fake import _builtin as builtin
-from pykb.runtime.fake import _http as refusal
-from pykb.runtime.fake._http import bad_request, cause, invalid, refuse
-from pykb.runtime.fake._resources import Resource
-from pykb.runtime.fake._schema import fill_defaults, find_mistakes, untyped
+from pykb.fake import _builtin as builtin
+from pykb.fake import _http as refusal
+from pykb.fake._http import bad_request, cause, invalid, refuse
+from pykb.fake._resources import Resource
+from pykb.fake._schema import fill_defaults, find_mistakes, untyped
 
 # Metadata that the server manages and clients cannot set.
 _RANDOM = 5

@@ -17,10 +17,10 @@ import orjson
 from pykb.client.connection import Route
 from pykb.client.errors import ApiError
 from pykb.client.selectors import LabelSelector
-from pykb.runtime.fake._http import Parameters, refuse
-from pykb.runtime.fake._merge import json_patch
-from pykb.runtime.fake._resources import Resource, Resources, Versions
-from pykb.runtime.fake._storage import Storage
+from pykb.fake._http import Parameters, refuse
+from pykb.fake._merge import json_patch
+from pykb.fake._resources import Resource, Resources, Versions
+from pykb.fake._storage import Storage
 
 Call = Callable[[str, bytes], Awaitable[bytes]]
 """Posts a review to a path of the webhook server. An error means that the call has failed."""

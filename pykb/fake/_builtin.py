@@ -15,8 +15,8 @@ from typing import Any
 import orjson
 
 from pykb.client.objects.structure import Shape, Structure
-from pykb.runtime.fake._http import cause
-from pykb.runtime.fake._resources import Resource
+from pykb.fake._http import cause
+from pykb.fake._resources import Resource
 
 Causes = list[dict[str, str]]
 

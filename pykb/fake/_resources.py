@@ -14,9 +14,9 @@ from pykb.api.builtin import find_class, kinds
 from pykb.api.object import Object
 from pykb.client.objects.structure import UNKNOWN, Structure, of_custom_resource, structure_of_class
 from pykb.diagnostics import PykbError
+from pykb.fake._http import refuse
 from pykb.meta.gvk import GroupVersion, GroupVersionKind, ResourceInfo
 from pykb.meta.plural import pluralize
-from pykb.runtime.fake._http import refuse
 
 CRD = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
 

@@ -14,6 +14,6 @@ that ``FakeApiServer.use_webhooks`` gives it, and asks for CEL rules what ``use_
 does not have controllers or access control. For those, and to confirm any behavior, use ``pykb.envtest``.
 """
 
-from pykb.runtime.fake._server import FakeApiServer, fake_client
+from pykb.fake import FakeApiServer, fake_client
 
 __all__ = ["FakeApiServer", "fake_client"]

@@ -12,8 +12,8 @@ from typing import Any
 
 from pykb.client.json_text import deep_path
 from pykb.client.objects.structure import Shape, Structure
-from pykb.runtime.fake._fields import FieldSet, Path, item_key
-from pykb.runtime.fake._http import LEVELS, refuse
+from pykb.fake._fields import FieldSet, Path, item_key
+from pykb.fake._http import LEVELS, refuse
 
 _DELETE_ITEMS = "$deleteFromPrimitiveList/"
 _ORDER = "$setElementOrder/"

@@ -23,20 +23,20 @@ from pykb.client.client import Client
 from pykb.client.codec import AnyObject, Key, gvk_of, key_of, namespace_of, to_wire
 from pykb.client.connection import Call, ExecResult, Route, parse_path
 from pykb.client.mapper import ResourceMapper
-from pykb.meta.gvk import GroupVersion, NamespacedName
-from pykb.runtime.fake._http import (
+from pykb.fake._http import (
     Parameters,
     no_resource,
     not_found,
     read_json,
     refuse,
 )
-from pykb.runtime.fake._known import Known
-from pykb.runtime.fake._resources import CRD, Resource, Resources, Versions
-from pykb.runtime.fake._storage import Listing, Storage
-from pykb.runtime.fake._subresources import POD, Logs, container_of, evict, read_scale, write_scale
-from pykb.runtime.fake._webhooks import ConditionCheck, Webhooks
-from pykb.runtime.fake._writing import RuleCheck, Writing
+from pykb.fake._known import Known
+from pykb.fake._resources import CRD, Resource, Resources, Versions
+from pykb.fake._storage import Listing, Storage
+from pykb.fake._subresources import POD, Logs, container_of, evict, read_scale, write_scale
+from pykb.fake._webhooks import ConditionCheck, Webhooks
+from pykb.fake._writing import RuleCheck, Writing
+from pykb.meta.gvk import GroupVersion, NamespacedName
 
 if TYPE_CHECKING:
     from pykb.webhook.server import WebhookServer

@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from pykb.runtime.fake._resources import Resource
+from pykb.fake._resources import Resource
 
 _MOST = 2048
 

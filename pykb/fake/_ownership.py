@@ -11,7 +11,7 @@ from typing import Any
 
 from pykb.client.errors import ApiError
 from pykb.client.objects.structure import Structure
-from pykb.runtime.fake._fields import (
+from pykb.fake._fields import (
     FieldSet,
     Path,
     applied_fields,
@@ -20,8 +20,8 @@ from pykb.runtime.fake._fields import (
     to_fields_v1,
     unlike_fields,
 )
-from pykb.runtime.fake._http import cause, refuse
-from pykb.runtime.fake._merge import merge_applied, remove_fields
+from pykb.fake._http import cause, refuse
+from pykb.fake._merge import merge_applied, remove_fields
 
 Owner = tuple[str, str, str, str]
 """Manager, operation, apiVersion, subresource."""

@@ -7,11 +7,11 @@ from typing import Any
 
 from pykb.client.connection import Route
 from pykb.client.errors import ApiError
+from pykb.fake._http import CHANGED, Parameters, bad_request, cause, conflict, invalid
+from pykb.fake._merge import json_patch, merge_patch
+from pykb.fake._resources import Resource
+from pykb.fake._writing import Writing
 from pykb.meta.gvk import GroupVersionKind, NamespacedName
-from pykb.runtime.fake._http import CHANGED, Parameters, bad_request, cause, conflict, invalid
-from pykb.runtime.fake._merge import json_patch, merge_patch
-from pykb.runtime.fake._resources import Resource
-from pykb.runtime.fake._writing import Writing
 
 POD = GroupVersionKind("", "v1", "Pod")
 
