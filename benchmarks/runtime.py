@@ -18,7 +18,11 @@ import sys
 import tempfile
 from pathlib import Path
 
+import pykb.client
+import pykb.fake
 import pykb.runtime
+import pykb.serving
+import pykb.webhook
 from benchmarks.operators.process import ENVIRONMENT
 from benchmarks.operators.results import Results, publish, table
 from benchmarks.operators.rows import ALONE, GOALS, ROWS
@@ -48,7 +52,8 @@ def build_peer(folder: Path) -> Path:
 def compile_all() -> None:
     """Compile bytecode by a first import, outside of all measurements."""
     names = ["benchmarks.operators.on_kopf", "benchmarks.operators.children", "benchmarks.operators.webhooks"]
-    names += [module.name for module in pkgutil.walk_packages(pykb.runtime.__path__, "pykb.runtime.")]
+    for package in (pykb.client, pykb.fake, pykb.runtime, pykb.serving, pykb.webhook):
+        names += [module.name for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")]
     subprocess.run([sys.executable, "-c", f"import {', '.join(names)}"], check=True, env=ENVIRONMENT)
 
 

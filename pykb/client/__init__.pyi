@@ -1,10 +1,10 @@
 from pykb.api.unreadable import UnreadableObject as UnreadableObject
+from pykb.client._apply_configuration import extract_applied as extract_applied
+from pykb.client._apply_configuration import partial as partial
 from pykb.client._subresource import StatusWriter as StatusWriter
 from pykb.client._subresource import SubresourceClient as SubresourceClient
 from pykb.client._watch import Watch as Watch
 from pykb.client._watch import WatchEvent as WatchEvent
-from pykb.client.apply_configuration import extract_applied as extract_applied
-from pykb.client.apply_configuration import partial as partial
 from pykb.client.bridge import await_in_thread as await_in_thread
 from pykb.client.bridge import call_in_thread as call_in_thread
 from pykb.client.client import Client as Client

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import orjson
 
+from pykb.client._bucket import BucketLimiter
 from pykb.client._http1 import Answer, Http1Stream, Http1Upgrade
 from pykb.client._pool import ConnectFailed, Pool
 from pykb.client._websocket import check_handshake, handshake, run_command
-from pykb.client.bucket import BucketLimiter
 from pykb.client.clock import Clock, SystemClock
 from pykb.client.connection import Call, ExecResult
 from pykb.client.errors import ApiError, ServerUnreachable, Unauthorized, error_from_status, seconds_to_wait

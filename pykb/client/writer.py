@@ -12,8 +12,8 @@ from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import Any, TypeVar, overload
 
+from pykb.client._apply_configuration import check_keys, refuse_partial
 from pykb.client._endpoint import Endpoint, Exchange
-from pykb.client.apply_configuration import check_keys, refuse_partial
 from pykb.client.clock import Clock, SystemClock
 from pykb.client.codec import (
     AnyObject,

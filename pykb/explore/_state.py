@@ -12,7 +12,7 @@ import orjson
 
 from pykb.explore._history import Identity, Manifest
 from pykb.explore._variants import shorten
-from pykb.runtime.controller.causes import HIDDEN, ObjectId
+from pykb.runtime.records.causes import HIDDEN, ObjectId
 
 _SERVER_METADATA = (
     "uid",

@@ -39,7 +39,7 @@ from pykb.runtime import (
     ReconcileListener,
     ReconcileRecord,
 )
-from pykb.runtime.controller.lines import because, line_of
+from pykb.runtime.records.lines import because, line_of
 
 QUIET = 90.0
 """Virtual seconds without a change after which the world is at rest."""

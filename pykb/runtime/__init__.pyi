@@ -1,13 +1,13 @@
 from pykb.api.unreadable import UnreadableObject as UnreadableObject
+from pykb.client._apply_configuration import extract_applied as extract_applied
+from pykb.client._apply_configuration import partial as partial
+from pykb.client._bucket import BucketLimiter as BucketLimiter
 from pykb.client._subresource import StatusWriter as StatusWriter
 from pykb.client._subresource import SubresourceClient as SubresourceClient
 from pykb.client._watch import Watch as Watch
 from pykb.client._watch import WatchEvent as WatchEvent
-from pykb.client.apply_configuration import extract_applied as extract_applied
-from pykb.client.apply_configuration import partial as partial
 from pykb.client.bridge import await_in_thread as await_in_thread
 from pykb.client.bridge import call_in_thread as call_in_thread
-from pykb.client.bucket import BucketLimiter as BucketLimiter
 from pykb.client.client import Client as Client
 from pykb.client.clock import Clock as Clock
 from pykb.client.clock import SystemClock as SystemClock
@@ -136,6 +136,8 @@ from pykb.client.patches import merge_from as merge_from
 from pykb.client.selectors import LabelSelector as LabelSelector
 from pykb.client.transport import Transport as Transport
 from pykb.client.writer import retry_on_conflict as retry_on_conflict
+from pykb.runtime._builder import ControllerBuilder as ControllerBuilder
+from pykb.runtime._flags import add_flags as add_flags
 from pykb.runtime._logging import (
     LogFormat as LogFormat,
 )
@@ -149,6 +151,38 @@ from pykb.runtime._metrics import Metrics as Metrics
 from pykb.runtime.cache._options import ALL_NAMESPACES as ALL_NAMESPACES
 from pykb.runtime.cache._options import InformerOptions as InformerOptions
 from pykb.runtime.cache._options import NamespaceSelection as NamespaceSelection
+from pykb.runtime.cache.event import (
+    AllOf as AllOf,
+)
+from pykb.runtime.cache.event import (
+    AnnotationChanged as AnnotationChanged,
+)
+from pykb.runtime.cache.event import (
+    AnyOf as AnyOf,
+)
+from pykb.runtime.cache.event import Event as Event
+from pykb.runtime.cache.event import EventType as EventType
+from pykb.runtime.cache.event import (
+    GenerationChanged as GenerationChanged,
+)
+from pykb.runtime.cache.event import (
+    LabelChanged as LabelChanged,
+)
+from pykb.runtime.cache.event import (
+    LabelSelectorPredicate as LabelSelectorPredicate,
+)
+from pykb.runtime.cache.event import (
+    Not as Not,
+)
+from pykb.runtime.cache.event import (
+    Predicate as Predicate,
+)
+from pykb.runtime.cache.event import (
+    ResourceVersionChanged as ResourceVersionChanged,
+)
+from pykb.runtime.cache.event import (
+    Where as Where,
+)
 from pykb.runtime.cache.informer import (
     CacheSyncTimeout as CacheSyncTimeout,
 )
@@ -188,15 +222,6 @@ from pykb.runtime.controller._source import (
 from pykb.runtime.controller._source import (
     Source as Source,
 )
-from pykb.runtime.controller.builder import ControllerBuilder as ControllerBuilder
-from pykb.runtime.controller.causes import CauseKind as CauseKind
-from pykb.runtime.controller.causes import FieldChange as FieldChange
-from pykb.runtime.controller.causes import ObjectId as ObjectId
-from pykb.runtime.controller.causes import ReconcileCause as ReconcileCause
-from pykb.runtime.controller.causes import ReconcileId as ReconcileId
-from pykb.runtime.controller.causes import ReconcileListener as ReconcileListener
-from pykb.runtime.controller.causes import ReconcileRecord as ReconcileRecord
-from pykb.runtime.controller.causes import SentRequest as SentRequest
 from pykb.runtime.controller.clean_ups import CleanUp as CleanUp
 from pykb.runtime.controller.clean_ups import Finalizers as Finalizers
 from pykb.runtime.controller.clusters import Cluster as Cluster
@@ -209,74 +234,6 @@ from pykb.runtime.controller.controller import (
 from pykb.runtime.controller.controller import (
     ControllerOptions as ControllerOptions,
 )
-from pykb.runtime.controller.event import (
-    AllOf as AllOf,
-)
-from pykb.runtime.controller.event import (
-    AnnotationChanged as AnnotationChanged,
-)
-from pykb.runtime.controller.event import (
-    AnyOf as AnyOf,
-)
-from pykb.runtime.controller.event import Event as Event
-from pykb.runtime.controller.event import EventType as EventType
-from pykb.runtime.controller.event import (
-    GenerationChanged as GenerationChanged,
-)
-from pykb.runtime.controller.event import (
-    LabelChanged as LabelChanged,
-)
-from pykb.runtime.controller.event import (
-    LabelSelectorPredicate as LabelSelectorPredicate,
-)
-from pykb.runtime.controller.event import (
-    Not as Not,
-)
-from pykb.runtime.controller.event import (
-    Predicate as Predicate,
-)
-from pykb.runtime.controller.event import (
-    ResourceVersionChanged as ResourceVersionChanged,
-)
-from pykb.runtime.controller.event import (
-    Where as Where,
-)
-from pykb.runtime.controller.queue import (
-    LOW_PRIORITY as LOW_PRIORITY,
-)
-from pykb.runtime.controller.queue import (
-    QueueShutDown as QueueShutDown,
-)
-from pykb.runtime.controller.queue import (
-    WorkQueue as WorkQueue,
-)
-from pykb.runtime.controller.ratelimit import (
-    ItemExponentialLimiter as ItemExponentialLimiter,
-)
-from pykb.runtime.controller.ratelimit import (
-    MaxOfLimiter as MaxOfLimiter,
-)
-from pykb.runtime.controller.ratelimit import (
-    RateLimiter as RateLimiter,
-)
-from pykb.runtime.controller.ratelimit import (
-    default_rate_limiter as default_rate_limiter,
-)
-from pykb.runtime.controller.reconcile import (
-    Reconciler as Reconciler,
-)
-from pykb.runtime.controller.reconcile import (
-    ReconcileTimeout as ReconcileTimeout,
-)
-from pykb.runtime.controller.reconcile import (
-    Request as Request,
-)
-from pykb.runtime.controller.reconcile import (
-    Result as Result,
-)
-from pykb.runtime.controller.reconcile import (
-    TerminalError as TerminalError,
-)
 from pykb.runtime.election.elector import (
     LeaderElectionOptions as LeaderElectionOptions,
 )
@@ -286,10 +243,53 @@ from pykb.runtime.election.elector import (
 from pykb.runtime.election.elector import (
     LeadershipLost as LeadershipLost,
 )
-from pykb.runtime.manager._flags import add_flags as add_flags
 from pykb.runtime.manager._runnables import Runnable as Runnable
 from pykb.runtime.manager.manager import Manager as Manager
-from pykb.runtime.manager.options import ManagerOptions as ManagerOptions
+from pykb.runtime.options import ManagerOptions as ManagerOptions
+from pykb.runtime.records.causes import CauseKind as CauseKind
+from pykb.runtime.records.causes import FieldChange as FieldChange
+from pykb.runtime.records.causes import ObjectId as ObjectId
+from pykb.runtime.records.causes import ReconcileCause as ReconcileCause
+from pykb.runtime.records.causes import ReconcileId as ReconcileId
+from pykb.runtime.records.causes import ReconcileListener as ReconcileListener
+from pykb.runtime.records.causes import ReconcileRecord as ReconcileRecord
+from pykb.runtime.records.causes import SentRequest as SentRequest
+from pykb.runtime.work.queue import (
+    LOW_PRIORITY as LOW_PRIORITY,
+)
+from pykb.runtime.work.queue import (
+    QueueShutDown as QueueShutDown,
+)
+from pykb.runtime.work.queue import (
+    WorkQueue as WorkQueue,
+)
+from pykb.runtime.work.ratelimit import (
+    ItemExponentialLimiter as ItemExponentialLimiter,
+)
+from pykb.runtime.work.ratelimit import (
+    MaxOfLimiter as MaxOfLimiter,
+)
+from pykb.runtime.work.ratelimit import (
+    RateLimiter as RateLimiter,
+)
+from pykb.runtime.work.ratelimit import (
+    default_rate_limiter as default_rate_limiter,
+)
+from pykb.runtime.work.reconcile import (
+    Reconciler as Reconciler,
+)
+from pykb.runtime.work.reconcile import (
+    ReconcileTimeout as ReconcileTimeout,
+)
+from pykb.runtime.work.reconcile import (
+    Request as Request,
+)
+from pykb.runtime.work.reconcile import (
+    Result as Result,
+)
+from pykb.runtime.work.reconcile import (
+    TerminalError as TerminalError,
+)
 from pykb.serving.options import CertificateOptions as CertificateOptions
 from pykb.serving.options import ManagedCertificateOptions as ManagedCertificateOptions
 from pykb.serving.options import TlsOptions as TlsOptions

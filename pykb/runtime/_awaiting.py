@@ -20,7 +20,7 @@ from pathlib import Path
 from types import CoroutineType
 from typing import Any, TextIO
 
-from pykb.runtime._own_writes import current_reconcile
+from pykb.runtime.records.context import current_reconcile
 
 logger = logging.getLogger(__name__)
 

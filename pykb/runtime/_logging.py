@@ -20,7 +20,7 @@ from pykb.api.safe_text import LIMIT, LONGEST_TRACE, SECRET_WORDS, safe_text, sa
 from pykb.client.guard import is_end
 from pykb.client.witness import current_call
 from pykb.meta.gvk import NamespacedName
-from pykb.runtime._own_writes import current_reconcile, reconciles
+from pykb.runtime.records.context import current_reconcile, reconciles
 
 LOG_LEVELS = ("debug", "info", "warning", "error")
 INHERIT = "inherit"

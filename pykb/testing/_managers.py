@@ -13,9 +13,9 @@ from typing import Any, TypeVar, overload
 
 from pykb.client.clock import Clock, SystemClock
 from pykb.client.errors import NotFound
-from pykb.runtime.controller.reconcile import Reconciler
 from pykb.runtime.manager.manager import Manager
-from pykb.runtime.manager.options import ManagerOptions
+from pykb.runtime.options import ManagerOptions
+from pykb.runtime.work.reconcile import Reconciler
 from pykb.testing._webhooks import options_for_webhooks, webhooks_in_effect
 
 T = TypeVar("T")

@@ -35,7 +35,7 @@ from pykb.meta.gvk import CONVERT, GroupKind
 from pykb.project.file import read
 from pykb.project.layout import config_path
 from pykb.runtime.manager.manager import Manager
-from pykb.runtime.manager.options import ManagerOptions
+from pykb.runtime.options import ManagerOptions
 from pykb.serving.options import CertificateOptions
 from pykb.webhook.server import WebhookServer
 

@@ -32,7 +32,7 @@ from pykb.webhook._admission import (
     is_as_stored,
     unfit,
 )
-from pykb.webhook.metrics import WebhookMetrics
+from pykb.webhook._metrics import WebhookMetrics
 from pykb.webhook.steps import Steps, call, following
 
 logger = logging.getLogger(__name__)

@@ -26,8 +26,8 @@ from pykb.serving.tls import ServingCertificate, client_checks, make_certificate
 from pykb.webhook._admission import AdmissionRequest, AdmissionResponse
 from pykb.webhook._endpoint import AdmissionEndpoint
 from pykb.webhook._leaving import Leaving
+from pykb.webhook._metrics import WebhookMetrics
 from pykb.webhook._turns import Turns
-from pykb.webhook.metrics import WebhookMetrics
 from pykb.webhook.steps import Lane, Steps
 
 if TYPE_CHECKING:

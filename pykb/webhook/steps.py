@@ -26,7 +26,7 @@ from typing import Any, TypeVar
 from pykb.client.bridge import call_in_thread
 from pykb.client.clock import Clock
 from pykb.client.guard import OwnCancellations
-from pykb.webhook.metrics import WebhookMetrics
+from pykb.webhook._metrics import WebhookMetrics
 
 logger = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from pykb.api.meta.v1 import OwnerReference
 from pykb.api.object import Object, Unstructured
-from pykb.client.apply_configuration import check_keys, holds_exactly, own_entry
+from pykb.client._apply_configuration import check_keys, holds_exactly, own_entry
 from pykb.client.client import Client
 from pykb.client.codec import AnyObject, AnyObjectT, replace_content, resource_version_of, to_wire, uid_of
 from pykb.client.errors import AlreadyExists, Conflict, NotFound

@@ -19,7 +19,7 @@ from pykb.serving import HttpError, HttpRequest, HttpResponse
 if TYPE_CHECKING:
     from pykb.client.listwatch import ListWatch
     from pykb.client.transport import RequestObserver
-    from pykb.runtime.manager.options import ManagerOptions
+    from pykb.runtime.options import ManagerOptions
     from pykb.webhook.server import WebhookServer
     from pykb.webhook.steps import Steps
 

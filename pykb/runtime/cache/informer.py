@@ -20,9 +20,9 @@ from pykb.client.selectors import Labels, as_selector
 from pykb.diagnostics import PykbError
 from pykb.meta.gvk import GroupVersionKind, NamespacedName
 from pykb.runtime.cache._options import InformerOptions, guarded
+from pykb.runtime.cache.event import Event, EventType
 from pykb.runtime.cache.reflector import SILENT, TURN, Reflector, Sink
 from pykb.runtime.cache.store import Store, Stored, version_of
-from pykb.runtime.controller.event import Event, EventType
 
 logger = logging.getLogger(__name__)
 

@@ -1,1 +1,1 @@
-"""Controllers: sources of events, the work queue, workers and retries."""
+"""Controllers: sources of events, handlers, and the workers that call a reconciler."""

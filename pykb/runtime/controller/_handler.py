@@ -18,9 +18,9 @@ from typing_extensions import TypeVar  # Python's own has no defaults before 3.1
 from pykb.api.unreadable import UnreadableObject
 from pykb.client.given import check_function
 from pykb.meta.gvk import GroupKind, GroupVersion, NamespacedName
-from pykb.runtime.controller.event import Event
-from pykb.runtime.controller.queue import LOW_PRIORITY, WorkQueue
-from pykb.runtime.controller.reconcile import Request, RequestT
+from pykb.runtime.cache.event import Event
+from pykb.runtime.work.queue import LOW_PRIORITY, WorkQueue
+from pykb.runtime.work.reconcile import Request, RequestT
 
 Queue: TypeAlias = WorkQueue[RequestT]
 

@@ -17,13 +17,13 @@ from pykb.client.codec import Kind
 from pykb.client.given import checked_predicates
 from pykb.client.guard import is_closing, is_end, outside_task, take_back_cancellation
 from pykb.meta.gvk import GroupVersionKind, NamespacedName
+from pykb.runtime.cache.event import Event, EventFilter, EventFilters, EventType
 from pykb.runtime.cache.informer import Informer, Registration
 from pykb.runtime.cache.informer_cache import InformerCache
 from pykb.runtime.cache.reflector import LONGEST_PAUSE
 from pykb.runtime.controller._handler import EnqueueRequestForOwner, EventHandler, Queue
-from pykb.runtime.controller.event import Event, EventFilter, EventFilters, EventType
-from pykb.runtime.controller.reconcile import RequestT
-from pykb.runtime.controller.recording import waking
+from pykb.runtime.records.recording import waking
+from pykb.runtime.work.reconcile import RequestT
 
 logger = logging.getLogger(__name__)
 

@@ -12,11 +12,11 @@ from pykb.client.client import Client
 from pykb.client.codec import Kind
 from pykb.client.given import check_function, check_kind, checked_predicates
 from pykb.meta.gvk import NamespacedName
+from pykb.runtime.cache.event import Event, EventFilters
 from pykb.runtime.cache.informer_cache import InformerCache
 from pykb.runtime.controller._handler import EnqueueRequestsFromMap, EventHandler, Queue, priority_of
 from pykb.runtime.controller._source import KindSource
-from pykb.runtime.controller.event import Event, EventFilters
-from pykb.runtime.controller.reconcile import RequestT
+from pykb.runtime.work.reconcile import RequestT
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,12 +23,13 @@ from pykb.client.given import check_durations, check_function
 from pykb.client.guard import is_closing, is_end, take_back_cancellation
 from pykb.runtime._awaiting import KeptCoroutines, watch_for_not_awaited
 from pykb.runtime._metrics import ControllerMetrics, Metrics
-from pykb.runtime._own_writes import ReconcileContext, current_reconcile, when_all_seen
 from pykb.runtime.controller._source import KindSource, Source, all_synced
-from pykb.runtime.controller.expected import SAYS_ENOUGH
-from pykb.runtime.controller.queue import QueueShutDown, Work, WorkQueue
-from pykb.runtime.controller.ratelimit import RateLimiter
-from pykb.runtime.controller.reconcile import (
+from pykb.runtime.records.context import ReconcileContext, current_reconcile, when_all_seen
+from pykb.runtime.records.expected import SAYS_ENOUGH
+from pykb.runtime.records.recording import Recorder
+from pykb.runtime.work.queue import QueueShutDown, Work, WorkQueue
+from pykb.runtime.work.ratelimit import RateLimiter
+from pykb.runtime.work.reconcile import (
     NotAwaited,
     ReconcileTimeout,
     Request,
@@ -37,7 +38,6 @@ from pykb.runtime.controller.reconcile import (
     Result,
     TerminalError,
 )
-from pykb.runtime.controller.recording import Recorder
 
 logger = logging.getLogger(__name__)
 
@@ -62,13 +62,13 @@ Admission: TypeAlias = Callable[[Any], AbstractAsyncContextManager[bool]]
 
 
 class Reconciles(Protocol[RequestT_contra]):
-    """The interface that a controller calls: :class:`~pykb.runtime.controller.reconcile.Reconciler` or a similar class.
+    """The interface that a controller calls: :class:`~pykb.runtime.work.reconcile.Reconciler` or a similar class.
 
     Another class needs an attribute ``request_type`` if its requests are not objects.
     """
 
     def reconcile(self, request: RequestT_contra, /) -> object:
-        """See :meth:`pykb.runtime.controller.reconcile.Reconciler.reconcile`."""
+        """See :meth:`pykb.runtime.work.reconcile.Reconciler.reconcile`."""
         ...
 
 

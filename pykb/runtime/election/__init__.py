@@ -1,1 +1,1 @@
-"""Leader election by a lease, and a fence that stops writes after the lease was lost."""
+"""Leader election by a lease."""

@@ -24,7 +24,7 @@ from types import FrameType
 from pykb.api.safe_text import error_text, safe_text, without_values
 from pykb.diagnostics import EnvironmentProblem
 from pykb.runtime._memory import settle
-from pykb.runtime.manager.watchdog import MARGIN, Ending
+from pykb.runtime._watchdog import MARGIN, Ending
 
 logger = logging.getLogger(__name__)
 

@@ -16,11 +16,11 @@ from pykb.client.client import Client
 from pykb.client.clock import Clock
 from pykb.client.guard import is_closing, is_end
 from pykb.runtime._metrics import Metrics
-from pykb.runtime.manager.options import ManagerOptions
-from pykb.runtime.manager.watchdog import Ending
+from pykb.runtime._watchdog import Ending
+from pykb.runtime.options import ManagerOptions
 
 if TYPE_CHECKING:
-    from pykb.runtime.election.leading import Work
+    from pykb.runtime.sharding.leading import Work
     from pykb.runtime.sharding.sharding import Sharding
 
 
@@ -244,7 +244,7 @@ class Leases:
 
     async def elect(self, group: RunnableGroup, start: Callable[[], None], sharding: Sharding | None) -> None:
         """Run a group while this process leads. It has the same identity in all Leases."""
-        from pykb.runtime.election.leading import elect
+        from pykb.runtime.sharding.leading import elect
 
         member = None
         if sharding is not None:
@@ -268,7 +268,7 @@ class Leases:
         lease: str,
     ) -> None:
         from pykb.runtime.election.elector import LeadershipLost
-        from pykb.runtime.election.leading import Work
+        from pykb.runtime.sharding.leading import Work
 
         async def lead() -> None:
             start()

@@ -22,7 +22,7 @@ from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.runtime import CLIENT_CA
 from pykb.runtime._metrics import Metrics
 from pykb.runtime.manager._runnables import RunnableGroup
-from pykb.runtime.manager.options import ManagerOptions
+from pykb.runtime.options import ManagerOptions
 from pykb.serving import (
     BindAddress,
     Handler,

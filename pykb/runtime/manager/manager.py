@@ -22,20 +22,20 @@ from pykb.diagnostics.codes.runtime import CONTROLLER_NAME
 from pykb.runtime._awaiting import watch_for_not_awaited
 from pykb.runtime._logging import LogFormat, configure_logging
 from pykb.runtime._metrics import Metrics
-from pykb.runtime._own_writes import current_reconcile
+from pykb.runtime._watchdog import MARGIN, Ending, StallWatch
 from pykb.runtime.cache.informer_cache import CacheOptions, InformerCache
 from pykb.runtime.controller.clusters import Cluster, Clusters
-from pykb.runtime.controller.recording import Recorders
 from pykb.runtime.manager._program import StopSignals, run_program
 from pykb.runtime.manager._runnables import Leases, RunFunction, Runnable, RunnableGroup, function_of, unless
 from pykb.runtime.manager._servers import Check, Checks, Servers, ping
-from pykb.runtime.manager.options import ManagerOptions
-from pykb.runtime.manager.watchdog import MARGIN, Ending, StallWatch
+from pykb.runtime.options import ManagerOptions
+from pykb.runtime.records.context import current_reconcile
+from pykb.runtime.records.recording import Recorders
 
 if TYPE_CHECKING:
     from pykb.runtime._kopf import OperatorRegistry
-    from pykb.runtime.controller.causes import ReconcileListener
     from pykb.runtime.controller.controller import Controller
+    from pykb.runtime.records.causes import ReconcileListener
     from pykb.runtime.sharding.sharding import Sharding
     from pykb.webhook.server import WebhookServer
 
@@ -345,7 +345,7 @@ class Manager:
                 returns.
         """
         if self.options.log_format is LogFormat.RECONCILES:
-            from pykb.runtime.controller.lines import ReconcileLines
+            from pykb.runtime.records.lines import ReconcileLines
 
             self.listen(ReconcileLines(self.clock))
         configure_logging(level=self.options.log_level.upper(), style=self.options.log_format)

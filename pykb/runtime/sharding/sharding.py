@@ -28,16 +28,16 @@ from pykb.runtime._memory import return_freed
 from pykb.runtime._metrics import Metrics
 from pykb.runtime.cache.informer import Informer
 from pykb.runtime.election.elector import LeaderElectionOptions, LeaderElector, LeadershipLost, default_identity
-from pykb.runtime.election.leading import Work
 from pykb.runtime.sharding._board import member_lease
 from pykb.runtime.sharding._claims import Claims
 from pykb.runtime.sharding._gate import Gate
 from pykb.runtime.sharding._modes import GroupOptions
 from pykb.runtime.sharding._parts import ShardPart, Use, Way
+from pykb.runtime.sharding.leading import Work
 
 if TYPE_CHECKING:
     from pykb.runtime.controller.controller import Controller
-    from pykb.runtime.manager.options import ManagerOptions
+    from pykb.runtime.options import ManagerOptions
 
 
 logger = logging.getLogger(__name__)

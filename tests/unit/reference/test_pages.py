@@ -45,6 +45,6 @@ def test_troubleshooting_quotes_what_a_manager_logs() -> None:
     """The first column of the table of its messages."""
     page = (ROOT / "docs/how-to/troubleshoot.md").read_text(encoding="utf-8")
     quoted = re.findall(r"^\| `([^`]+)` \|", page, re.MULTILINE)
-    code = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "pykb/runtime").rglob("*.py"))
+    code = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "pykb").rglob("*.py"))
     assert quoted
     assert [message for message in quoted if f'"{message}' not in code] == []

@@ -8,7 +8,7 @@ from pykb.api.apps.v1 import Deployment
 from pykb.api.core.v1 import ConfigMap, Namespace
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.api.object import Unstructured
-from pykb.client.apply_configuration import holds_exactly
+from pykb.client._apply_configuration import holds_exactly
 from pykb.client.events import COMBINED, Correlator, CorrelatorOptions, EventKey
 from pykb.client.objects.finalizers import add_finalizer, has_finalizer, remove_finalizer
 from pykb.client.objects.owner import (

@@ -13,8 +13,8 @@ from pykb.api.meta.v1 import ObjectMeta
 from pykb.runtime._awaiting import watch_for_not_awaited
 from pykb.runtime._metrics import Metrics
 from pykb.runtime.controller.controller import Controller, ControllerOptions
-from pykb.runtime.controller.reconcile import Reconciler, Request
 from pykb.runtime.fake import fake_client
+from pykb.runtime.work.reconcile import Reconciler, Request
 from pykb.testing import eventually
 
 A = Request("default", "a")

@@ -8,8 +8,8 @@ from pykb.api.apps.v1 import Deployment
 from pykb.api.core.v1 import ConfigMap, Pod
 from pykb.diagnostics import EnvironmentProblem
 from pykb.runtime import ControllerBuilder, ControllerOptions, Manager, ManagerOptions, Reconciler, WorkQueue
-from pykb.runtime.controller.ratelimit import ItemExponentialLimiter
 from pykb.runtime.fake import fake_client
+from pykb.runtime.work.ratelimit import ItemExponentialLimiter
 
 
 class Idle(Reconciler):

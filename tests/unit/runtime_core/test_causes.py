@@ -2,7 +2,8 @@
 
 import pytest
 
-from pykb.runtime.controller.causes import (
+from pykb.runtime.cache.event import EventType
+from pykb.runtime.records.causes import (
     HIDDEN,
     CauseKind,
     FieldChange,
@@ -13,8 +14,7 @@ from pykb.runtime.controller.causes import (
     changes_between,
     field_manager_of,
 )
-from pykb.runtime.controller.event import EventType
-from pykb.runtime.controller.reconcile import Request
+from pykb.runtime.work.reconcile import Request
 
 from .conftest import widget  # noqa: TID252 - shared by this folder only
 

@@ -13,11 +13,11 @@ from pykb.client.clock import VirtualClock
 from pykb.client.errors import Conflict, StatusDetails, TooManyRequests
 from pykb.client.objects.owner import NotControlled
 from pykb.runtime._metrics import Metrics
-from pykb.runtime._own_writes import current_reconcile
 from pykb.runtime.controller._source import FuncSource
 from pykb.runtime.controller.controller import Controller, ControllerOptions
-from pykb.runtime.controller.queue import LOW_PRIORITY
-from pykb.runtime.controller.reconcile import Reconciler, Request, Result, TerminalError
+from pykb.runtime.records.context import current_reconcile
+from pykb.runtime.work.queue import LOW_PRIORITY
+from pykb.runtime.work.reconcile import Reconciler, Request, Result, TerminalError
 from pykb.testing import eventually
 
 from .conftest import turn  # noqa: TID252 - shared by this folder only

@@ -14,10 +14,10 @@ from pykb.client.clock import SystemClock, VirtualClock
 from pykb.runtime import set_log_level
 from pykb.runtime._logging import configure_logging, log_levels
 from pykb.runtime.controller.controller import Controller, ControllerOptions
-from pykb.runtime.controller.reconcile import Request
 from pykb.runtime.debug import server as measure
 from pykb.runtime.debug.report import Group, bounded, grouped, groups_text, task_stack
 from pykb.runtime.debug.server import DebugEndpoints, only_from_here
+from pykb.runtime.work.reconcile import Request
 from pykb.serving import BindAddress, HttpServer
 from pykb.testing import eventually
 

@@ -26,8 +26,8 @@ from pykb.runtime import (
     Reconciler,
     Request,
 )
-from pykb.runtime.controller.reconcile import RequestT
 from pykb.runtime.fake import fake_client
+from pykb.runtime.work.reconcile import RequestT
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import pytest
 from pykb.api.unreadable import FieldProblem, UnreadableObject
 from pykb.client.clock import VirtualClock
 from pykb.meta.gvk import GroupKind, NamespacedName
+from pykb.runtime.cache.event import Event, EventType, Where
 from pykb.runtime.controller._handler import (
     EnqueueRequestForObject,
     EnqueueRequestForOwner,
@@ -16,9 +17,8 @@ from pykb.runtime.controller._handler import (
     FuncHandler,
 )
 from pykb.runtime.controller._source import Channel, ChannelSource, Dispatcher, FuncSource
-from pykb.runtime.controller.event import Event, EventType, Where
-from pykb.runtime.controller.queue import LOW_PRIORITY, WorkQueue
-from pykb.runtime.controller.reconcile import Request
+from pykb.runtime.work.queue import LOW_PRIORITY, WorkQueue
+from pykb.runtime.work.reconcile import Request
 
 from .conftest import WIDGET, turn, widget  # noqa: TID252 - shared by this folder only
 

@@ -31,8 +31,8 @@ from pykb.runtime import (
     VirtualClock,
     configure_logging,
 )
-from pykb.runtime.controller.lines import ReconcileLines, because, line_of
 from pykb.runtime.fake import fake_client
+from pykb.runtime.records.lines import ReconcileLines, because, line_of
 from pykb.testing import eventually, running
 
 OWN = ReconcileId("web", Request("default", "home"), "1")

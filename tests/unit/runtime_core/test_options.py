@@ -12,7 +12,7 @@ from pykb.client.ranges import LONGEST_GROUP, MOST
 from pykb.meta.names import is_subdomain
 from pykb.runtime._logging import LogFormat
 from pykb.runtime.election.elector import default_identity
-from pykb.runtime.manager.options import ManagerOptions
+from pykb.runtime.options import ManagerOptions
 from pykb.runtime.sharding._board import member_lease, range_lease
 from pykb.serving import BindAddress
 from pykb.serving.options import CertificateOptions, ManagedCertificateOptions, TlsOptions

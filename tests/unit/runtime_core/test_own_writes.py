@@ -11,12 +11,12 @@ from pykb.client.clock import VirtualClock
 from pykb.client.errors import Conflict, StatusDetails
 from pykb.client.patches import merge_from
 from pykb.meta.gvk import NamespacedName
-from pykb.runtime._own_writes import LIMIT, ReconcileContext, current_reconcile
 from pykb.runtime.cache._options import InformerOptions, NamespaceSelection
 from pykb.runtime.cache.informer import Informer
 from pykb.runtime.controller.controller import Controller
-from pykb.runtime.controller.reconcile import Reconciler, Request
 from pykb.runtime.fake import fake_client
+from pykb.runtime.records.context import LIMIT, ReconcileContext, current_reconcile
+from pykb.runtime.work.reconcile import Reconciler, Request
 
 from .conftest import WIDGET, turn, widget  # noqa: TID252 - shared by this folder only
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pykb.client.selectors import LabelSelector
-from pykb.runtime.controller.event import (
+from pykb.runtime.cache.event import (
     AnnotationChanged,
     Event,
     EventType,

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pykb.client.bucket import BucketLimiter
+from pykb.client._bucket import BucketLimiter
 from pykb.client.clock import VirtualClock
-from pykb.runtime.controller.ratelimit import ItemExponentialLimiter, MaxOfLimiter, default_rate_limiter
+from pykb.runtime.work.ratelimit import ItemExponentialLimiter, MaxOfLimiter, default_rate_limiter
 
 
 def test_delays_double_from_5_ms_to_1000_s():

@@ -16,8 +16,8 @@ from pykb.client.json_text import CUT
 from pykb.client.listwatch import LISTED
 from pykb.meta.gvk import NamespacedName
 from pykb.runtime.cache._options import InformerOptions
+from pykb.runtime.cache.event import EventType
 from pykb.runtime.cache.informer import CacheSyncTimeout, Informer
-from pykb.runtime.controller.event import EventType
 
 from .conftest import (  # noqa: TID252 - shared by this folder only
     WIDGET,

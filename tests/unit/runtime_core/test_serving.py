@@ -229,7 +229,7 @@ def test_a_made_certificate_leaves_nothing_of_its_making_in_memory():
     program = (
         "import sys\n"
         "from pykb.serving.tls import ServingCertificate\n"
-        "from pykb.runtime.manager.options import CertificateOptions\n"
+        "from pykb.runtime.options import CertificateOptions\n"
         "from pykb.runtime._metrics import Metrics\n"
         "context = ServingCertificate(CertificateOptions(), metrics=Metrics()).context\n"
         "assert context.get_ciphers()\n"

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from pykb.runtime.manager import watchdog
+from pykb.runtime import _watchdog as watchdog
 from pykb.testing import eventually
 
 SHORT = timedelta(milliseconds=50)

@@ -4,7 +4,7 @@ import typing
 
 from pykb.runtime import ControllerOptions, ManagerOptions
 from pykb.runtime.controller.controller import ControllerChanges
-from pykb.runtime.manager.options import ManagerOverrides
+from pykb.runtime.options import ManagerOverrides
 
 IMPORTS = """
 from collections.abc import Iterator

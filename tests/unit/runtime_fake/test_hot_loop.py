@@ -23,8 +23,8 @@ from pykb.runtime import (
     set_controller_reference,
 )
 from pykb.runtime._lasting import SILENCE
-from pykb.runtime.controller._hot_loop import PERIOD, STEPS, SUSPICIOUS, HotLoops
 from pykb.runtime.fake import fake_client
+from pykb.runtime.records._hot_loop import PERIOD, STEPS, SUSPICIOUS, HotLoops
 from pykb.testing import eventually, running
 
 ENOUGH = 3 * STEPS

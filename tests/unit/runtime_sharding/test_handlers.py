@@ -3,7 +3,7 @@
 import kopf
 
 from pykb.runtime._kopf.handlers import operators
-from pykb.runtime.manager.options import ManagerOptions
+from pykb.runtime.options import ManagerOptions
 
 
 def test_all_replicas_serve_admission_handlers_and_the_leader_runs_the_others():

@@ -20,7 +20,7 @@ from pykb.runtime.cache._options import InformerOptions
 from pykb.runtime.cache.informer_cache import CacheOptions
 from pykb.runtime.fake import FakeApiServer
 from pykb.runtime.manager.manager import Manager
-from pykb.runtime.manager.options import ManagerOptions
+from pykb.runtime.options import ManagerOptions
 from tests.chaos.kinds import Gadget, GadgetSpec
 from tests.chaos.program import GadgetReconciler
 from tests.chaos.verdict import look

@@ -16,15 +16,15 @@ from pykb.client.fence import check_fence
 from pykb.client.ranges import Ranges, ShardBy
 from pykb.diagnostics import EnvironmentProblem
 from pykb.meta.gvk import GroupVersion
+from pykb.runtime._builder import ControllerBuilder
 from pykb.runtime.cache._options import InformerOptions
 from pykb.runtime.cache.informer import CacheSyncTimeout
 from pykb.runtime.cache.informer_cache import CacheOptions
-from pykb.runtime.controller.builder import ControllerBuilder
-from pykb.runtime.controller.reconcile import Reconciler, Request, Result
 from pykb.runtime.election.elector import LeadershipLost
 from pykb.runtime.fake import FakeApiServer
 from pykb.runtime.manager.manager import Manager
-from pykb.runtime.manager.options import ManagerOptions
+from pykb.runtime.options import ManagerOptions
+from pykb.runtime.work.reconcile import Reconciler, Request, Result
 
 from .conftest import settle  # noqa: TID252 - shared by this folder only
 

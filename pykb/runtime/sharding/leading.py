@@ -10,9 +10,9 @@ from pykb.client.client import Client
 from pykb.client.clock import Clock
 from pykb.client.events import EventRecorder
 from pykb.runtime._metrics import Metrics
+from pykb.runtime._watchdog import Ending
 from pykb.runtime.election.elector import LeaderElectionOptions, LeaderElector, default_identity
-from pykb.runtime.manager.options import ManagerOptions
-from pykb.runtime.manager.watchdog import Ending
+from pykb.runtime.options import ManagerOptions
 from pykb.runtime.sharding._modes import Group, GroupOptions
 
 

@@ -13,8 +13,8 @@ from pykb.client.bridge import waiting_thread
 from pykb.client.connection import CacheReader, Call, Route, is_dry_run, parse_path
 from pykb.client.json_text import writable
 from pykb.meta.gvk import GroupVersionKind
-from pykb.runtime.controller.causes import FieldChange, ObjectId, ReconcileRecord, SentRequest, changes_between
-from pykb.runtime.controller.lines import place_here
+from pykb.runtime.records.causes import FieldChange, ObjectId, ReconcileRecord, SentRequest, changes_between
+from pykb.runtime.records.lines import place_here
 
 Known = dict[tuple[str, str, str], dict[str, Any]]
 """The objects of the answers, by kind, namespace and name."""

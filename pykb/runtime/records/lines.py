@@ -18,10 +18,10 @@ from types import FrameType, TracebackType
 from pykb.api.safe_text import LONGEST_TRACE, error_text, safe_trace, without_values
 from pykb.client.clock import Clock
 from pykb.diagnostics.render import visible
-from pykb.runtime._own_writes import reconciles
-from pykb.runtime.controller.causes import CauseKind, ReconcileCause, ReconcileListener, ReconcileRecord, SentRequest
-from pykb.runtime.controller.event import EventType
-from pykb.runtime.controller.expected import SAYS_ENOUGH
+from pykb.runtime.cache.event import EventType
+from pykb.runtime.records.causes import CauseKind, ReconcileCause, ReconcileListener, ReconcileRecord, SentRequest
+from pykb.runtime.records.context import reconciles
+from pykb.runtime.records.expected import SAYS_ENOUGH
 
 _WITHOUT_EVENT = {
     CauseKind.RETRY: "the last reconcile failed",

@@ -9,7 +9,7 @@ from opentelemetry import context, trace
 from opentelemetry.trace import Link, Span, SpanContext
 
 from pykb.meta.gvk import NamespacedName
-from pykb.runtime.controller.causes import ReconcileCause, ReconcileId, ReconcileListener, ReconcileRecord
+from pykb.runtime.records.causes import ReconcileCause, ReconcileId, ReconcileListener, ReconcileRecord
 
 if TYPE_CHECKING:
     from pykb.client._otel import Spans

@@ -17,14 +17,14 @@ from pykb.api.safe_text import error_text, without_values
 from pykb.client.clock import Clock
 from pykb.client.guard import is_end, outside_task
 from pykb.client.tracing import spans
-from pykb.runtime._own_writes import Ledger, ReconcileContext, Recording, Sent
-from pykb.runtime.controller._hot_loop import HotLoops
-from pykb.runtime.controller.event import Event, EventType
+from pykb.runtime.cache.event import Event, EventType
+from pykb.runtime.records._hot_loop import HotLoops
+from pykb.runtime.records.context import Ledger, ReconcileContext, Recording, Sent
 
 if TYPE_CHECKING:
-    from pykb.runtime.controller.causes import ReconcileCause, ReconcileListener, ReconcileRecord
-    from pykb.runtime.controller.queue import WorkQueue
-    from pykb.runtime.controller.reconcile import Result
+    from pykb.runtime.records.causes import ReconcileCause, ReconcileListener, ReconcileRecord
+    from pykb.runtime.work.queue import WorkQueue
+    from pykb.runtime.work.reconcile import Result
 
 
 logger = logging.getLogger(__name__)
@@ -158,13 +158,13 @@ class Recorder:
         self._loops.woken(context.request, own, others if complete else None)
 
     def _record(self, context: ReconcileContext, due: list[_Waking], left_out: int) -> ReconcileRecord:
-        from pykb.runtime.controller.causes import ReconcileId, ReconcileRecord
+        from pykb.runtime.records.causes import ReconcileId, ReconcileRecord
 
         identity = ReconcileId(context.controller, context.request, context.reconcile_id)
         return ReconcileRecord(identity, tuple(self._cause(each) for each in due), left_out)
 
     def _cause(self, found: _Waking) -> ReconcileCause:
-        from pykb.runtime.controller import causes
+        from pykb.runtime.records import causes
 
         event = found.event
         if event is None:
@@ -192,7 +192,7 @@ class Recorder:
         if write is None:
             return None
         if manager is None:
-            from pykb.runtime.controller.causes import changes_between, field_manager_of
+            from pykb.runtime.records.causes import changes_between, field_manager_of
 
             manager = field_manager_of(event.managed_fields, changes_between(event.raw_old, event.raw))
         return write.by if not manager or manager == write.field_manager else None
@@ -236,12 +236,12 @@ class Recorders:
     def trace(self) -> None:
         """Make spans of reconciles, if the program has set a tracer provider."""
         if (traced := spans()) is not None:
-            from pykb.runtime.controller._otel import ReconcileSpans
+            from pykb.runtime.records._otel import ReconcileSpans
 
             self.listen(ReconcileSpans(traced))
 
 
 def _noting(record: ReconcileRecord) -> Sent:
-    from pykb.runtime.controller._sent import recorded
+    from pykb.runtime.records._sent import recorded
 
     return partial(recorded, record=record, known={})

@@ -14,9 +14,9 @@ from pykb.client.given import check_durations, check_names
 from pykb.client.options import FIELD_MANAGER_LENGTH, ClientOptions, TransportOptions, program_name
 from pykb.client.ranges import LONGEST_GROUP, Ranges, ShardBy
 from pykb.meta.names import SUBDOMAIN_LENGTH, is_label, is_subdomain
+from pykb.runtime._flags import FALSE, log_options, names_of, program_parser
 from pykb.runtime._logging import LogFormat
 from pykb.runtime.cache.informer_cache import CacheOptions
-from pykb.runtime.manager._flags import FALSE, log_options, names_of, program_parser
 from pykb.serving.options import CertificateOptions, ManagedCertificateOptions, TlsOptions
 
 DEFAULT_LEADER_ELECTION_ID = "pykb-leader-election"

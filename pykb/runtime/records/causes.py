@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import orjson
 
 from pykb.api.safe_text import SECRET_WORDS
-from pykb.runtime.controller.event import EventType
-from pykb.runtime.controller.reconcile import Result
+from pykb.runtime.cache.event import EventType
+from pykb.runtime.work.reconcile import Result
 
 HIDDEN = "***"
 """Stands in place of a secret value."""

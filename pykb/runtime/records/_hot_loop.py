@@ -33,10 +33,10 @@ from typing import TYPE_CHECKING, Any
 
 from pykb.client.clock import Clock, Timer
 from pykb.runtime._lasting import Lasting
-from pykb.runtime.controller.event import Event, EventType
+from pykb.runtime.cache.event import Event, EventType
 
 if TYPE_CHECKING:
-    from pykb.runtime.controller.causes import FieldChange, ObjectId
+    from pykb.runtime.records.causes import FieldChange, ObjectId
 
     _Moves = dict[tuple[ObjectId, str], FieldChange]
     """Fields of objects, each with its last change."""
@@ -147,7 +147,7 @@ class HotLoops:
     def _report(self, request: Hashable, suspect: _Suspect) -> None:
         if not self._lasting.is_due(request):
             return
-        from pykb.runtime.controller.causes import shown
+        from pykb.runtime.records.causes import shown
 
         (target, path), change = min(suspect.moving.items())
         fields: dict[str, object] = {"object": str(target), "field": path, "times": suspect.steps}
@@ -169,7 +169,7 @@ class HotLoops:
 
 
 def _moved(events: Sequence[Event[Any]]) -> _Moves:
-    from pykb.runtime.controller.causes import FieldChange, ObjectId, changes_between
+    from pykb.runtime.records.causes import FieldChange, ObjectId, changes_between
 
     moved: _Moves = {}
     for event in events:
@@ -183,7 +183,7 @@ def _moved(events: Sequence[Event[Any]]) -> _Moves:
 
 def _is_answer(event: Event[Any], moving: _Moves, request: Hashable) -> bool:
     """Whether somebody else's event is the answer to a step: a child's controller wrote its status or metadata."""
-    from pykb.runtime.controller.causes import ObjectId
+    from pykb.runtime.records.causes import ObjectId
 
     target, owners = ObjectId.of(event.raw), event.raw["metadata"].get("ownerReferences") or ()
     if event.type is not EventType.UPDATE or all(target != known for known, _ in moving):

@@ -11,6 +11,7 @@ from pykb.client.given import check_function, check_kind, checked_predicates
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.runtime import INCOMPLETE_CONTROLLER
 from pykb.meta.gvk import GroupVersionKind
+from pykb.runtime.cache.event import EventFilter, EventFilters
 from pykb.runtime.controller._handler import (
     EnqueueRequestForObject,
     EnqueueRequestForOwner,
@@ -26,8 +27,7 @@ from pykb.runtime.controller.controller import (
     Reconciles,
     request_type_of,
 )
-from pykb.runtime.controller.event import EventFilter, EventFilters
-from pykb.runtime.controller.reconcile import Request, RequestT
+from pykb.runtime.work.reconcile import Request, RequestT
 
 if TYPE_CHECKING:
     from pykb.runtime.manager.manager import Manager
