@@ -1,6 +1,7 @@
 """The shape of the code base, as far as ARCHITECTURE.md promises it."""
 
 import ast
+import graphlib
 import re
 import subprocess
 import sys
@@ -88,19 +89,36 @@ def test_paths_that_the_architecture_names_exist():
 LISTS = ("pykb.cli.", "pykb.commands.", "pykb.markers.builtin.", "pykb.plugins.")
 
 
-def test_a_module_of_one_package_alone_says_so_by_its_name():
-    """What nobody outside of its package imports begins with an underscore; else every path would be taken for API."""
-    files = {path: ".".join(path.relative_to(ROOT).with_suffix("").parts) for path in (ROOT / "pykb").rglob("*.py")}
-    modules = {name.removesuffix(".__init__"): path for path, name in files.items()}
-    users: dict[str, set[str]] = {name: set() for name in modules}
-    for user, path in modules.items():
+def imports_in_pykb() -> tuple[dict[str, Path], dict[str, set[str]]]:
+    """The modules of pykb, and what each imports: also late, and only for type checkers."""
+    files = {".".join(path.relative_to(ROOT).with_suffix("").parts): path for path in (ROOT / "pykb").rglob("*.py")}
+    modules = {name.removesuffix(".__init__"): path for name, path in files.items()}
+    imports: dict[str, set[str]] = {}
+    for module, path in modules.items():
+        named: set[str] = set()
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ImportFrom) and node.module:
-                for used in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names)):
-                    users.get(used, set()).add(user)
+                parts = {f"{node.module}.{alias.name}" for alias in node.names}
+                named |= parts if parts <= modules.keys() else {node.module, *parts}
             elif isinstance(node, ast.Import):
-                for alias in node.names:
-                    users.get(alias.name, set()).add(user)
+                named |= {alias.name for alias in node.names}
+        imports[module] = named & modules.keys() - {module}
+    return modules, imports
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    """Nor for type checkers only, which import-linter leaves out: who reads one would have to read them all."""
+    _, imports = imports_in_pykb()
+    try:
+        graphlib.TopologicalSorter(imports).prepare()
+    except graphlib.CycleError as error:
+        pytest.fail(" -> ".join(reversed(error.args[1])))
+
+
+def test_a_module_of_one_package_alone_says_so_by_its_name():
+    """What nobody outside of its package imports begins with an underscore; else every path would be taken for API."""
+    modules, imports = imports_in_pykb()
+    users = {name: {user for user, used in imports.items() if name in used} for name in modules}
     public = {
         name: name.rpartition(".")[0]
         for name, path in modules.items()

@@ -19,7 +19,7 @@ from pykb.api.object import Object
 from pykb.api.struct import Struct
 from pykb.api.unset import blank, of_wire
 from pykb.client.codec import AnyObject, Key, gvk_of, key_of
-from pykb.client.objects.structure import UNKNOWN, Shape, Structure, structure_of_class
+from pykb.client.structure import UNKNOWN, Shape, Structure, structure_of_class
 
 StructT = TypeVar("StructT", bound=Struct)
 ObjectT = TypeVar("ObjectT", bound=Object)

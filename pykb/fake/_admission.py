@@ -17,7 +17,7 @@ import orjson
 
 from pykb.api.time import format_time
 from pykb.client.errors import ApiError
-from pykb.client.objects.structure import prune
+from pykb.client.structure import prune
 from pykb.client.writer import APPLY_CONTENT_TYPE
 from pykb.fake import _builtin as builtin
 from pykb.fake import _http as refusal

@@ -14,7 +14,7 @@ from typing import Any
 
 import orjson
 
-from pykb.client.objects.structure import Shape, Structure
+from pykb.client.structure import Shape, Structure
 from pykb.fake._http import cause
 from pykb.fake._resources import Resource
 

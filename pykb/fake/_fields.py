@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from pykb.client.objects.structure import Shape, Structure
+from pykb.client.structure import Shape, Structure
 
 Path = tuple[str, ...]
 FieldSet = frozenset[Path]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pykb.client.json_text import deep_path
-from pykb.client.objects.structure import Shape, Structure
+from pykb.client.structure import Shape, Structure
 from pykb.fake._fields import FieldSet, Path, item_key
 from pykb.fake._http import LEVELS, refuse
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pykb.client.errors import ApiError
-from pykb.client.objects.structure import Structure
+from pykb.client.structure import Structure
 from pykb.fake._fields import (
     FieldSet,
     Path,

@@ -12,7 +12,7 @@ from typing import Any
 
 from pykb.api.builtin import find_class, kinds
 from pykb.api.object import Object
-from pykb.client.objects.structure import UNKNOWN, Structure, of_custom_resource, structure_of_class
+from pykb.client.structure import UNKNOWN, Structure, of_custom_resource, structure_of_class
 from pykb.diagnostics import PykbError
 from pykb.fake._http import refuse
 from pykb.meta.gvk import GroupVersion, GroupVersionKind, ResourceInfo

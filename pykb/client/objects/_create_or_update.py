@@ -29,8 +29,8 @@ from pykb.client.connection import Connection
 from pykb.client.errors import NotFound
 from pykb.client.json_text import encode
 from pykb.client.objects.owner import check_controlled, controller_of, set_controller_reference
-from pykb.client.objects.structure import UNKNOWN, Shape, Structure
 from pykb.client.patches import MergeFrom, MergePatch, merge_diff
+from pykb.client.structure import UNKNOWN, Shape, Structure
 
 _REMEMBERED = 50_000
 _PLAIN = (str, int, float, NoneType)

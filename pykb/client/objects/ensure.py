@@ -20,8 +20,8 @@ from pykb.client.codec import AnyObject, AnyObjectT, replace_content, resource_v
 from pykb.client.errors import AlreadyExists, Conflict, NotFound
 from pykb.client.objects._create_or_update import OperationResult, contains, find_stored, memory_of, result_of
 from pykb.client.objects.owner import ATTEMPTS, check_controlled, controller_of, set_controller_reference
-from pykb.client.objects.structure import UNKNOWN, structure_of_class
 from pykb.client.patches import JsonPatch
+from pykb.client.structure import UNKNOWN, structure_of_class
 
 
 async def ensure_applied(
