@@ -165,7 +165,7 @@ def _code(slug: str, pages: Iterable[str] = ()) -> None:
         console.out(paragraph if paragraph.startswith(" ") else textwrap.fill(paragraph, 100))
 
 
-_PACKAGES = ("api", "envtest", "runtime", "testing")
+_PACKAGES = ("api", "client", "envtest", "runtime", "testing")
 _ROLE = re.compile(r":\w+:(`)~?")
 _WIDTH = 100
 

@@ -254,40 +254,40 @@ from pykb.runtime.records.causes import ReconcileId as ReconcileId
 from pykb.runtime.records.causes import ReconcileListener as ReconcileListener
 from pykb.runtime.records.causes import ReconcileRecord as ReconcileRecord
 from pykb.runtime.records.causes import SentRequest as SentRequest
-from pykb.runtime.work.queue import (
+from pykb.runtime.requests.queue import (
     LOW_PRIORITY as LOW_PRIORITY,
 )
-from pykb.runtime.work.queue import (
+from pykb.runtime.requests.queue import (
     QueueShutDown as QueueShutDown,
 )
-from pykb.runtime.work.queue import (
+from pykb.runtime.requests.queue import (
     WorkQueue as WorkQueue,
 )
-from pykb.runtime.work.ratelimit import (
+from pykb.runtime.requests.ratelimit import (
     ItemExponentialLimiter as ItemExponentialLimiter,
 )
-from pykb.runtime.work.ratelimit import (
+from pykb.runtime.requests.ratelimit import (
     MaxOfLimiter as MaxOfLimiter,
 )
-from pykb.runtime.work.ratelimit import (
+from pykb.runtime.requests.ratelimit import (
     RateLimiter as RateLimiter,
 )
-from pykb.runtime.work.ratelimit import (
+from pykb.runtime.requests.ratelimit import (
     default_rate_limiter as default_rate_limiter,
 )
-from pykb.runtime.work.reconcile import (
+from pykb.runtime.requests.reconcile import (
     Reconciler as Reconciler,
 )
-from pykb.runtime.work.reconcile import (
+from pykb.runtime.requests.reconcile import (
     ReconcileTimeout as ReconcileTimeout,
 )
-from pykb.runtime.work.reconcile import (
+from pykb.runtime.requests.reconcile import (
     Request as Request,
 )
-from pykb.runtime.work.reconcile import (
+from pykb.runtime.requests.reconcile import (
     Result as Result,
 )
-from pykb.runtime.work.reconcile import (
+from pykb.runtime.requests.reconcile import (
     TerminalError as TerminalError,
 )
 from pykb.serving.options import CertificateOptions as CertificateOptions

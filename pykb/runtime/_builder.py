@@ -27,7 +27,7 @@ from pykb.runtime.controller.controller import (
     Reconciles,
     request_type_of,
 )
-from pykb.runtime.work.reconcile import Request, RequestT
+from pykb.runtime.requests.reconcile import Request, RequestT
 
 if TYPE_CHECKING:
     from pykb.runtime.manager.manager import Manager

@@ -19,7 +19,7 @@ from pykb.meta.gvk import GroupVersionKind
 if TYPE_CHECKING:
     from pykb.client.transport import RequestRecord
     from pykb.runtime.cache.informer import Informer
-    from pykb.runtime.work.queue import WorkQueue
+    from pykb.runtime.requests.queue import WorkQueue
 
 RECONCILE_SECONDS = (
     *(0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0),

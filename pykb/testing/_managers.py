@@ -15,7 +15,7 @@ from pykb.client.clock import Clock, SystemClock
 from pykb.client.errors import NotFound
 from pykb.runtime.manager.manager import Manager
 from pykb.runtime.options import ManagerOptions
-from pykb.runtime.work.reconcile import Reconciler
+from pykb.runtime.requests.reconcile import Reconciler
 from pykb.testing._webhooks import options_for_webhooks, webhooks_in_effect
 
 T = TypeVar("T")

@@ -66,17 +66,34 @@ class ServerOptions(Protocol):
     """The options of a manager, as far as this server needs them."""
 
     @property
-    def webhook_port(self) -> int: ...  # noqa: D102
+    def webhook_port(self) -> int:
+        """The port. 0 means any free one."""
+        ...
+
     @property
-    def webhook_bind_host(self) -> str: ...  # noqa: D102
+    def webhook_bind_host(self) -> str:
+        """The address to listen on. Empty means all."""
+        ...
+
     @property
-    def webhook_certificate(self) -> CertificateOptions: ...  # noqa: D102
+    def webhook_certificate(self) -> CertificateOptions:
+        """Its certificate."""
+        ...
+
     @property
-    def managed_certificate(self) -> ManagedCertificateOptions: ...  # noqa: D102
+    def managed_certificate(self) -> ManagedCertificateOptions:
+        """The certificate that the manager makes."""
+        ...
+
     @property
-    def tls(self) -> TlsOptions: ...  # noqa: D102
+    def tls(self) -> TlsOptions:
+        """The options of TLS."""
+        ...
+
     @property
-    def graceful_shutdown_timeout(self) -> timedelta: ...  # noqa: D102
+    def graceful_shutdown_timeout(self) -> timedelta:
+        """How long running calls may take at the end."""
+        ...
 
 
 class WebhookServer:

@@ -19,8 +19,8 @@ from pykb.api.unreadable import UnreadableObject
 from pykb.client.given import check_function
 from pykb.meta.gvk import GroupKind, GroupVersion, NamespacedName
 from pykb.runtime.cache.event import Event
-from pykb.runtime.work.queue import LOW_PRIORITY, WorkQueue
-from pykb.runtime.work.reconcile import Request, RequestT
+from pykb.runtime.requests.queue import LOW_PRIORITY, WorkQueue
+from pykb.runtime.requests.reconcile import Request, RequestT
 
 Queue: TypeAlias = WorkQueue[RequestT]
 

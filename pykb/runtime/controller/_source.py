@@ -23,7 +23,7 @@ from pykb.runtime.cache.informer_cache import InformerCache
 from pykb.runtime.cache.reflector import LONGEST_PAUSE
 from pykb.runtime.controller._handler import EnqueueRequestForOwner, EventHandler, Queue
 from pykb.runtime.records.recording import waking
-from pykb.runtime.work.reconcile import RequestT
+from pykb.runtime.requests.reconcile import RequestT
 
 logger = logging.getLogger(__name__)
 

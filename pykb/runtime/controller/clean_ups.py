@@ -13,7 +13,7 @@ from pykb.client.codec import AnyObject, AnyObjectT, is_deleted
 from pykb.client.guard import is_end
 from pykb.client.objects.finalizers import add_finalizer, has_finalizer, let_go, remove_finalizer
 from pykb.client.patches import merge_from
-from pykb.runtime.work.reconcile import Result
+from pykb.runtime.requests.reconcile import Result
 
 CleanUp = Callable[[Any], Awaitable[object] | object]
 """Cleans up what was made for an object.

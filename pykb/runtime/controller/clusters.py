@@ -16,7 +16,7 @@ from pykb.runtime.cache.event import Event, EventFilters
 from pykb.runtime.cache.informer_cache import InformerCache
 from pykb.runtime.controller._handler import EnqueueRequestsFromMap, EventHandler, Queue, priority_of
 from pykb.runtime.controller._source import KindSource
-from pykb.runtime.work.reconcile import RequestT
+from pykb.runtime.requests.reconcile import RequestT
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,9 +27,9 @@ from pykb.runtime.controller._source import KindSource, Source, all_synced
 from pykb.runtime.records.context import ReconcileContext, current_reconcile, when_all_seen
 from pykb.runtime.records.expected import SAYS_ENOUGH
 from pykb.runtime.records.recording import Recorder
-from pykb.runtime.work.queue import QueueShutDown, Work, WorkQueue
-from pykb.runtime.work.ratelimit import RateLimiter
-from pykb.runtime.work.reconcile import (
+from pykb.runtime.requests.queue import QueueShutDown, Work, WorkQueue
+from pykb.runtime.requests.ratelimit import RateLimiter
+from pykb.runtime.requests.reconcile import (
     NotAwaited,
     ReconcileTimeout,
     Request,
@@ -62,13 +62,13 @@ Admission: TypeAlias = Callable[[Any], AbstractAsyncContextManager[bool]]
 
 
 class Reconciles(Protocol[RequestT_contra]):
-    """The interface that a controller calls: :class:`~pykb.runtime.work.reconcile.Reconciler` or a similar class.
+    """The interface that a controller calls: :class:`~pykb.runtime.requests.reconcile.Reconciler` or a similar class.
 
     Another class needs an attribute ``request_type`` if its requests are not objects.
     """
 
     def reconcile(self, request: RequestT_contra, /) -> object:
-        """See :meth:`pykb.runtime.work.reconcile.Reconciler.reconcile`."""
+        """See :meth:`pykb.runtime.requests.reconcile.Reconciler.reconcile`."""
         ...
 
 

@@ -16,7 +16,7 @@ import orjson
 
 from pykb.api.safe_text import SECRET_WORDS
 from pykb.runtime.cache.event import EventType
-from pykb.runtime.work.reconcile import Result
+from pykb.runtime.requests.reconcile import Result
 
 HIDDEN = "***"
 """Stands in place of a secret value."""

@@ -23,8 +23,8 @@ from pykb.runtime.records.context import Ledger, ReconcileContext, Recording, Se
 
 if TYPE_CHECKING:
     from pykb.runtime.records.causes import ReconcileCause, ReconcileListener, ReconcileRecord
-    from pykb.runtime.work.queue import WorkQueue
-    from pykb.runtime.work.reconcile import Result
+    from pykb.runtime.requests.queue import WorkQueue
+    from pykb.runtime.requests.reconcile import Result
 
 
 logger = logging.getLogger(__name__)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pykb.client.errors import ApiError, ServerUnreachable
 from pykb.client.fence import fence
 from pykb.meta.gvk import NamespacedName
-from pykb.runtime.work.queue import WorkQueue
+from pykb.runtime.requests.queue import WorkQueue
 
 if TYPE_CHECKING:
     from pykb.runtime.sharding._parts import ShardPart

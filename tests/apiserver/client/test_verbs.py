@@ -13,7 +13,7 @@ from pykb.client import JsonPatch, MergePatch, StrategicMergePatch, merge_from
 from pykb.client.errors import AlreadyExists, BadRequest, Conflict, Forbidden, Invalid, NotFound, UnsupportedMediaType
 from pykb.client.options import program_name
 from pykb.meta.gvk import GroupVersionKind
-from pykb.runtime.work.reconcile import Request
+from pykb.runtime.requests.reconcile import Request
 
 pytestmark = pytest.mark.apiserver
 

@@ -28,7 +28,9 @@ def test_each_page_of_the_reference_is_shown_and_named_in_the_help(pykb: Any) ->
     assert not PAGES.keys() & all_codes().keys()
 
 
-@pytest.mark.parametrize("module", ["pykb.api", "pykb.envtest", "pykb.runtime", "pykb.runtime.fake", "pykb.testing"])
+@pytest.mark.parametrize(
+    "module", ["pykb.api", "pykb.client", "pykb.envtest", "pykb.runtime", "pykb.runtime.fake", "pykb.testing"]
+)
 def test_each_public_name_is_found(module: str) -> None:
     """With its signature and its docstring."""
     for name in import_module(module).__all__:
@@ -54,7 +56,7 @@ def test_a_name_is_described_with_its_members(pykb: Any) -> None:
     [
         ("pykb.runtime.Managr", "`pykb explain pykb.runtime.Manager`"),
         ("pykb.runtime.Client.gett", "`pykb explain pykb.runtime.Client.get`"),
-        ("pykb.client.bridge", "`pykb explain pykb.runtime`"),
+        ("pykb.runtime._logging", "`pykb explain pykb.runtime`"),
         ("pykb.api.conditions.nothing.more", "`pykb explain pykb.api.conditions`"),
         ("pykb.gen.run", "`pykb explain pykb`"),
         ("metrcs", "`pykb explain metrics`"),

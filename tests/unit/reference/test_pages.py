@@ -8,6 +8,8 @@ from importlib import import_module
 
 import pytest
 
+import pykb.client
+import pykb.runtime
 from hack.write_reference import FOLDER, PAGES
 
 ROOT = FOLDER.parents[1]
@@ -19,6 +21,7 @@ MODULES = {
     "pykb.runtime.fake": ("fake.md",),
     "pykb.testing": ("testing.md",),
 }
+CLIENT = "without-a-manager.md"
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -29,7 +32,20 @@ def test_a_page_is_current(name: str) -> None:
 
 def test_each_page_about_python_is_checked() -> None:
     """The test below knows them by their names."""
-    assert {path.name for path in (FOLDER / "api").iterdir()} == {page for pages in MODULES.values() for page in pages}
+    pages = {page for pages in MODULES.values() for page in pages}
+    assert {path.name for path in (FOLDER / "api").iterdir()} == {*pages, CLIENT}
+
+
+def test_the_page_of_the_client_lists_its_names() -> None:
+    """Each is also one of the runtime, on whose pages it is described."""
+    listed = re.findall(
+        r"^- \[`(\w+)`\]\((\w+\.md)#pykb\.runtime\.(\w+)\)$", (FOLDER / "api" / CLIENT).read_text(), re.MULTILINE
+    )
+    assert sorted(name for name, _, _ in listed) == pykb.client.__all__
+    for name, page, anchor in listed:
+        assert anchor == name
+        assert f"::: pykb.runtime.{name}\n" in (FOLDER / "api" / page).read_text(encoding="utf-8")
+        assert getattr(pykb.client, name) is getattr(pykb.runtime, name)
 
 
 @pytest.mark.parametrize("module", MODULES)

@@ -17,7 +17,7 @@ from pykb.runtime import Event, InformerCache, Lister, Manager, Reconciler, awai
 from pykb.client.objects._create_or_update import OperationResult, create_or_update
 from pykb.runtime.fake import fake_client
 from pykb.testing import HandlerOutcome, RecordedEvents, call_handler, eventually, running
-from pykb.runtime.work.reconcile import Request
+from pykb.runtime.requests.reconcile import Request
 
 GVK = GroupVersion("example.com", "v1").with_kind("Thing")
 

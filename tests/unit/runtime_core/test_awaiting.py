@@ -14,7 +14,7 @@ from pykb.runtime._awaiting import watch_for_not_awaited
 from pykb.runtime._metrics import Metrics
 from pykb.runtime.controller.controller import Controller, ControllerOptions
 from pykb.runtime.fake import fake_client
-from pykb.runtime.work.reconcile import Reconciler, Request
+from pykb.runtime.requests.reconcile import Reconciler, Request
 from pykb.testing import eventually
 
 A = Request("default", "a")

@@ -14,7 +14,7 @@ from pykb.runtime.records.causes import (
     changes_between,
     field_manager_of,
 )
-from pykb.runtime.work.reconcile import Request
+from pykb.runtime.requests.reconcile import Request
 
 from .conftest import widget  # noqa: TID252 - shared by this folder only
 

@@ -16,8 +16,8 @@ from pykb.runtime._metrics import Metrics
 from pykb.runtime.controller._source import FuncSource
 from pykb.runtime.controller.controller import Controller, ControllerOptions
 from pykb.runtime.records.context import current_reconcile
-from pykb.runtime.work.queue import LOW_PRIORITY
-from pykb.runtime.work.reconcile import Reconciler, Request, Result, TerminalError
+from pykb.runtime.requests.queue import LOW_PRIORITY
+from pykb.runtime.requests.reconcile import Reconciler, Request, Result, TerminalError
 from pykb.testing import eventually
 
 from .conftest import turn  # noqa: TID252 - shared by this folder only

@@ -17,7 +17,7 @@ from pykb.runtime.controller.controller import Controller, ControllerOptions
 from pykb.runtime.debug import server as measure
 from pykb.runtime.debug.report import Group, bounded, grouped, groups_text, task_stack
 from pykb.runtime.debug.server import DebugEndpoints, only_from_here
-from pykb.runtime.work.reconcile import Request
+from pykb.runtime.requests.reconcile import Request
 from pykb.serving import BindAddress, HttpServer
 from pykb.testing import eventually
 

@@ -10,7 +10,7 @@ from pykb.client.login import Credentials
 from pykb.runtime._kopf.watch import new_session
 from pykb.runtime.controller.controller import Controller, ControllerOptions
 from pykb.runtime.manager._runnables import RunnableGroup
-from pykb.runtime.work.reconcile import Reconciler, Request
+from pykb.runtime.requests.reconcile import Reconciler, Request
 
 A, B = Request("default", "a"), Request("default", "b")
 

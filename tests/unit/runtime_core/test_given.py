@@ -27,7 +27,7 @@ from pykb.runtime import (
     Request,
 )
 from pykb.runtime.fake import fake_client
-from pykb.runtime.work.reconcile import RequestT
+from pykb.runtime.requests.reconcile import RequestT
 
 
 @pytest.fixture

@@ -17,8 +17,8 @@ from pykb.runtime.controller._handler import (
     FuncHandler,
 )
 from pykb.runtime.controller._source import Channel, ChannelSource, Dispatcher, FuncSource
-from pykb.runtime.work.queue import LOW_PRIORITY, WorkQueue
-from pykb.runtime.work.reconcile import Request
+from pykb.runtime.requests.queue import LOW_PRIORITY, WorkQueue
+from pykb.runtime.requests.reconcile import Request
 
 from .conftest import WIDGET, turn, widget  # noqa: TID252 - shared by this folder only
 

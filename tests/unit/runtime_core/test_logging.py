@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 from pykb.api.safe_text import safe_trace
 from pykb.runtime._logging import LogFormat, configure_logging
 from pykb.runtime.records.context import ReconcileContext, current_reconcile
-from pykb.runtime.work.reconcile import Request
+from pykb.runtime.requests.reconcile import Request
 
 CONTEXT = ReconcileContext("widget", "4f6c", Request("default", "a"))
 

@@ -10,8 +10,8 @@ from pykb.client.transport import RequestRecord
 from pykb.runtime._metrics import Metrics
 from pykb.runtime.cache.informer import Informer
 from pykb.runtime.controller.controller import Controller
-from pykb.runtime.work.queue import LOW_PRIORITY
-from pykb.runtime.work.reconcile import Request
+from pykb.runtime.requests.queue import LOW_PRIORITY
+from pykb.runtime.requests.reconcile import Request
 
 from .conftest import WIDGET, Script, listed, refused, target, turn  # noqa: TID252 - shared by this folder only
 

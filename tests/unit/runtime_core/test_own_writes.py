@@ -16,7 +16,7 @@ from pykb.runtime.cache.informer import Informer
 from pykb.runtime.controller.controller import Controller
 from pykb.runtime.fake import fake_client
 from pykb.runtime.records.context import LIMIT, ReconcileContext, current_reconcile
-from pykb.runtime.work.reconcile import Reconciler, Request
+from pykb.runtime.requests.reconcile import Reconciler, Request
 
 from .conftest import WIDGET, turn, widget  # noqa: TID252 - shared by this folder only
 

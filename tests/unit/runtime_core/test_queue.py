@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from pykb.client.clock import VirtualClock
-from pykb.runtime.work.queue import LOW_PRIORITY, QueueShutDown, WorkQueue
-from pykb.runtime.work.ratelimit import ItemExponentialLimiter
+from pykb.runtime.requests.queue import LOW_PRIORITY, QueueShutDown, WorkQueue
+from pykb.runtime.requests.ratelimit import ItemExponentialLimiter
 
 KEYS = st.sampled_from("abcde")
 PRIORITIES = st.sampled_from((LOW_PRIORITY, 0, 7))

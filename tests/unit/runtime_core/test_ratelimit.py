@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pykb.client._bucket import BucketLimiter
 from pykb.client.clock import VirtualClock
-from pykb.runtime.work.ratelimit import ItemExponentialLimiter, MaxOfLimiter, default_rate_limiter
+from pykb.runtime.requests.ratelimit import ItemExponentialLimiter, MaxOfLimiter, default_rate_limiter
 
 
 def test_delays_double_from_5_ms_to_1000_s():

@@ -24,7 +24,7 @@ from pykb.runtime.election.elector import LeadershipLost
 from pykb.runtime.fake import FakeApiServer
 from pykb.runtime.manager.manager import Manager
 from pykb.runtime.options import ManagerOptions
-from pykb.runtime.work.reconcile import Reconciler, Request, Result
+from pykb.runtime.requests.reconcile import Reconciler, Request, Result
 
 from .conftest import settle  # noqa: TID252 - shared by this folder only
 

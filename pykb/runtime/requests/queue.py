@@ -22,9 +22,9 @@ from itertools import count
 from typing import Any, Generic, NamedTuple, Protocol
 
 from pykb.client.clock import Clock, SystemClock, Timer
-from pykb.runtime.work.ratelimit import GuardedLimiter, RateLimiter, default_rate_limiter
-from pykb.runtime.work.reconcile import Request
-from pykb.runtime.work.reconcile import RequestT as K
+from pykb.runtime.requests.ratelimit import GuardedLimiter, RateLimiter, default_rate_limiter
+from pykb.runtime.requests.reconcile import Request
+from pykb.runtime.requests.reconcile import RequestT as K
 
 LOW_PRIORITY = -100
 """The priority of the initial list, resyncs and updates without a change."""

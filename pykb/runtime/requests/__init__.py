@@ -1,0 +1,1 @@
+"""Requests and results of reconciles, the queue of requests, and the delays of retries."""

@@ -1,1 +1,0 @@
-"""The work of a controller: requests and results, the queue of requests, and the delays of retries."""
