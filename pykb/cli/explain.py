@@ -50,7 +50,7 @@ def explain(
 
     Of a kind of Kubernetes, or of a field, it shows the fields: their types, and which are required.
     It also shows the pages of the reference: cli, diagnostics, explore, flags, generate, kubebuilder,
-    marker-coverage, metrics, output, project, semantics. Without a name, it lists all codes.
+    marker-coverage, metrics, output, project, semantics, supported-versions. Without a name, it lists all codes.
 
     Examples:
       pykb explain anchor-missing
