@@ -8,6 +8,7 @@ pip is configured with, unless its own variables name others. Arguments are pass
 from __future__ import annotations
 
 import configparser
+import contextlib
 import fcntl
 import os
 import re
@@ -51,7 +52,8 @@ def main() -> None:
     if sys.version_info < OLDEST:
         oldest = ".".join(map(str, OLDEST))
         sys.exit(f"error: {sys.executable} is not Python {oldest} or newer; name one: make PYTHON=python3.13")
-    fcntl.flock(os.open(".", os.O_RDONLY), fcntl.LOCK_EX)
+    with contextlib.suppress(OSError):  # NFS cannot lock a folder
+        fcntl.flock(os.open(".", os.O_RDONLY), fcntl.LOCK_EX)
     is_new = not (ENVIRONMENT / "bin/python").exists()
     if is_new:
         print(f"Creating the environment in {ENVIRONMENT}", file=sys.stderr)
