@@ -1,7 +1,8 @@
 """Injected clocks, so that tests need not wait.
 
-Queues, rate limiters, reflectors and leader election take a :class:`Clock`. Only this module reads
-the system's time.
+Whatever waits or measures how long something takes (queues, rate limiters, reflectors, leader election) takes a
+:class:`Clock`. The times of day in Leases, conditions and certificates are those of the system. The watchdog looks at
+the event loop from outside, so it has the system's clock, too.
 """
 
 from __future__ import annotations

@@ -102,7 +102,7 @@ class Fault:
         status: The answer of ``REFUSE``; 0 for no answer.
         seconds: For how long the caches lag, or workloads are not ready.
         resource: The plural of the only resource whose cache lags. Defaults to all.
-        version: The version of the API server that its caches show at first.
+        version: The ``resourceVersion`` whose state its caches show at first: that of the last write that they have.
     """
 
     kind: FaultKind

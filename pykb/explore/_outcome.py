@@ -14,7 +14,16 @@ from pykb.explore._webhooks import Loss
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change of an object, with the request of the operator that made it (``None``: somebody else)."""
+    """A change of an object.
+
+    Attributes:
+        identity: The object.
+        before: Its state before, ``None`` if it did not exist.
+        after: Its state after, ``None`` if it was deleted.
+        by: The request of the operator that made it. ``None`` if somebody else did.
+        at: When, in the world's time.
+        version: The ``resourceVersion`` that the API server gave the change.
+    """
 
     identity: Identity
     before: bytes | None

@@ -162,7 +162,9 @@ class _World(ReconcileListener):
             if not self.outcome.at_rest:
                 return
             await self._take_over(fault)
-            self.outcome.states[-1:] = [*self.outcome.states[-1:] * bool(number), self._state()]
+            if number == 0:  # the state before the first take-over does not count
+                del self.outcome.states[-1:]
+            self.outcome.states.append(self._state())
 
     async def _perform_and_settle(self, step: Step, *, is_last: bool) -> None:
         if step.unseen and self._gate is not None:

@@ -31,7 +31,7 @@ WAIT = timedelta(milliseconds=10)
 SWEEP = timedelta(seconds=2)
 """How often deadlines are checked."""
 
-TOLD = timedelta(minutes=1)
+REPORT_AT_MOST_EVERY = timedelta(minutes=1)
 """How often closed connections are logged."""
 
 
@@ -81,7 +81,7 @@ class Connections:
         self._serving: dict[Connection, None] = {}
         self._idle: dict[Connection, None] = {}
         self._received = 0
-        self._told: float | None = None
+        self._reported_at: float | None = None
 
     def __len__(self) -> int:
         """The number of connections."""
@@ -156,8 +156,8 @@ class Connections:
         self.remove(connection)
         cut()
         now = self._clock.now()
-        if reason and (self._told is None or now - self._told >= TOLD.total_seconds()):
-            self._told = now
+        if reason and (self._reported_at is None or now - self._reported_at >= REPORT_AT_MOST_EVERY.total_seconds()):
+            self._reported_at = now
             logger.warning("connections cut", extra={"server": self._name, "reason": reason})
 
     def _put(self, connection: Connection, place: dict[Connection, None] | None) -> None:

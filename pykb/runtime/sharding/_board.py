@@ -88,16 +88,14 @@ def member_lease(group: str, identity: str) -> str:
     return f"{group}-member-{identity.rpartition('_')[2]}"
 
 
-def range_lease(group: str, namespace: str, number: int, before: Lease | None) -> Lease:
-    """The Lease of a range, to be filled by :func:`held_by`."""
-    if before is not None:
-        return before
+def new_range_lease(group: str, namespace: str, number: int) -> Lease:
+    """The Lease of a range that has none yet. It has no holder: see :func:`set_holder`."""
     metadata = ObjectMeta(name=f"{group}-shard-{number}", namespace=namespace, labels={GROUP: group_label(group)})
     return Lease(metadata=metadata)
 
 
-def held_by(lease: Lease, holder: str, duration: timedelta | None = None) -> Lease:
-    """Put a holder into a Lease. That of a range has no duration: the member's Lease counts."""
+def set_holder(lease: Lease, holder: str, duration: timedelta | None = None) -> Lease:
+    """Put a holder into this Lease, and return it. That of a range has no duration: the member's Lease counts."""
     transitions = (lease.spec.lease_transitions or 0) if lease.spec else 0
     now = datetime.now(UTC)
     lease.spec = LeaseSpec(

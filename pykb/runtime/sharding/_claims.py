@@ -18,7 +18,7 @@ from pykb.client.client import Client
 from pykb.client.clock import Clock
 from pykb.client.errors import ApiError, ServerUnreachable
 from pykb.runtime.election.elector import LeadershipLost
-from pykb.runtime.sharding._board import CONTROLLERS, Board, held_by, holder_of, range_lease
+from pykb.runtime.sharding._board import CONTROLLERS, Board, holder_of, new_range_lease, set_holder
 from pykb.runtime.sharding._modes import Group, GroupOptions
 from pykb.runtime.sharding._plan import FREE, plan
 
@@ -167,8 +167,10 @@ class Claims:
 
         async def take(number: int) -> int | None:
             async with limit:
-                lease = range_lease(self._options.group, self._options.namespace, number, board.ranges.get(number))
-                return number if await self._write(held_by(lease, self._options.identity)) else None
+                lease = board.ranges.get(number)
+                if lease is None:
+                    lease = new_range_lease(self._options.group, self._options.namespace, number)
+                return number if await self._write(set_holder(lease, self._options.identity)) else None
 
         taken = await asyncio.gather(*(take(number) for number in numbers))
         gained = frozenset(number for number in taken if number is not None)
@@ -185,7 +187,7 @@ class Claims:
         try:
             await self._moves.leaving(number)
             logger.info("gave up a range", extra={"range": number, "held": len(self.held) - 1})
-            while not await self._write(held_by(lease, FREE)):
+            while not await self._write(set_holder(lease, FREE)):
                 found = await self._reread(lease)
                 if found is None or holder_of(found) != self._options.identity:
                     break

@@ -47,16 +47,17 @@ from pykb.runtime.sharding._board import (
     Board,
     controllers_label,
     group_label,
-    held_by,
     holder_of,
     layout_label,
+    set_holder,
 )
 from pykb.runtime.sharding._plan import FREE
 
 logger = logging.getLogger(__name__)
 
 _JITTER = 0.2
-_UNDERTAKERS = 4
+_LONGEST_TURN = 4
+"""After how many periods any replica may delete the Lease of a dead one, if those before it have not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +247,7 @@ class Group:
     async def _replace(self, leader: Lease) -> bool:
         """Put this member into the leader's Lease, in place of a dead one, which cannot renew it any more then."""
         try:
-            await self._client.update(held_by(leader, self._options.identity, self._options.lease_duration))
+            await self._client.update(set_holder(leader, self._options.identity, self._options.lease_duration))
         except (ApiError, ServerUnreachable) as error:
             logger.debug("the leader's lease was not taken", extra={"error": str(error)})
             return False
@@ -283,8 +284,8 @@ class Group:
         me = self._options.identity
         if me not in board.members:  # it stands by, and does not see the others that do
             return hash_of(dead + me) % 2
-        mourners = sorted(board.members, key=lambda name: hash_of(dead + name))
-        return min(mourners.index(me), _UNDERTAKERS)
+        order = sorted(board.members, key=lambda name: hash_of(dead + name))
+        return min(order.index(me), _LONGEST_TURN)
 
 
 def _age(lease: Lease) -> tuple[str, str]:

@@ -16,7 +16,7 @@ import uvloop
 from benchmarks import flood
 from pykb.client.clock import VirtualClock
 from pykb.serving import BindAddress, HttpResponse, HttpServer
-from pykb.serving._connections import IDLE, RECEIVE, SWEEP, TOLD, WAIT, Connections, Limits
+from pykb.serving._connections import IDLE, RECEIVE, REPORT_AT_MOST_EVERY, SWEEP, WAIT, Connections, Limits
 from pykb.serving._protocol import HEAD, HEADERS, ServerProtocol
 from pykb.serving.options import CertificateOptions
 from pykb.serving.tls import ServingCertificate
@@ -151,7 +151,7 @@ async def test_the_log_says_it_once_a_minute(caplog):
     for name in ("a", "b", "c"):
         book.add(name)
     assert len(caplog.records) == 1
-    book.clock.advance(TOLD)
+    book.clock.advance(REPORT_AT_MOST_EVERY)
     book.add("d")
     assert [record.server for record in caplog.records] == ["test", "test"]
     assert book.cut == ["a", "b", "c"]
@@ -342,11 +342,14 @@ def test_a_connection_that_is_cut_by_its_first_bytes_is_not_answered(secure, cap
         serving.cancel()
         await asyncio.wait({serving})
 
+    gc.collect()  # what tests before this one left does not count
+    caplog.clear()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(serve_and_flood())
     gc.collect()
     assert not answered
-    assert {record.name for record in caplog.records} == {"pykb.serving._connections"}
+    assert [each.getMessage() for each in caplog.records if each.name != "pykb.serving._connections"] == []
+    assert caplog.records
 
 
 class Wire(asyncio.Transport):

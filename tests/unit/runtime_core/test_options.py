@@ -13,7 +13,7 @@ from pykb.meta.names import is_subdomain
 from pykb.runtime._logging import LogFormat
 from pykb.runtime.election.elector import default_identity
 from pykb.runtime.options import ManagerOptions
-from pykb.runtime.sharding._board import member_lease, range_lease
+from pykb.runtime.sharding._board import member_lease, new_range_lease
 from pykb.serving import BindAddress
 from pykb.serving.options import CertificateOptions, ManagedCertificateOptions, TlsOptions
 
@@ -193,7 +193,7 @@ def test_the_leases_of_the_longest_group_have_valid_names():
     identity = default_identity()
     assert is_subdomain(member_lease("x" * LONGEST_GROUP, identity))
     assert not is_subdomain(member_lease("x" * (LONGEST_GROUP + 1), identity))
-    lease = range_lease("x" * LONGEST_GROUP, "default", MOST - 1, None)
+    lease = new_range_lease("x" * LONGEST_GROUP, "default", MOST - 1)
     assert is_subdomain(lease.metadata.name or "")
 
 
