@@ -21,9 +21,11 @@ from pykb.cli.options import (
     complete_versions,
     listed,
     plugin_args,
+    taking_recorded,
 )
 from pykb.plugins import Style
 from pykb.project import Certificates
+from pykb.project.options import NONE, ApiOptions
 
 if TYPE_CHECKING:
     from pykb.commands.api_checks import NewApi
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from pykb.project.resource import Resource
 
 
+@taking_recorded
 def api(
     group: Group = "",
     version: Annotated[
@@ -54,15 +57,7 @@ def api(
     ] = None,
     controller_name: Annotated[str, typer.Option(help="Name for a second controller of the same kind.")] = "",
     style: Annotated[Style, typer.Option(help="A Reconciler class, or plain kopf handlers.")] = Style.RECONCILER,
-    from_version: Annotated[
-        str,
-        typer.Option(
-            "--from",
-            metavar="VERSION",
-            help="Copy the types and the sample of this version.",
-            autocompletion=complete_versions,
-        ),
-    ] = "",
+    recorded: ApiOptions = NONE,
     external_api_path: Annotated[str, typer.Option(metavar="MODULE", help="Python module of an external type.")] = "",
     external_api_domain: Annotated[
         str, typer.Option(metavar="DOMAIN", help="Domain of the external type's group.")
@@ -109,7 +104,7 @@ def api(
 
     root, project = require_project(writes=not (dry_run or diff))
     operand = Operand(image, command_of(image_container_command), image_container_port, run_as_user)
-    if resource is None and (from_version or operand != Operand("")):
+    if resource is None and (any(recorded.given()) or operand != Operand("")):
         resource = True
     if controller is None and operand != Operand(""):
         controller = True
@@ -122,7 +117,7 @@ def api(
         plural=plural,
         namespaced=namespaced,
         resource=not external_api_path if resource is None else resource,
-        from_version=from_version,
+        api=recorded,
         controller=not _has_controller(project, group, kind) if controller is None else controller,
         controller_name=controller_name,
         style=style,

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 import typer
 import typer.core
+
+from pykb.project.options import ApiOptions, Option
 
 if TYPE_CHECKING:
     from pykb.plugins import PluginKey
@@ -121,6 +125,32 @@ def plugin_args(argv: Sequence[str]) -> tuple[str, ...]:
 def listed(text: str) -> tuple[str, ...]:
     """The items of a comma-separated list."""
     return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def taking_recorded(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command an option for each field of `ApiOptions`. It gets them as its argument ``recorded``."""
+    signature = inspect.signature(command, eval_str=True)
+    own = {name: _recorded(option) for name, option in ApiOptions.all().items()}
+    parameters: list[inspect.Parameter] = []
+    for each in signature.parameters.values():
+        parameters += [each.replace(name=name, default="", annotation=own[name]) for name in own] * (
+            each.name == "recorded"
+        ) or [each]
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        command(recorded=ApiOptions(**{name: given.pop(name) for name in own}), **given)
+
+    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {each.name: each.annotation for each in parameters}
+    return run
+
+
+def _recorded(option: Option) -> Any:
+    completion = complete_versions if option.metavar == "VERSION" else None
+    return Annotated[
+        str, typer.Option(option.flag, metavar=option.metavar, help=option.help, autocompletion=completion)
+    ]
 
 
 _TYPES = {"bool": click.BOOL, "int": click.INT, "float": click.FLOAT}

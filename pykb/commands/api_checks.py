@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.cli import (
@@ -26,6 +26,7 @@ from pykb.meta.names import is_image
 from pykb.meta.plural import undoubled
 from pykb.plugins import PluginKey, Style
 from pykb.project.file import Project
+from pykb.project.options import NONE, ApiOptions
 from pykb.project.resource import DEPLOY_IMAGE, Operand, Resource
 from pykb.scaffold.naming import is_called_as_builtin
 
@@ -52,7 +53,7 @@ class NewApi:
     style: Style = Style.RECONCILER
     external_api_path: str = ""
     external_api_domain: str = ""
-    from_version: str = ""
+    api: ApiOptions = NONE
     operand: Operand | None = None
     force: bool = False
     plugins: Sequence[str] = ()
@@ -75,9 +76,13 @@ def check_options(options: NewApi, found: Diagnostics) -> None:
     if options.external_api_domain and not options.external_api_path:
         message = "`--external-api-domain` needs the module of the type"
         found.add(FLAG_REQUIRED.at(None, message, help=("`--external-api-path some.module`",)))
-    if options.from_version and not options.resource:
-        message = "`--from` copies types, but `--no-resource` creates none"
-        found.add(FLAG_CONFLICT.at(None, message, help=("`--resource`, or leave `--from` out",)))
+    for option, _ in options.api.given():
+        if not options.resource:
+            message = f"`{option.flag}` is about types, but `--no-resource` creates none"
+            found.add(FLAG_CONFLICT.at(None, message, help=(f"`--resource`, or leave `{option.flag}` out",)))
+        elif options.api not in (ApiOptions(options.api.from_version), replace(options.api, from_version="")):
+            message = f"`{option.flag}` does not fit the other options: `--from` copies the types as they are"
+            found.add(FLAG_CONFLICT.at(None, message, help=("leave `--from` out, or edit the copied types",)))
     if options.controller_name and not options.controller:
         message = "`--controller-name` names a controller, but `--no-controller` creates none"
         found.add(FLAG_CONFLICT.at(None, message, help=("`--controller`, or leave the name out",)))
@@ -119,7 +124,7 @@ def _unfit(options: NewApi) -> Iterator[tuple[str, str]]:
         yield f"--style {options.style}", "the image is deployed by a Reconciler"
     if options.namespaced is False:
         yield "--no-namespaced", "the Deployment is in the namespace of its owner"
-    if options.from_version:
+    if options.api.from_version:
         yield "--from", "the types are those of the image"
 
 
@@ -275,7 +280,7 @@ def _check_controller_name(options: NewApi, resource: Resource, project: Project
     name = options.controller_name
     helps = (f"`--controller-name {name}-2`",)
     for other in project.resources:
-        for taken in _controller_names(other):
+        for taken in other.controller_names:
             if taken == name and (other.identity != resource.identity or not options.force):
                 message = f"`--controller-name {name}` is taken by a controller of `{other}`"
             elif taken != name and taken.replace("-", "") == name.replace("-", ""):
@@ -283,9 +288,3 @@ def _check_controller_name(options: NewApi, resource: Resource, project: Project
             else:
                 continue
             found.add(CONTROLLER_NAME.at(project.span(other), message, notes=_NOTHING, help=helps))
-
-
-def _controller_names(resource: Resource) -> Iterator[str]:
-    if resource.controller:
-        yield resource.singular
-    yield from resource.controllers

@@ -10,13 +10,14 @@ from pykb.commands import api_checks
 from pykb.commands.api_checks import NewApi
 from pykb.commands.requests import with_controller, with_operand
 from pykb.diagnostics import Diagnostics
-from pykb.diagnostics.codes.cli import KIND_TAKEN
+from pykb.diagnostics.codes.cli import KIND_TAKEN, USAGE
 from pykb.diagnostics.codes.commands import CONVERTER_MISSING
 from pykb.diagnostics.codes.crd import PROTECTED_GROUP
 from pykb.diagnostics.codes.project import VERSION_SOURCE
 from pykb.diagnostics.model import Severity
 from pykb.files.plan import Plan
 from pykb.meta.plural import pluralize
+from pykb.plugins import Style
 from pykb.plugins.deploy_image_v1 import DeployImageV1
 from pykb.plugins.plugin import Plugin
 from pykb.plugins.registry import keys, resolve
@@ -113,6 +114,9 @@ def check_words(options: NewApi) -> Diagnostics:
     naming.check_controller_name(options.controller_name, found)
     naming.check_import_path(options.external_api_path, found)
     naming.check_external_domain(options.external_api_domain, found)
+    for option, value in options.api.given():
+        if not option.holds(value):
+            found.add(USAGE.at(None, f"`{option.flag} {value}` is not {option.expected}"))
     return found
 
 
@@ -136,12 +140,12 @@ def _check_names(options: NewApi, project: Project, found: Diagnostics) -> None:
 
 def _source(options: NewApi, project: Project, found: Diagnostics) -> Resource | None:
     """The version to copy for a new one, if the options name one."""
-    if not options.from_version:
+    if not options.api.from_version:
         return None
     alike = [r for r in project.resources if r.api and (r.group, r.kind) == (options.group, options.kind)]
-    source = next((r for r in alike if r.version == options.from_version), None)
+    source = next((r for r in alike if r.version == options.api.from_version), None)
     if source is None:
-        message = f"the project has no version `{options.from_version}` of the kind `{options.kind}` to copy from"
+        message = f"the project has no version `{options.api.from_version}` of the kind `{options.kind}` to copy from"
         helps = tuple(f"`--from {r.version}`" for r in alike) or ("leave `--from` out: it would be the first version",)
         found.add(VERSION_SOURCE.at(None, message, notes=("nothing was written",), help=helps))
     return source
@@ -159,7 +163,10 @@ def _resource(options: NewApi, project: Project, found: Diagnostics) -> Resource
         namespaced=options.namespaced is not False,
         controller=options.controller and not controllers,
         controllers=controllers,
+        options=options.api,
     )
+    if options.style is Style.HANDLERS:
+        plain = replace(plain, handlers=plain.controller_names)
     if is_builtin(options, project):
         short = short_group(options.group)
         return find_builtin(replace(plain, group=short, domain=BUILTIN_GROUPS[short], core=True), found)

@@ -6,25 +6,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pykb.commands.remaining_uses import remaining_uses
-from pykb.commands.requests import scaffold_of
-from pykb.diagnostics import Diagnostics, Span
+from pykb.commands.requests import with_styles
+from pykb.commands.transition import State, between, carry_out, say_lost
+from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.cli import FLAG_CONFLICT
 from pykb.diagnostics.codes.commands import (
     API_MISSING,
     CONTROLLER_MISSING,
     CONTROLLER_SHARED,
-    EDITED_BY_HAND,
-    STILL_USED,
     WEBHOOK_MISSING,
 )
 from pykb.diagnostics.codes.project import NOTHING_TO_DO
-from pykb.diagnostics.model import Severity
 from pykb.diagnostics.suggest import closest
 from pykb.files.plan import Plan
 from pykb.plugins.plugin import DeletePlugin, Plugin
 from pykb.plugins.registry import external, in_process, keys
-from pykb.plugins.rendering import style_of
 from pykb.plugins.request import CommandLine, DeleteRequest
 from pykb.project import FILE_NAME
 from pykb.project.file import Project
@@ -33,8 +29,7 @@ from pykb.project.writer import with_certificates, with_resource, without_resour
 from pykb.scaffold import naming
 from pykb.scaffold.license import boilerplate
 from pykb.scaffold.naming import short_group
-from pykb.scaffold.plan import PlanBuilder, Scaffold
-from pykb.scaffold.withdraw import withdraw
+from pykb.scaffold.plan import PlanBuilder
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +65,7 @@ class OldWebhook(Target):
 def plan_delete_api(options: OldApi, project: Project, root: Path) -> tuple[Plan | None, Diagnostics]:
     """Plan to delete an API. Without errors among the findings the plan may be applied."""
     found = Diagnostics()
+    project = with_styles(project, root)
     resource = _find(options, project, found)
     if resource is None:
         return None, found
@@ -83,7 +79,13 @@ def plan_delete_api(options: OldApi, project: Project, root: Path) -> tuple[Plan
         kept = replace(kept, api=False, webhooks=None)
         heir = _other_versions(resource, after)[-1:] if kept.has_controller and resource.api else []
         if heir:  # the controller serves another version from now on
-            own = replace(heir[0], controller=kept.controller, controllers=kept.controllers, operand=kept.operand)
+            own = replace(
+                heir[0],
+                controller=kept.controller,
+                controllers=kept.controllers,
+                handlers=kept.handlers,
+                operand=kept.operand,
+            )
             after, kept = with_resource(after, own), replace(kept, controller=False, controllers=())
     return _plan(options, project, _with(after, kept), root, found)
 
@@ -91,6 +93,7 @@ def plan_delete_api(options: OldApi, project: Project, root: Path) -> tuple[Plan
 def plan_delete_webhook(options: OldWebhook, project: Project, root: Path) -> tuple[Plan | None, Diagnostics]:
     """Plan to delete webhooks. Without errors among the findings the plan may be applied."""
     found = Diagnostics()
+    project = with_styles(project, root)
     resource = _find(options, project, found)
     if resource is None:
         return None, found
@@ -160,8 +163,8 @@ def _plan(
     header = boilerplate(plan, found)
     if found.has_errors():
         return None, found
-    gone = _gone(project, after, chain, root, header)
-    withdraw(plan, gone, style_of(root, project))
+    change = between(State(project, chain, header), State(after, chain, header), root)
+    gone = carry_out(plan, change, project, found, force=options.force)
     request = DeleteRequest(project=project, after=after, boilerplate=header)
     for plugin in chain:
         if isinstance(plugin, DeletePlugin):
@@ -170,8 +173,7 @@ def _plan(
         after = with_certificates(after, None)
     plan.update(FILE_NAME, after.text.encode())
     _ask_others(options, request, chain, plan, found)
-    say_edited(plan, found, force=options.force)
-    say_used(plan, gone, found, force=options.force)
+    say_lost(plan, gone, found, force=options.force)
     found.extend(plan.diagnostics)
     return (None if found.has_errors() else plan.build()), found
 
@@ -186,40 +188,6 @@ def _ask_others(
     for plugin in others:
         if isinstance(plugin, DeletePlugin):
             plugin.delete(replace(request, command=command, command_line=line), plan)
-
-
-def _gone(project: Project, after: Project, chain: Sequence[Plugin], root: Path, header: str) -> Scaffold:
-    """What only the entries that change or go have scaffolded."""
-    before, kept = Scaffold(), Scaffold()
-    for resource in project.resources:
-        if resource not in after.resources:
-            before.add(scaffold_of(resource, project, chain, root, header))
-    for resource in after.resources:
-        kept.add(scaffold_of(resource, after, chain, root, header))
-    return before.without(kept)
-
-
-def say_edited(plan: PlanBuilder, found: Diagnostics, *, force: bool) -> None:
-    """Report the edits that the plan loses, unless ``force`` is set."""
-    for edit in () if force else plan.edits:
-        what = "this line" if edit.line else "the file"
-        message = f"`{edit.path}` was edited by hand, and {what} would be deleted"
-        helps = ("`--diff --force` shows what goes; `--force` deletes it and keeps a copy in `.pykb/backup`",)
-        line = (plan.before(edit.path) or b"").decode("utf-8", "replace").splitlines()[edit.line - 1 : edit.line]
-        column = len(line[0]) - len(line[0].lstrip()) + 1 if line else 1
-        span = Span(edit.path, edit.line or 1, column)
-        found.add(EDITED_BY_HAND.at(span, message, notes=("nothing was written",), help=helps))
-
-
-def say_used(plan: PlanBuilder, gone: Scaffold, found: Diagnostics, *, force: bool) -> None:
-    """Report lines that stay and use what goes: an error, or with ``force`` a warning."""
-    for span, name in remaining_uses(plan, gone):
-        if force:
-            found.add(STILL_USED.at(span, f"`{name}` was deleted", severity=Severity.WARNING))
-            continue
-        helps = ("change this line first; `--force` deletes anyway",)
-        message = f"`{name}` would be deleted, but this line uses it"
-        found.add(STILL_USED.at(span, message, notes=("nothing was written",), help=helps))
 
 
 _NOTHING = ("nothing was written",)
@@ -269,7 +237,7 @@ def _check_controller(options: OldApi, resource: Resource, project: Project, fou
     """Check that the controllers to delete exist, and that it is clear whether they go with the version."""
     if not _agree(options, found):
         return
-    names = [resource.singular] * resource.controller + list(resource.controllers)
+    names = resource.controller_names
     _check_is_there(options, names, resource, project, found)
     others = _other_versions(resource, project)
     if options.resource and resource.api and names and others and options.controller is None:

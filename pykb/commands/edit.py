@@ -10,12 +10,11 @@ from typing import Any
 
 import yaml
 
-from pykb.commands.delete import say_edited
-from pykb.commands.init import variables
 from pykb.commands.regroup import moved, regroup
 from pykb.commands.remaining_uses import python_files
-from pykb.commands.requests import scaffold_of
-from pykb.commands.rescaffold import Options, reissue, reissued, rescaffold
+from pykb.commands.requests import with_styles
+from pykb.commands.rescaffold import reissue, reissued, rescaffold
+from pykb.commands.transition import State, between, carry_out, say_lost
 from pykb.diagnostics import Diagnostics, Severity, Span
 from pykb.diagnostics.codes.cli import FLAG_REQUIRED
 from pykb.diagnostics.codes.commands import CLUSTER_WIDE, GROUPS_FIXED, SHARDS_FEW, SHARDS_UNSET
@@ -23,19 +22,16 @@ from pykb.diagnostics.codes.project import NOTHING_TO_DO, PLUGIN_KEPT
 from pykb.diagnostics.codes.scaffold import FILE_MISSING
 from pykb.files.plan import Plan
 from pykb.plugins import PluginKey
-from pykb.plugins.plugin import EditPlugin, Guarded, Plugin, RemovePlugin
+from pykb.plugins.plugin import EditPlugin, RemovePlugin
 from pykb.plugins.registry import DEFAULT, in_process, keys, resolve
-from pykb.plugins.rendering import style_of
-from pykb.plugins.request import CommandLine, EditRequest, InitRequest
+from pykb.plugins.request import CommandLine, EditRequest
 from pykb.project import FILE_NAME, Certificates
 from pykb.project.file import Project
 from pykb.project.writer import with_flag, with_layout, with_resource, with_shards
 from pykb.reading import yaml_text
 from pykb.scaffold import license, naming  # noqa: A004 - our module of that name
 from pykb.scaffold.license import boilerplate
-from pykb.scaffold.plan import PlanBuilder, Recorder, Scaffold
-from pykb.scaffold.template import built_in, render_tree
-from pykb.scaffold.withdraw import withdraw
+from pykb.scaffold.plan import PlanBuilder
 
 _RBAC = re.compile(r"\s*#\s*\+kubebuilder:rbac:(?!.*\bnamespace=)")
 _APACHE = "Apache License, Version 2.0"
@@ -77,24 +73,26 @@ def plan_edit(options: Edits, project: Project, root: Path, *, year: str = "") -
     plan = PlanBuilder(root)
     chain = in_process(project.layout, found)
     header = boilerplate(plan, found)
-    before = Options(project, header, "apache2" if _APACHE in header else "none")
+    project = with_styles(project, root)
+    before = State(project, chain, header, "apache2" if _APACHE in header else "none")
     _check(options, project, found)
     after = None if found.has_errors() else _wanted(options, before, year, found)
     if after is None or found.has_errors():
         return None, found
     if after != before:
-        rescaffold(plan, before, after, chain, found, force=options.force)
+        rescaffold(plan, before, after, found, force=options.force)
     if options.shards is not None:
         _check_shards(plan, after.project, found)
     changed = after.project
     if options.multigroup not in (None, project.multigroup):
         changed = _regrouped(after.project, multigroup=options.multigroup)
-        regroup(plan, after.project, changed, chain, after.header, found)
+        regroup(plan, after, replace(after, project=changed), found)
     if options.certificates not in (None, project.issuer):
         present, changed = changed, reissued(changed, options.certificates)
-        reissue(plan, present, changed, chain, after.header, found, force=options.force)
+        reissue(plan, replace(after, project=present), changed, found, force=options.force)
     if options.removed_plugins:
-        changed = _remove_plugins(options.removed_plugins, changed, plan, after.header, found, force=options.force)
+        now = replace(after, project=changed)
+        changed = _remove_plugins(options.removed_plugins, now, plan, found, force=options.force)
     if options.plugins:
         changed = _add_plugins(options.plugins, options.args, changed, plan, found, force=options.force)
     if changed is not project:
@@ -118,7 +116,7 @@ def _check(options: Edits, project: Project, found: Diagnostics) -> None:
     naming.check_owner(options.owner, found)
 
 
-def _wanted(options: Edits, before: Options, year: str, found: Diagnostics) -> Options:
+def _wanted(options: Edits, before: State, year: str, found: Diagnostics) -> State:
     """The options after the command."""
     project = before.project
     if options.namespaced is not None and options.namespaced != project.namespaced:
@@ -133,7 +131,7 @@ def _wanted(options: Edits, before: Options, year: str, found: Diagnostics) -> O
     owner = options.owner or license.owner(before.header)
     name = options.license or before.license
     header = license.header(name, owner=owner, file=options.license_file, year=year, found=found)
-    return Options(project, header.strip(), "" if options.license_file else name)
+    return replace(before, project=project, header=header.strip(), license="" if options.license_file else name)
 
 
 def _regrouped(project: Project, *, multigroup: bool) -> Project:
@@ -170,27 +168,25 @@ def _add_plugins(
 
 
 def _remove_plugins(
-    named: Sequence[str], project: Project, plan: PlanBuilder, header: str, found: Diagnostics, *, force: bool
+    named: Sequence[str], before: State, plan: PlanBuilder, found: Diagnostics, *, force: bool
 ) -> Project:
     """Plan to remove plugins. Returns PROJECT without them. Reports edits that would be lost, unless forced."""
-    going = _going(named, project, found)
+    going = _going(named, before.project, found)
     if found.has_errors():
-        return project
-    left = [key for key in project.layout if key not in going]
-    kept = _scaffold(project, in_process(left, found), plan, header, found)
+        return before.project
+    project, layout = before.project, before.project.layout
+    left = [key for key in layout if key not in going]
     for key in going:
         plugins = in_process([key], found)
         if not plugins and not found.has_errors():
             message = f"the files of the external plugin `{key}` stay: PROJECT does not record what it wrote"
             found.add(PLUGIN_KEPT.at(None, message, severity=Severity.NOTE))
         for plugin in plugins:
-            own = plugin.plugin if isinstance(plugin, Guarded) else plugin
-            if isinstance(own, RemovePlugin):
-                plugin.remove(EditRequest(project, force), plan)  # type: ignore[attr-defined]
-            else:
-                gone = _scaffold(project, [plugin], plan, header, found).without(kept)
-                withdraw(plan, gone, style_of(plan.root, project))
-    say_edited(plan, found, force=force)
+            if isinstance(plugin, RemovePlugin):
+                plugin.remove(EditRequest(project, force), plan)
+    now, then = (replace(before, chain=in_process(keys, found)) for keys in (layout, left))
+    gone = carry_out(plan, between(now, then, plan.root, init=found), project, found, force=force)
+    say_lost(plan, gone, found, force=force)
     return with_layout(project, left)
 
 
@@ -209,23 +205,6 @@ def _going(named: Sequence[str], project: Project, found: Diagnostics) -> list[s
             found.add(PLUGIN_KEPT.at(project.place("layout"), message, notes=("nothing was written",)))
         going += [key for key in keys if key not in going]
     return going
-
-
-def _scaffold(
-    project: Project, chain: Sequence[Plugin], plan: PlanBuilder, header: str, found: Diagnostics
-) -> Scaffold:
-    """What plugins scaffold in a project, and for its kinds."""
-    about = {"owner": "", "license": "none", "boilerplate": header, "year": ""}
-    files = render_tree(built_in(), variables(project, about), found)
-    recorder = Recorder(plan.root)
-    for plugin in chain:
-        own = plugin.plugin if isinstance(plugin, Guarded) else plugin
-        if not isinstance(own, RemovePlugin):  # such as the one of the Helm chart, which makes files of config/
-            plugin.init(InitRequest(project, files), recorder)
-    scaffold = recorder.scaffold
-    for resource in project.resources:
-        scaffold.add(scaffold_of(resource, project, chain, plan.root, header))
-    return scaffold
 
 
 _FILE = "config/manager/manager.yaml"

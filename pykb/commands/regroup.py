@@ -8,19 +8,16 @@ edits becomes the file of the new layout. In an edited file, only what differs b
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Collection, Container, Iterator
 from dataclasses import dataclass, field, replace
-from difflib import SequenceMatcher
 from pathlib import Path, PurePosixPath
 
 from pykb._regular_file import read_text
 from pykb.commands.remaining_uses import module_of, project_files, python_files
-from pykb.commands.requests import Variant, run, variants, with_controller
+from pykb.commands.transition import State, between, merged
 from pykb.diagnostics import Diagnostics, Span
-from pykb.diagnostics.codes.commands import LEFT_AS_EDITED, MOVED_MENTION, NOT_FOLLOWED
-from pykb.plugins.plugin import Plugin
+from pykb.diagnostics.codes.commands import MOVED_MENTION, NOT_FOLLOWED
 from pykb.plugins.rendering import style_of
-from pykb.plugins.request import ApiRequest, KindRequest
 from pykb.project import FILE_NAME
 from pykb.project.file import Project
 from pykb.project.resource import Resource
@@ -28,8 +25,7 @@ from pykb.python_source.source import CodeStyle, Source
 from pykb.python_source.uses import Module, Renames, rewrite
 from pykb.scaffold.insert import FragmentKind
 from pykb.scaffold.kustomization import with_renamed_items
-from pykb.scaffold.merge import merge
-from pykb.scaffold.plan import PlanBuilder, Recorder
+from pykb.scaffold.plan import PlanBuilder, Scaffold
 
 _LARGE = 1_000_000
 """Larger files are not searched for mentions, in bytes."""
@@ -52,18 +48,13 @@ class Layout:
     items: dict[str, dict[str, str]] = field(default_factory=dict)
 
 
-def regroup(
-    plan: PlanBuilder, project: Project, after: Project, chain: Sequence[Plugin], header: str, found: Diagnostics
-) -> None:
+def regroup(plan: PlanBuilder, before: State, after: State, found: Diagnostics) -> None:
     """Plan the moves. Reports code that cannot be followed."""
-    layout = _layout(plan.root, project, after, chain, header)
-    going = (
-        {}
-        if after.multigroup
-        else {path: each for path, each in layout.packages.items() if plan.before(path) is not None}
-    )
+    layout, is_grouped = _layout(before, after, plan.root), after.project.multigroup
+    packages = {} if is_grouped else layout.packages
+    going = {path: each for path, each in packages.items() if plan.before(path) is not None}
     renames = Renames({**{module_of(path): _above(path) for path in going}, **dict(_modules(layout, plan.root))})
-    style = style_of(plan.root, project)
+    style = style_of(plan.root, before.project)
     targets = _targets(plan, layout, renames, going, found)
     for path, new in targets.items():
         content = _rewritten(plan, path, new[0], layout, renames, style, found)
@@ -75,7 +66,7 @@ def regroup(
             plan.update(path, content)
         for other in new[1:]:
             plan.update(other, layout.contents[path, other][0][1])
-    for path, content in layout.packages.items() if after.multigroup else ():
+    for path, content in layout.packages.items() if is_grouped else ():
         plan.once(path, lambda content=content: content)  # type: ignore[misc]
     for path, content in going.items():
         _remove_package(plan, path, content, found)
@@ -107,61 +98,37 @@ def moved(resource: Resource, project: Project) -> Resource:
     return replace(resource, path=f"{own}{group if project.multigroup else ''}{module}")
 
 
-def _layout(root: Path, project: Project, after: Project, chain: Sequence[Plugin], header: str) -> Layout:
-    """Record every entry in both layouts, twice: files are read from where they are once this is known."""
+def _layout(before: State, after: State, root: Path) -> Layout:
+    """Scaffold every entry in both layouts, twice: files are read from where they are once this is known."""
     layout = Layout()
+    groups = {each.group_package for each in before.project.resources}
     for _ in range(2):
         places = {new[0]: path for path, new in layout.moves.items()}
         layout = Layout()
-        for resource, there in zip(project.resources, after.resources, strict=True):
-            for variant in variants(resource, project, root, header):
-                if not any(isinstance(each, ApiRequest) and each.source for each in variant):
-                    _record(layout, variant, there, after, chain, root, places)
+        for old, new in between(before, after, root, places=places).pairs:
+            _add(layout, old, new, groups, multigroup=after.project.multigroup)
     return layout
 
 
-def _record(
-    layout: Layout,
-    variant: Variant,
-    there: Resource,
-    after: Project,
-    chain: Sequence[Plugin],
-    root: Path,
-    places: dict[str, str],
-) -> None:
-    old, new = Recorder(root), Recorder(root, places)
-    for request in variant:
-        run(request, chain, old)
-        run(_regrouped(request, there, after), chain, new)
-    group = there.group_package
-    grouped, moving = new if after.multigroup else old, []
+def _add(layout: Layout, old: Scaffold, new: Scaffold, groups: Collection[str], *, multigroup: bool) -> None:
+    """Add what a request scaffolds in both layouts, in the same order, but for the packages of groups."""
+    grouped, moving = new if multigroup else old, []
     for side in (old, new):
-        packages = [path for path in side.scaffold.files if PurePosixPath(path).match(f"*/{group}/__init__.py")]
-        layout.packages |= {path: side.scaffold.files[path][0] for path in packages if side is grouped}
-        moving.append([path for path in side.scaffold.files if side is not grouped or path not in packages])
+        packages = [path for path in side.files if _is_package_of(path, groups)] if side is grouped else []
+        layout.packages |= {path: side.files[path][0] for path in packages}
+        moving.append([path for path in side.files if path not in packages])
     for path, target in zip(*moving, strict=True):
         known = layout.moves.setdefault(path, [])
         known += [target] if target not in known else []
-        pair = old.scaffold.files[path][0], new.scaffold.files[target][0]
-        layout.contents.setdefault((path, target), []).append(pair)
-    for (path, item), (_, renamed) in zip(old.scaffold.fragments, new.scaffold.fragments, strict=True):
+        layout.contents.setdefault((path, target), []).append((old.files[path][0], new.files[target][0]))
+    for (path, item), (_, renamed) in zip(old.fragments, new.fragments, strict=True):
         if item.kind is FragmentKind.LIST_ITEM and item.text != renamed.text:
             layout.items.setdefault(path, {})[item.text] = renamed.text
 
 
-def _regrouped(request: KindRequest, there: Resource, after: Project) -> KindRequest:
-    """The request in the new layout."""
-    resource = replace(request.resource, path=there.path)
-    others = tuple(moved(each, after) for each in request.project.resources)
-    project = replace(request.project, multigroup=after.multigroup, resources=others)
-    new = replace(request, project=project, resource=resource)
-    if isinstance(request, ApiRequest) and isinstance(new, ApiRequest) and request.controller:
-        name = request.controller.name
-        if request.project.multigroup:  # it begins with the group, and has the kind's name if it was not given
-            name = name.removeprefix(request.group_prefix)
-            name = "" if name == there.singular else name
-        return with_controller(new, name, request.controller.style)
-    return new
+def _is_package_of(path: str, groups: Collection[str]) -> bool:
+    pure = PurePosixPath(path)
+    return pure.name == "__init__.py" and pure.parent.name in groups
 
 
 def _modules(layout: Layout, root: Path) -> Iterator[tuple[str, str]]:
@@ -269,19 +236,6 @@ def _quiet(content: bytes, path: str, new: str, renames: Renames, style: CodeSty
     """A scaffolded file with new imports."""
     module = Module(module_of(path), module_of(new), path.endswith("__init__.py"))
     return rewrite(Source.parse(content.decode()), module, renames, style).text.encode()
-
-
-def merged(path: str, content: bytes, fresh: Sequence[tuple[bytes, bytes]], found: Diagnostics) -> bytes:
-    """The file with the changes of the scaffold in lines that the user did not change."""
-    before, after = max(fresh, key=lambda pair: SequenceMatcher(None, pair[0], content).quick_ratio())
-    merged = merge(content, before, after)
-    for line, wanted in merged.left_out:
-        message = "the scaffold would change this line, but it was edited and stays"
-        text = content.decode("utf-8", "replace").splitlines()[line - 1 : line]
-        column = len(text[0]) - len(text[0].lstrip()) + 1 if text else 1
-        helps = (f"it would have:\n{wanted}",) if wanted else ()
-        found.add(LEFT_AS_EDITED.at(Span(path, line, column), message, help=helps))
-    return merged.content
 
 
 def _mentions(plan: PlanBuilder, handled: set[str], renames: Renames, found: Diagnostics) -> None:

@@ -1,6 +1,7 @@
 """The requests that scaffold an entry of PROJECT: one per API, controller and webhook, as the commands made them.
 
-PROJECT does not record all options. So there are several variants of a request where these options change a file.
+PROJECT records the options. It does not record in which order the commands came, and what else the project had then.
+So there are several variants of a request where this changes a file.
 """
 
 from __future__ import annotations
@@ -17,26 +18,16 @@ from pykb.plugins.plugin import Plugin, WebhookPlugin
 from pykb.plugins.request import ApiRequest, Controller, KindRequest, WebhookRequest, earlier
 from pykb.project.file import Project
 from pykb.project.resource import Resource, Webhooks
-from pykb.scaffold.plan import Recorder, Scaffold
+from pykb.project.writer import with_resource
+from pykb.scaffold.plan import Recorder
 
 Variant = tuple[KindRequest, ...]
 """Requests in order, later ones with the result of earlier ones."""
 
 
-def scaffold_of(resource: Resource, project: Project, chain: Sequence[Plugin], root: Path, header: str) -> Scaffold:
-    """What the commands scaffolded for an entry of PROJECT."""
-    scaffold = Scaffold()
-    for variant in variants(resource, project, root, header):
-        recorder = Recorder(root)
-        for request in variant:
-            run(request, chain, recorder)
-        scaffold.add(recorder.scaffold)
-    return scaffold
-
-
-def variants(resource: Resource, project: Project, root: Path, header: str) -> Iterator[Variant]:
+def variants(resource: Resource, project: Project, header: str) -> Iterator[Variant]:
     """The requests of an entry of PROJECT, as the commands may have made them."""
-    yield from _api(resource, project, root, header)
+    yield from _api(resource, project, header)
     yield from _webhooks(resource, project, header)
 
 
@@ -85,26 +76,43 @@ def reconciler_name(kind: str, controller_name: str) -> str:
     return f"{stem}Reconciler"
 
 
-def _api(resource: Resource, project: Project, root: Path, header: str) -> Iterator[Variant]:
+def style_of_controller(resource: Resource, name: str) -> Style:
+    """The style of a controller of an entry of PROJECT."""
+    return Style.HANDLERS if name in resource.handlers else Style.RECONCILER
+
+
+def with_styles(project: Project, root: Path) -> Project:
+    """PROJECT with the styles of the controllers. An older one does not record them, so the names of files tell."""
+    for resource in project.resources:
+        request = _request(resource, project, "")
+        unknown = [name for name in resource.controller_names if name not in resource.handlers]
+        found = [name for name in unknown if _has_only_handlers(request, name, root)]
+        if found:
+            project = with_resource(project, replace(resource, handlers=(*resource.handlers, *found)))
+    return project
+
+
+def _has_only_handlers(request: ApiRequest, name: str, root: Path) -> bool:
+    made = {style: with_controller(request, name, style).controller for style in Style}
+    present = {style for style, each in made.items() if each and (root / each.path).is_file()}
+    return present == {Style.HANDLERS}
+
+
+def _api(resource: Resource, project: Project, header: str) -> Iterator[Variant]:
     request = _request(resource, project, header)
     if resource.api:
-        yield (request,)
-        others = (r for r in project.resources if r.api and r.is_same_kind(resource) and r.version != resource.version)
-        yield from ((replace(request, source=other),) for other in others)
+        others = [r for r in project.resources if r.api and r.is_same_kind(resource) and r.version != resource.version]
+        copied = [replace(request, source=other) for other in others]
+        recorded = [each for each in copied if each.source and each.source.version == resource.options.from_version]
+        yield from ((each,) for each in recorded or (request, *copied))  # an older PROJECT does not say it
     # A controller of an API was made with the API or later.
     alone = replace(request, resource=replace(request.resource, api=False), make_resource=False)
-    for name, style in controllers(resource, project, root):
+    for name in resource.controller_names:
         names = ["", name] if name == resource.singular else [name]  # the first of several gets its name later
         # The controller of a kind that deploys an image may have been made later, as any other.
         made = [request, alone, *(_plain(each) for each in (request, alone) if resource.operand)]
+        style = style_of_controller(resource, name)
         yield from ((with_controller(each, n, style),) for n in names for each in made)
-
-
-def controllers(resource: Resource, project: Project, root: Path) -> Iterator[tuple[str, Style]]:
-    """The controllers of an entry of PROJECT by name, with their styles. The unnamed one comes first."""
-    request = _request(resource, project, "")
-    for name in [*([""] if resource.controller else []), *resource.controllers]:
-        yield name, _style(request, name, root)
 
 
 def _request(resource: Resource, project: Project, header: str) -> ApiRequest:
@@ -123,17 +131,6 @@ def _request(resource: Resource, project: Project, header: str) -> ApiRequest:
 def _plain(request: ApiRequest) -> ApiRequest:
     """The request without the image."""
     return replace(request, resource=replace(request.resource, operand=None))
-
-
-def _style(request: ApiRequest, name: str, root: Path) -> Style:
-    """The style of an existing controller, by the names of the files."""
-    files = {style: _file(with_controller(request, name, style), root) for style in Style}
-    return Style.HANDLERS if files[Style.HANDLERS] and not files[Style.RECONCILER] else Style.RECONCILER
-
-
-def _file(request: ApiRequest, root: Path) -> bool:
-    assert request.controller is not None  # noqa: S101 - just set
-    return (root / f"{request.controller.module.replace('.', '/')}.py").is_file()
 
 
 def _webhooks(resource: Resource, project: Project, header: str) -> Iterator[Variant]:

@@ -10,15 +10,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pykb
 from pykb._regular_file import SETTINGS, read_bytes
 from pykb.commands.init import pin
 from pykb.commands.remaining_uses import project_files
-from pykb.commands.requests import controllers
-from pykb.commands.rescaffold import GENERATED
+from pykb.commands.requests import style_of_controller, with_styles
+from pykb.commands.transition import GENERATED
 from pykb.diagnostics import Diagnostics, Span
 from pykb.diagnostics.codes.commands import (
     NOT_RENDERED,
@@ -38,6 +38,7 @@ from pykb.project import FILE_NAME, version_numbers
 from pykb.project.file import Project
 from pykb.project.kubernetes import KEY, Minor, oldest_supported, shown
 from pykb.project.layout import CONFIG, mentioning
+from pykb.project.options import Option
 from pykb.project.resource import Operand, Resource
 from pykb.project.writer import with_cli_version
 from pykb.scaffold import license  # noqa: A004 - our module of that name
@@ -56,8 +57,9 @@ def recipe(project: Project, root: Path, header: str, oldest: Minor | None = Non
     """The commands. The licence header is that of the project, and so is the oldest Kubernetes that it supports."""
     kubernetes = () if oldest is None else (f"--{KEY}={shown(oldest)}",)
     steps = [Step(("init",), tuple(_init(project, header)), kubernetes)]
-    for resource in project.resources:
-        steps += _api(resource, project, root)
+    resources = with_styles(project, root).resources
+    for number, resource in enumerate(resources):
+        steps += _api(resource, resources[:number])
     for resource in project.resources:  # a conversion needs all versions
         steps += _webhook(resource, project)
     if project.shards:
@@ -87,22 +89,29 @@ def _init(project: Project, header: str) -> Iterator[str]:
         yield f"--license-file={HEADER}"
 
 
-def _api(resource: Resource, project: Project, root: Path) -> Iterator[Step]:
+def _api(resource: Resource, known: Sequence[Resource]) -> Iterator[Step]:
     """A command for types and the first controller, and one for each other controller."""
-    named = [(name * (name != resource.singular), style) for name, style in controllers(resource, project, root)]
+    names = resource.controller_names
+    named = [(name * (name != resource.singular), style_of_controller(resource, name)) for name in names]
     first = named.pop(0) if resource.api and named and not named[0][0] else None
     words = ("create", "api")
     if resource.api:
         of_types = (f"--plural={resource.plural}", "--resource", *_flags(namespaced=resource.namespaced))
         of_controller = ("--controller", f"--style={first[1]}") if first else ("--no-controller",)
-        yield Step(
-            words,
-            (*_names(resource), *of_types, *of_controller, *_image(resource.operand if first else None), "--no-make"),
-        )
+        image = _image(resource.operand if first else None)
+        recorded = tuple(f"{option.flag}={value}" for option, value in _recorded(resource, known))
+        yield Step(words, (*_names(resource), *of_types, *of_controller, *image, "--no-make"), recorded)
     for name, style in named:
         own = (f"--controller-name={name}",) if name else ()
         options = ("--no-resource", "--controller", *own, f"--style={style}", *_external(resource))
         yield Step(words, (*_names(resource), *options, "--no-make"))
+
+
+def _recorded(resource: Resource, known: Sequence[Resource]) -> Iterator[tuple[Option, str]]:
+    """The options of a kind that can be repeated. Types can be copied only from a version that is still there."""
+    sources = {each.version for each in known if each.api and each.is_same_kind(resource)}
+    options = resource.options
+    yield from (options if options.from_version in sources else replace(options, from_version="")).given()
 
 
 def _webhook(resource: Resource, project: Project) -> Iterator[Step]:

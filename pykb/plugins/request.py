@@ -110,6 +110,11 @@ class Controller:
         """The name of its module in the package."""
         return self.module.rpartition(".")[2]
 
+    @property
+    def path(self) -> str:
+        """The file of its module."""
+        return f"{self.module.replace('.', '/')}.py"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiRequest(KindRequest):

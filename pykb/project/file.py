@@ -7,7 +7,7 @@ such a finding; other commands use what was read.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,15 +25,18 @@ from pykb.meta.gvk import GroupKind
 from pykb.meta.names import as_module_name
 from pykb.meta.plural import pluralize
 from pykb.project import FILE_NAME, Certificates, content
+from pykb.project.options import ApiOptions
 from pykb.project.resource import DEPLOY_IMAGE, Operand, Resource, Webhooks, command_of
 from pykb.reading import yaml_text
 
 VERSION = "3"
 KUSTOMIZE = "kustomize.common.pykb.dev/v1"
-"""The plugin whose settings are read here."""
+PYTHON = "base.python.pykb.dev/v1"
+"""The plugins whose settings are read here."""
 CERTIFICATES = ("plugins", KUSTOMIZE, "certificates")
 SHARDS = ("plugins", KUSTOMIZE, "shards")
 OPERANDS = ("plugins", DEPLOY_IMAGE, "resources")
+RECORDS = ("plugins", PYTHON, "resources")
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,8 +187,10 @@ class _Reader:
             self._wrong("a list", "resources")
             entries = []
         name = self._text("projectName", required=True)
-        operands = self._operands()
-        resources = (self._resource("resources", index) for index in range(len(entries)))
+        resources = [self._resource("resources", index) for index in range(len(entries))]
+        of_kinds = dict(self._of_kinds(*OPERANDS))
+        operands = {identity: self._operand(*at, "options") for identity, at in of_kinds.items()}
+        records = dict(self._of_kinds(*RECORDS))
         return Project(
             text,
             self._document.node,
@@ -198,7 +203,9 @@ class _Reader:
             cli_version=self._text("cliVersion"),
             certificates=self._certificates(),
             shards=self._shards(),
-            resources=tuple(replace(each, operand=operands.get(each.identity)) for each in resources),
+            resources=tuple(
+                replace(self._recorded(each, records), operand=operands.get(each.identity)) for each in resources
+            ),
         )
 
     def _unknown_keys(self, known: AbstractSet[str], *at: object) -> None:
@@ -226,18 +233,25 @@ class _Reader:
         self._wrong("a whole number that is not negative", *SHARDS)
         return 0
 
-    def _operands(self) -> dict[tuple[str, ...], Operand]:
-        """The containers that kinds deploy, by the identities of the kinds."""
-        found: dict[tuple[str, ...], Operand] = {}
-        entries = self._value(*OPERANDS) if self._has_settings(DEPLOY_IMAGE) else None
+    def _of_kinds(self, *path: str) -> Iterator[tuple[tuple[str, ...], tuple[object, ...]]]:
+        """What a plugin keeps about kinds: the identity of each kind, with the place."""
+        entries = self._value(*path) if self._has_settings(path[1]) else None
         for index, entry in enumerate(entries if isinstance(entries, list) else ()):
-            at = (*OPERANDS, index)
-            if isinstance(entry, dict) and self._mapping(*at, "options"):
-                identity = tuple(self._text(*at, key) for key in ("group", "domain", "version", "kind"))
-                found[identity] = self._operand(*at, "options")
+            at = (*path, index)
+            if isinstance(entry, dict) and (path == RECORDS or self._mapping(*at, "options")):
+                yield tuple(self._text(*at, key) for key in ("group", "domain", "version", "kind")), at
             else:
-                self._wrong("a list of kinds with `options`", *OPERANDS)
-        return found
+                self._wrong("a list of kinds with `options`", *path)
+
+    def _recorded(self, resource: Resource, records: dict[tuple[str, ...], tuple[object, ...]]) -> Resource:
+        """The entry of a kind with the options that kubebuilder's keys do not have."""
+        at = records.get(resource.identity)
+        if at is None:
+            return resource
+        options = (*at, "options")
+        has_some = self._mapping(*options)
+        texts = {name: self._text(*options, option.key) for name, option in ApiOptions.all().items() if has_some}
+        return replace(resource, handlers=self._texts(*at, "handlers"), options=ApiOptions(**texts))
 
     def _operand(self, *at: object) -> Operand:
         return Operand(

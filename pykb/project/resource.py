@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pykb.meta.gvk import GroupVersionKind
 from pykb.meta.names import as_module_name, is_protected_group
 from pykb.meta.plural import pluralize
+from pykb.project.options import NONE, ApiOptions
 
 DEPLOY_IMAGE = "deploy-image.pykb.dev/v1"
 """The plugin that deploys an operand. PROJECT keeps the operand under this key."""
@@ -128,7 +129,10 @@ class Resource:
         controller: Whether it has an unnamed controller.
         controllers: The names of named controllers, in the order of creation.
         webhooks: Its webhooks; ``None`` before the first.
-        operand: The container that its controller deploys. PROJECT has it among the settings of plugins.
+        handlers: Those of its controllers that are plain handlers.
+        options: Other options of its types.
+        operand: The container that its controller deploys. PROJECT has this and the two before among the settings of
+            plugins.
     """
 
     group: str
@@ -144,6 +148,8 @@ class Resource:
     controller: bool = False
     controllers: tuple[str, ...] = ()
     webhooks: Webhooks | None = None
+    handlers: tuple[str, ...] = ()
+    options: ApiOptions = NONE
     operand: Operand | None = None
 
     @property
@@ -193,6 +199,11 @@ class Resource:
         return self.controller or bool(self.controllers)
 
     @property
+    def controller_names(self) -> tuple[str, ...]:
+        """The names of its controllers. One without a name has that of the kind."""
+        return (self.singular,) * self.controller + self.controllers
+
+    @property
     def image_patch(self) -> str:
         """The file that sets the operand's image in the manager's Deployment. The same in every layout."""
         return f"{self.group_package}_{self.singular}_image_patch.yaml"
@@ -232,6 +243,8 @@ def merge(old: Resource, new: Resource) -> Resource:
         external=(old.external or new.external) and not new.api,
         controller=unnamed,
         controllers=named,
+        handlers=_handlers(old, new),
+        options=new.options if new.api else old.options,
         operand=new.operand if new.api else old.operand,
         webhooks=old.webhooks.merged(new.webhooks) if old.webhooks and new.webhooks else new.webhooks or old.webhooks,
     )
@@ -246,3 +259,9 @@ def _controllers(old: Resource, new: Resource) -> tuple[bool, tuple[str, ...]]:
     else:
         added = (new.singular,) if new.controller else ()
     return False, tuple(dict.fromkeys((*old.controllers, *added)))
+
+
+def _handlers(old: Resource, new: Resource) -> tuple[str, ...]:
+    """The controllers that are plain handlers. One that was made again has the style of the new entry."""
+    kept = (name for name in old.handlers if name not in new.controller_names)
+    return tuple(dict.fromkeys((*kept, *new.handlers)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from io import StringIO
 from itertools import pairwise
@@ -15,8 +15,9 @@ from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
 from pykb.diagnostics import EnvironmentProblem
 from pykb.project import Certificates
-from pykb.project.file import CERTIFICATES, OPERANDS, SHARDS, VERSION, Project, load, syntax_problem
-from pykb.project.resource import Operand, Resource, Webhooks
+from pykb.project.file import CERTIFICATES, OPERANDS, RECORDS, SHARDS, VERSION, Project, load, syntax_problem
+from pykb.project.options import NONE
+from pykb.project.resource import Resource, Webhooks
 
 _HEADER = """\
 # What `pykb` has scaffolded. Its commands read and write this file. Other tools may read it.
@@ -66,7 +67,7 @@ def with_resource(project: Project, resource: Resource) -> Project:
             entries.append(_entry(resource))
         else:
             _update(entries[index], _entry(resource))
-        _put_operand(document, resource)
+        _put_records(document, resource)
 
     return _changed(project, change)
 
@@ -126,7 +127,7 @@ def without_resource(project: Project, resource: Resource) -> Project:
         del document["resources"][index]
         if not document["resources"]:
             del document["resources"]
-        _put_operand(document, replace(resource, operand=None))
+        _put_records(document, replace(resource, operand=None, handlers=(), api=False))
 
     return _changed(project, change)
 
@@ -218,29 +219,42 @@ def _put_setting(document: CommentedMap, path: Sequence[str], value: object) -> 
             del node[key]
 
 
-def _put_operand(document: CommentedMap, resource: Resource) -> None:
-    """Set what a kind deploys, among the settings of the plugin."""
+def _put_records(document: CommentedMap, resource: Resource) -> None:
+    """Set what plugins keep about a kind."""
+    operand = resource.operand.options if resource.operand else {}
+    _put_record(document, OPERANDS, resource, options=_texts(operand))
+    options = resource.options if resource.api else NONE
+    handlers = [name for name in resource.handlers if name in resource.controller_names]
+    given = {option.key: value for option, value in options.given()}
+    _put_record(document, RECORDS, resource, handlers=handlers, options=_texts(given))
+
+
+def _put_record(document: CommentedMap, path: Sequence[str], resource: Resource, **record: object) -> None:
+    """Set what a plugin keeps about a kind. Empty values go, and so does a record without values."""
     found: Any = document
-    for key in OPERANDS:
+    for key in path:
         found = found.get(key) if isinstance(found, CommentedMap) else None
     entries = found if isinstance(found, CommentedSeq) else CommentedSeq()
-    entry = _mapping(domain=resource.domain, group=resource.group, kind=resource.kind, version=resource.version)
-    index = next((i for i, each in enumerate(entries) if all(each.get(k) == v for k, v in entry.items())), None)
-    if resource.operand is None and index is None:
+    names = _mapping(domain=resource.domain, group=resource.group, kind=resource.kind, version=resource.version)
+    entry = next((each for each in entries if all(each.get(key) == name for key, name in names.items())), None)
+    if entry is None and not any(record.values()):
         return
-    if resource.operand is None:
-        del entries[index]
-    elif index is None:
-        _put(entry, "options", _options(resource.operand))
+    if entry is None:
+        entry = CommentedMap(names)
         entries.append(entry)
-    elif entries[index]["options"] != resource.operand.options:
-        entries[index]["options"] = _options(resource.operand)
-    _put_setting(document, OPERANDS, entries)
+    for key, value in record.items():
+        if not value:
+            entry.pop(key, None)
+        elif entry.get(key) != value:
+            _put(entry, key, value)
+    if set(entry) <= set(names):
+        entries.remove(entry)
+    _put_setting(document, path, entries)
 
 
-def _options(operand: Operand) -> CommentedMap:
+def _texts(options: Mapping[str, str]) -> CommentedMap:
     """The options, with quotes where YAML would read a number."""
-    texts = operand.options.items()
+    texts = options.items()
     return CommentedMap({key: DoubleQuotedScalarString(text) if text.isdigit() else text for key, text in texts})
 
 

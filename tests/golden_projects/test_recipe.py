@@ -9,7 +9,7 @@ import pytest
 from hack.samples.build import PROJECTS, unpin
 from hack.samples.build import files as paths
 from hack.samples.steps import TESTDATA, Step
-from pykb.commands.rescaffold import GENERATED
+from pykb.commands.transition import GENERATED
 from pykb.commands.update import combine, recipe
 from pykb.diagnostics import Diagnostics
 from pykb.project.file import read

@@ -10,7 +10,7 @@ import pytest
 
 import pykb
 from pykb.cli import app
-from pykb.commands.rescaffold import GENERATED
+from pykb.commands.transition import GENERATED
 from pykb.diagnostics import Diagnostics
 from pykb.files import apply as applying
 from pykb.project.kubernetes import oldest_supported

@@ -19,6 +19,7 @@ from pykb.diagnostics import Diagnostics
 from pykb.files.plan import Plan
 from pykb.plugins import Style
 from pykb.project.file import read
+from pykb.project.options import ApiOptions
 from pykb.project.resource import Operand
 from tests.unit.plugins.scaffolding import New, create, start, write
 
@@ -28,7 +29,7 @@ Old = OldApi | OldWebhook
 OPERAND = Operand("memcached:1.6", ("memcached", "-v"), 11211, 1001)
 ONE_GROUP: tuple[New, ...] = (
     NewApi("infra", "v1beta1", "Machine"),
-    NewApi("infra", "v1", "Machine", controller=False, from_version="v1beta1"),
+    NewApi("infra", "v1", "Machine", controller=False, api=ApiOptions("v1beta1")),
     NewWebhook("infra", "v1", "Machine", conversion=True, spoke=("v1beta1",)),
     NewWebhook("infra", "v1", "Machine", validation=True),
     NewWebhook("infra", "v1", "Machine", defaulting=True, defaulting_path="/default-machines"),

@@ -20,6 +20,7 @@ from pykb.diagnostics import EnvironmentProblem
 from pykb.explore import subject_of
 from pykb.project import Certificates
 from pykb.project.layout import config_folder
+from pykb.project.options import ApiOptions
 from pykb.scaffold import release as releases
 from tests.unit.plugins.older import ARCHIVE, text_of
 from tests.unit.plugins.older import scaffold as older_scaffold
@@ -30,7 +31,7 @@ from tests.unit.plugins.test_regroup import OPTIONS, changed, differences
 HERE = "deploy/config"
 MACHINE = (NewApi("infra", "v1", "Machine"), NewWebhook("infra", "v1", "Machine", defaulting=True, validation=True))
 CONVERSION = (
-    NewApi("infra", "v2", "Machine", controller=False, from_version="v1"),
+    NewApi("infra", "v2", "Machine", controller=False, api=ApiOptions("v1")),
     NewWebhook("infra", "v1", "Machine", conversion=True, spoke=("v2",)),
 )
 DISK = NewApi("infra", "v1", "Disk", namespaced=False)

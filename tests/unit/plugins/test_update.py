@@ -9,7 +9,7 @@ from itertools import count, product
 
 import pytest
 
-from pykb.commands.rescaffold import GENERATED
+from pykb.commands.transition import GENERATED
 from pykb.commands.update import Update, combine
 from pykb.tools.git import File
 from tests.unit.plugins.older import NEXT, PROJECTS, TODAY, scaffold
