@@ -76,13 +76,12 @@ def check_options(options: NewApi, found: Diagnostics) -> None:
     if options.external_api_domain and not options.external_api_path:
         message = "`--external-api-domain` needs the module of the type"
         found.add(FLAG_REQUIRED.at(None, message, help=("`--external-api-path some.module`",)))
-    for option, _ in options.api.given():
-        if not options.resource:
-            message = f"`{option.flag}` is about types, but `--no-resource` creates none"
-            found.add(FLAG_CONFLICT.at(None, message, help=(f"`--resource`, or leave `{option.flag}` out",)))
-        elif options.api not in (ApiOptions(options.api.from_version), replace(options.api, from_version="")):
-            message = f"`{option.flag}` does not fit the other options: `--from` copies the types as they are"
-            found.add(FLAG_CONFLICT.at(None, message, help=("leave `--from` out, or edit the copied types",)))
+    for option, _ in () if options.resource else options.api.given():
+        message = f"`{option.flag}` is about types, but `--no-resource` creates none"
+        found.add(FLAG_CONFLICT.at(None, message, help=(f"`--resource`, or leave `{option.flag}` out",)))
+    for option, _ in replace(options.api, from_version="").given() if options.api.from_version else ():
+        message = f"`{option.flag}` is about new types, but `--from` copies those of {options.api.from_version}"
+        found.add(FLAG_CONFLICT.at(None, message, help=(f"leave `{option.flag}` out, and edit the copied types",)))
     if options.controller_name and not options.controller:
         message = "`--controller-name` names a controller, but `--no-controller` creates none"
         found.add(FLAG_CONFLICT.at(None, message, help=("`--controller`, or leave the name out",)))

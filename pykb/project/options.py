@@ -50,6 +50,10 @@ class ApiOptions:
         *("--from", "VERSION", "Copy the types and the sample of this version."),
         *(names.is_version, "an API version: `v1`, `v1beta1` or `v2alpha3`"),
     )
+    short_name: str = _option(
+        *("--short-name", "NAME", "A short name of the kind, for kubectl."),
+        *(names.is_rfc_1035_label, "a DNS label: lower case letters, digits and hyphens, a letter first"),
+    )
 
     @classmethod
     def all(cls) -> dict[str, Option]:

@@ -27,6 +27,7 @@ Tree = dict[str, bytes]
 Old = OldApi | OldWebhook
 
 OPERAND = Operand("memcached:1.6", ("memcached", "-v"), 11211, 1001)
+SHORT = ApiOptions(short_name="short")
 ONE_GROUP: tuple[New, ...] = (
     NewApi("infra", "v1beta1", "Machine"),
     NewApi("infra", "v1", "Machine", controller=False, api=ApiOptions("v1beta1")),
@@ -49,9 +50,9 @@ GROUPS: tuple[New, ...] = (
     NewApi("ship", "v1", "Captain"),
     NewWebhook("ship", "v1", "Captain", conversion=True),
     NewWebhook("ship", "v1", "Captain", defaulting=True, validation=True),
-    NewApi("sea-creatures", "v1alpha1", "Kraken", plural="kraken", style=Style.HANDLERS),
+    NewApi("sea-creatures", "v1alpha1", "Kraken", plural="kraken", style=Style.HANDLERS, api=SHORT),
     NewApi("crew", "v1", "Cache", operand=OPERAND, plugins=("deploy-image",)),
-    NewApi("ship", "v1", "Cache", operand=Operand("redis"), plugins=("deploy-image/v1",)),
+    NewApi("ship", "v1", "Cache", operand=Operand("redis"), plugins=("deploy-image/v1",), api=SHORT),
     NewApi("apps", "v1", "Deployment", resource=False),
     NewApi("certs", "v1", "Issuer", resource=False, external_api_path="fleet.external", external_api_domain="io"),
 )

@@ -17,7 +17,7 @@ from pykb.files.plan import Plan
 from pykb.plugins import Style
 from pykb.project.file import read
 from tests.unit.plugins.scaffolding import New, start, write
-from tests.unit.plugins.test_delete import OPERAND, Tree, edit, tree
+from tests.unit.plugins.test_delete import OPERAND, SHORT, Tree, edit, tree
 
 EXTERNAL = NewApi("certs", "v1", "Issuer", resource=False, external_api_path="fleet.external", external_api_domain="io")
 ADDITIONS: tuple[New, ...] = (
@@ -26,7 +26,7 @@ ADDITIONS: tuple[New, ...] = (
     NewWebhook("infra", "v1", "Machine", conversion=True, spoke=("v1beta1",)),
     NewWebhook("infra", "v1", "Machine", validation=True),
     NewWebhook("infra", "v1", "Machine", defaulting=True, defaulting_path="/default-machines"),
-    NewApi("infra", "v1", "Disk", namespaced=False, style=Style.HANDLERS),
+    NewApi("infra", "v1", "Disk", namespaced=False, style=Style.HANDLERS, api=SHORT),
     NewWebhook("infra", "v1", "Disk", defaulting=True),
     NewApi("infra", "v1", "Disk", resource=False, controller_name="disk-cleaner"),
     NewApi("apps", "v1", "Deployment", resource=False),
