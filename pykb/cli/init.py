@@ -247,9 +247,9 @@ def update(
 ) -> None:
     """Bring a project to what this version of pykb scaffolds. Your edits stay.
 
-    pykb scaffolds the project twice: as the version that made it does, and as this one does. git merges the difference
-    into your files. Where an edit and the difference meet in the same lines, that is a conflict. By default it stops
-    the command and nothing is written.
+    pykb scaffolds the project twice: as the version that made it does, and as this one does. It gets the former from
+    the package index, into a temporary environment. git merges the difference into your files. Where an edit and the
+    difference meet in the same lines, that is a conflict. By default it stops the command and nothing is written.
 
     The project must be committed. PROJECT and the pin in pyproject.toml get the new version. Run it with the new pykb,
     not with that of the project.

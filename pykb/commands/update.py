@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -201,15 +200,14 @@ def plan_update(options: Updates, project: Project, root: Path) -> tuple[Plan | 
         _check_committed(root, found)
     if found.has_errors():
         return None, found
-    with _origin(options, project, root, found) as then, releases.running() as now:
-        if then is None:
-            return (None if found.has_errors() else plan.build()), found
-        oldest = oldest_supported(root)
-        before = releases.render(then, recipe(project, root, header, oldest), found)
-        if SETTINGS in before and KEY.encode() not in before[SETTINGS].content:
-            oldest = None  # the scaffold did not have the user's line then
-        after = releases.render(now, recipe(project, root, header, oldest), found) if before else {}
-        version = then.version
+    then = _origin(options, project, root, found)
+    if then is None:
+        return (None if found.has_errors() else plan.build()), found
+    oldest = oldest_supported(root)
+    before = releases.render(then, recipe(project, root, header, oldest), found)
+    if SETTINGS in before and KEY.encode() not in before[SETTINGS].content:
+        oldest = None  # the scaffold did not have the user's line then
+    after = releases.render(releases.running(), recipe(project, root, header, oldest), found) if before else {}
     if found.has_errors():
         return None, found
     mine = dict(_files(plan, {*before, *after}))
@@ -217,7 +215,7 @@ def plan_update(options: Updates, project: Project, root: Path) -> tuple[Plan | 
     _change(plan, mine, update)
     _report(update, mine, found, is_error=options.writes and not options.markers)
     plan.update(FILE_NAME, with_cli_version(project, pykb.__version__).text.encode())
-    _pin(plan, version, found)
+    _pin(plan, then.version, found)
     if options.writes:
         _check_tracked(plan, found)
     found.extend(plan.diagnostics)
@@ -282,9 +280,7 @@ def _with_line_ends(tree: Tree, mine: Tree) -> Tree:
     return found
 
 
-def _origin(
-    options: Updates, project: Project, root: Path, found: Diagnostics
-) -> AbstractContextManager[Release | None]:
+def _origin(options: Updates, project: Project, root: Path, found: Diagnostics) -> Release | None:
     """The pykb that made the project. ``None``, with a finding, if it is this one or is not known."""
     named = options.origin or project.cli_version
     here = pykb.__version__
@@ -305,8 +301,8 @@ def _origin(
         helps = (f"to get it: `pip install 'pykubebuilder[cli]=={named}'`",)
         found.add(RELEASE_UNKNOWN.at(None, message, notes=_NOTHING, help=helps))
     else:
-        return releases.archived(named, found)
-    return nullcontext(None)
+        return releases.published(named, root)
+    return None
 
 
 def _files(plan: PlanBuilder, scaffolded: set[str]) -> Iterator[tuple[str, File]]:

@@ -1,6 +1,6 @@
 """Runs commands of a release of pykb in a folder. A program of its own, which imports nothing of this pykb.
 
-Usage: python -I _replay.py FOLDER-OF-THE-RELEASE, with JSON on stdin: a list of commands. A command has `words`,
+Usage: python -I _replay.py [FOLDER-OF-THE-RELEASE], with JSON on stdin: a list of commands. A command has `words`,
 `options`, and `newer`: options for releases that have them. `is_newer` is true if other releases skip the command.
 """
 
@@ -17,7 +17,7 @@ from typing import Any
 
 def main() -> None:
     """Run the commands. Ends with the exit code of the first that fails."""
-    sys.path.insert(0, sys.argv[1])
+    sys.path[:0] = sys.argv[1:]
     os.fsync = lambda _: None  # type: ignore[assignment]  # the folder is temporary
     run = importlib.import_module("pykb.cli.app").run  # that of the release
     for command in json.load(sys.stdin):

@@ -32,8 +32,7 @@ def test_a_sample_is_scaffolded_again(name: str, tmp_path: Path) -> None:
     project, _ = read(sample)
     header = (sample / "hack/boilerplate.py.txt").read_text().strip()
     found = Diagnostics()
-    with running() as release:
-        fresh = render(release, recipe(project, sample, header), found)
+    fresh = render(running(), recipe(project, sample, header), found)
     assert not list(found)
 
     root = tmp_path / name

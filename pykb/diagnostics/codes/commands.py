@@ -202,8 +202,8 @@ RELEASE_UNKNOWN = Code(
     "release-unknown",
     "it is not known what that version of pykb scaffolds",
     "`pykb update` scaffolds the project with the version of pykb that made it, and with the running one. `cliVersion` "
-    "in PROJECT names the former. pykb has an archive of the releases before it. For any other version give a wheel or "
-    "a checkout with `--from`.",
+    "in PROJECT names the former. pykb installs it from the package index, into a temporary environment. If the index "
+    "does not have it, give a wheel or a checkout with `--from`.",
 )
 
 NOT_RENDERED = Code(

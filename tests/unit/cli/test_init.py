@@ -128,8 +128,7 @@ def test_the_oldest_kubernetes_is_in_the_settings(version: str, pykb, here: Path
     assert pykb("init", "--domain", "example.com", "--kubernetes", version).code == 0
     assert oldest_supported(here) == (1, 33)
     found = Diagnostics()
-    with running() as release:
-        again = render(release, recipe(read(here)[0], here, "", (1, 33)), found)
+    again = render(running(), recipe(read(here)[0], here, "", (1, 33)), found)
     assert list(found) == []
     assert b"kubernetes" in again["pyproject.toml"].content
     tree = files(here)

@@ -19,7 +19,7 @@ from pykb.scaffold.locate import WHEEL
 from pykb.scaffold.release import Recipe, Release
 from pykb.scaffold.release import render as real_render
 from pykb.tools.git import File
-from tests.unit.plugins.older import ARCHIVE, TODAY, scaffold, text_of
+from tests.unit.plugins.older import TODAY, on_an_index, scaffold, text_of
 
 EDIT = ("IMG ?= controller:latest", "IMG ?= mine:latest")
 
@@ -45,7 +45,9 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     git(root, "init", "--quiet")
     commit(root)
     monkeypatch.chdir(root)
-    monkeypatch.setattr(releases, "ARCHIVE", ARCHIVE)
+    monkeypatch.setattr(releases, "published", on_an_index)
+    monkeypatch.setenv("UV_OFFLINE", "1")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setattr(releases, "render", render)
     monkeypatch.setattr("pykb.commands.init.is_from_index", lambda: True)  # no wheel in the project
     return root

@@ -1,4 +1,4 @@
-"""Projects as releases of pykb scaffold them: two states of its history, this one, and a later one that is made up."""
+"""Projects as releases of pykb scaffold them: this one, and an earlier and a later one that are made up."""
 
 from __future__ import annotations
 
@@ -7,18 +7,17 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 
-import pytest
-
+import pykb
 from pykb.commands.update import recipe
+from pykb.diagnostics import Diagnostics
 from pykb.project.file import load
 from pykb.scaffold import release as releases
 from pykb.scaffold.locate import PACKAGE, templates
-from pykb.scaffold.release import Recipe
+from pykb.scaffold.release import Release, published
 from pykb.tools.git import File
 
-ARCHIVE = Path(__file__).parents[3] / "testdata/releases.tar.xz"
 _CHECKOUTS = TemporaryDirectory(prefix="pykb-checkouts-")
-TODAY, NEXT = "today", "next"
+EARLIER, TODAY, NEXT = "0.0.2", "today", "next"
 
 _API = """
 - api:
@@ -56,26 +55,86 @@ def text_of(version: str, name: str) -> str:
 
 
 @cache
+def release(version: str) -> Release:
+    """A release by its version."""
+    if version == TODAY:
+        return releases.running()
+    found = Diagnostics()
+    place = later() if version == NEXT else earlier()
+    made = releases.given(place, found)
+    assert made is not None, list(found)
+    return made
+
+
+def on_an_index(version: str, root: Path) -> Release:
+    """The earlier release, as if the package index had it. Others are not there."""
+    return release(EARLIER) if version == EARLIER else published(version, root)
+
+
+@cache
 def scaffold(version: str, name: str) -> dict[str, File]:
     """The files of a project as a version scaffolds it. Callers must not change it."""
     project, found = load(PROJECTS[name])
     header = "" if name == "groups" else "# The header of fleet."
-    made: Recipe = recipe(project, Path("/nonexistent"), header)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(releases, "ARCHIVE", ARCHIVE)
-        opened = {TODAY: releases.running, NEXT: lambda: releases.given(later(), found)}
-        with opened.get(version, lambda: releases.archived(version, found))() as release:
-            files = releases.render(release, made, found) if release else {}
+    files = releases.render(release(version), recipe(project, Path("/nonexistent"), header), found)
     assert not [(each.message, each.notes) for each in found]
     return files
 
 
-def checkout() -> tuple[Path, Path]:
-    """A checkout of this version, and the folder of its project template. The templates are a copy."""
+def checkout(version: str = pykb.__version__) -> tuple[Path, Path]:
+    """A checkout of a version with today's code, and the folder of its project template. The templates are a copy."""
     root = Path(mkdtemp(dir=_CHECKOUTS.name))
-    (root / "pykb").symlink_to(PACKAGE)
+    (root / "pykb").mkdir()
+    for path in PACKAGE.iterdir():
+        if path.name != "__init__.py":
+            (root / "pykb" / path.name).symlink_to(path)
+    init = (PACKAGE / "__init__.py").read_text()
+    (root / "pykb/__init__.py").write_text(init.replace(f'"{pykb.__version__}"', f'"{version}"'))
     shutil.copytree(templates(), root / "templates")
     return root, root / "templates/project/{{cookiecutter.project_name}}"
+
+
+@cache
+def earlier() -> Path:
+    """A checkout of a version before this one. Since then files have moved, gone, come and changed."""
+    root, project = checkout(EARLIER)
+    shutil.rmtree(project / "config/availability")
+    (project / "config/rbac/metrics_auth_role.yaml").rename(project / "config/rbac/auth_proxy_role.yaml")
+    (project / "TODO.md").write_text("# What is to be done\n\nEverything.\n\nAnd more.\n")
+    change(
+        project,
+        {
+            "config/rbac/kustomization.yaml": [("metrics_auth_role.yaml", "auth_proxy_role.yaml")],
+            "config/prometheus/monitor.yaml": [
+                (
+                    "    tlsConfig:\n",
+                    "    tlsConfig:\n      # The manager's certificate is self-signed.\n      # So it is.\n",
+                ),
+                ("/metrics", "/"),
+            ],
+            "Makefile": [("##@ Image", "##@ Container")],
+            "Dockerfile": [("\nFROM ", "\n# Once.\nFROM ")],
+            "README.md": [("# ", "# The ")],
+            "pyproject.toml": [
+                ("{% if cookiecutter.kubernetes %}", "{% if false %}"),
+                ("pytest", "pytest-earlier"),
+            ],
+            "{{cookiecutter.package}}/__main__.py": [('"""', '"""Formerly. ')],
+        },
+    )
+    types = root / "templates/files/api/version/types.py.j2"
+    types.write_text(types.read_text().replace("An example field, to be replaced", "A field, to be replaced"))
+    return root
+
+
+def change(project: Path, changes: dict[str, list[tuple[str, str]]]) -> None:
+    """Replace texts in files of a template."""
+    for path, pairs in changes.items():
+        text = (project / path).read_text()
+        for old, new in pairs:
+            assert old in text, (path, old)
+            text = text.replace(old, new, 1)
+        (project / path).write_text(text)
 
 
 @cache
@@ -93,12 +152,7 @@ def later() -> Path:
         "README.md": [("# ", "# The operator ")],
         "pyproject.toml": [("pykubebuilder==", "pykubebuilder==9."), ("pytest", "pytest-later")],
     }
-    for path, pairs in changes.items():
-        text = (project / path).read_text()
-        for old, new in pairs:
-            assert old in text, (path, old)
-            text = text.replace(old, new, 1)
-        (project / path).write_text(text)
+    change(project, changes)
     types = root / "templates/files/api/version/types.py.j2"
     types.write_text(types.read_text() + "\n\nADDED = 1\n")
     return root

@@ -12,10 +12,10 @@ import pytest
 from pykb.commands.transition import GENERATED
 from pykb.commands.update import Update, combine
 from pykb.tools.git import File
-from tests.unit.plugins.older import NEXT, PROJECTS, TODAY, scaffold
+from tests.unit.plugins.older import EARLIER, NEXT, PROJECTS, TODAY, scaffold
 
 Files = dict[str, File]
-UPDATES = [("0.0.1", TODAY), ("0.0.2", TODAY), ("0.0.1", "0.0.2"), (TODAY, NEXT)]
+UPDATES = [(EARLIER, TODAY), (TODAY, NEXT), (EARLIER, NEXT)]
 
 
 def lines(file: File) -> list[bytes]:

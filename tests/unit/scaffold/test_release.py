@@ -1,116 +1,115 @@
-"""Earlier releases: the archive, wheels and checkouts."""
+"""Releases: the running one, checkouts, wheels in environments of their own."""
 
 from __future__ import annotations
 
-import random
 import zipfile
 from pathlib import Path
 
 import pytest
 
 import pykb
-from hack.releases import packed
 from pykb.diagnostics import Diagnostics
-from pykb.scaffold import release as releases
 from pykb.scaffold.distribution import wheel
-from pykb.scaffold.locate import PACKAGE
-from pykb.scaffold.release import Recipe, Step, archived, contents, given, render
+from pykb.scaffold.locate import WHEEL
+from pykb.scaffold.release import Recipe, Release, Step, given, published, render, running
 
-ROOT = PACKAGE.parent
-ARCHIVE = ROOT / "testdata/releases.tar.xz"
 RECIPE = Recipe((Step(("init",), ("--domain=example.com", "--project-name=fleet")),), "")
+INSTALLED = Path(WHEEL).name
 
 
-def test_an_archive_has_each_file_of_each_release(tmp_path: Path) -> None:
-    """Also those that several have in common. The same files give the same bytes."""
-    known = {
-        "0.1.0": {"pykb/a.py": b"a\n", "pykb/b.py": b"b\n"},
-        "0.2.0": {"pykb/a.py": b"a\n", "pykb/b.py": b"changed\n", "pykb/c.py": b"a\n"},
-    }
-    (tmp_path / "archive").write_bytes(packed(known))
-    assert contents(tmp_path / "archive") == known
-    assert packed(contents(tmp_path / "archive")) == packed(known)
-
-
-def test_a_release_costs_little_once_there_is_one() -> None:
-    """What is in common is stored once."""
-    one = {"0.1.0": {"pykb/a.py": random.Random(1).randbytes(50_000)}}
-    assert len(packed({**one, "0.2.0": one["0.1.0"]})) - len(packed(one)) < 200
-
-
-def test_every_release_of_the_changelog_is_in_the_archive() -> None:
-    """But for the running one."""
-    headings = [line.split()[1] for line in (ROOT / "CHANGELOG.md").read_text().splitlines() if line.startswith("## ")]
-    earlier = {version.strip("[]") for version in headings} - {"Unreleased", pykb.__version__}
-    assert earlier == (set(contents(releases.ARCHIVE)) if releases.ARCHIVE.exists() else set())
-
-
-def test_a_wheel_scaffolds(tmp_path: Path) -> None:
-    """It is not installed for that."""
+@pytest.fixture
+def wheels(tmp_path: Path) -> Path:
+    """A folder with the wheel of this pykb."""
     content = wheel()
     assert content is not None
-    (tmp_path / "pykb.whl").write_bytes(content)
+    (tmp_path / "wheels").mkdir()
+    (tmp_path / "wheels" / INSTALLED).write_bytes(content)
+    return tmp_path / "wheels"
+
+
+def assert_same_as_running(release: Release | None) -> None:
+    """It scaffolds what the running pykb does, and no wheel of itself."""
     found = Diagnostics()
-    with given(tmp_path / "pykb.whl", found) as release:
-        assert release is not None
-        assert release.version == pykb.__version__
-        files = render(release, RECIPE, found)
-    assert not list(found)
+    assert release is not None
+    assert release.version == pykb.__version__
+    files = render(release, RECIPE, found)
+    assert not [(each.message, each.notes) for each in found]
+    assert files == render(running(), RECIPE, found)
     assert f"pykubebuilder=={pykb.__version__}".encode() in files["pyproject.toml"].content
     assert not [path for path in files if path.startswith(".pykb")]
 
 
-def test_names_in_a_wheel_do_not_lead_out_of_it(tmp_path: Path) -> None:
-    """They are left out, like all that is not pykb's."""
-    with zipfile.ZipFile(tmp_path / "evil.whl", "w") as archive:
-        archive.writestr("pykb/__init__.py", '__version__ = "0.0.3"\n')
-        archive.writestr("pykb/_templates/project/cookiecutter.json", "{}")
-        archive.writestr("pykb/../../evil.py", "")
-        archive.writestr("/tmp/evil.py", "")
-        archive.writestr("typer.py", "")
-    with given(tmp_path / "evil.whl", Diagnostics()) as release:
-        assert release is not None
-        names = {path.name for path in release.folder.rglob("*") if path.is_file()}
-    assert names == {"__init__.py", "cookiecutter.json", "METADATA"}
+def test_a_wheel_scaffolds(wheels: Path) -> None:
+    """In an environment of its own."""
+    assert_same_as_running(given(wheels / INSTALLED, Diagnostics()))
 
 
-@pytest.mark.parametrize("name", ["missing.whl", "folder", "text.whl", "other.whl"])
+def test_a_release_of_an_index_scaffolds(wheels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The settings of pip and uv say where that is."""
+    monkeypatch.setenv("UV_FIND_LINKS", str(wheels))
+    monkeypatch.setenv("PIP_FIND_LINKS", str(wheels))
+    assert_same_as_running(published(pykb.__version__, tmp_path))
+
+
+def test_the_wheel_of_a_project_is_named_and_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor is one that the settings in the project name: whoever can commit to a repository chose them."""
+    (tmp_path / ".pykb/wheels").mkdir(parents=True)
+    name = "pykubebuilder-0.0.2-py3-none-any.whl"
+    with zipfile.ZipFile(tmp_path / ".pykb/wheels" / name, "w") as archive:
+        info = "pykubebuilder-0.0.2.dist-info"
+        archive.writestr("evil.pth", f"import pathlib; pathlib.Path({str(tmp_path / 'ran')!r}).touch()\n")
+        archive.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: pykubebuilder\nVersion: 0.0.2\n")
+        archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        archive.writestr(f"{info}/RECORD", "")
+    settings = 'find-links = [".pykb/wheels"]\nno-index = true\n'
+    (tmp_path / "pyproject.toml").write_text(f"[tool.uv]\n{settings}")
+    (tmp_path / "uv.toml").write_text(settings)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("UV_OFFLINE", "1")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    found = Diagnostics()
+    assert render(published("0.0.2", tmp_path), RECIPE, found) == {}
+    assert [each.code.slug for each in found] == ["release-unknown"]
+    assert [each.help for each in found] == [
+        (f"if you trust the wheel in the project: `pykb update --from .pykb/wheels/{name}`",)
+    ]
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_release_sees_neither_secrets_nor_the_home_of_the_user(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A checkout that writes what it gets."""
+    monkeypatch.setenv("SECRET_TOKEN", "secret")
+    (tmp_path / "templates").mkdir()
+    (tmp_path / "pykb/cli").mkdir(parents=True)
+    (tmp_path / "pykb/__init__.py").write_text('__version__ = "0.0.3"\n')
+    (tmp_path / "pykb/cli/__init__.py").write_text("")
+    code = "import json, os, pathlib\n\n\ndef run(argv):\n    pathlib.Path('seen').write_text(json.dumps({**os.environ}))\n"
+    (tmp_path / "pykb/cli/app.py").write_text(code)
+    release = given(tmp_path, Diagnostics())
+    assert release is not None
+    seen = render(release, RECIPE, Diagnostics())["seen"].content.decode()
+    assert "secret" not in seen
+    assert f'"HOME": "{Path.home()}"' not in seen
+
+
+@pytest.mark.parametrize("name", ["missing.whl", "folder", INSTALLED, "other.whl"])
 def test_anything_else_is_refused(name: str, tmp_path: Path) -> None:
     """With a finding."""
     (tmp_path / "folder").mkdir()
-    (tmp_path / "text.whl").write_text("text")
+    (tmp_path / INSTALLED).write_text("text")
     with zipfile.ZipFile(tmp_path / "other.whl", "w") as archive:
-        archive.writestr("other/__init__.py", "")
+        archive.writestr("pykb/__init__.py", '__version__ = "0.0.3"\n')
     found = Diagnostics()
-    with given(tmp_path / name, found) as release:
-        assert release is None
+    assert given(tmp_path / name, found) is None
     assert [each.code.slug for each in found] == ["release-unknown"]
 
 
-def test_a_release_that_is_not_archived_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With those that are."""
-    monkeypatch.setattr(releases, "ARCHIVE", ARCHIVE)
-    found = Diagnostics()
-    with archived("0.0.0", found) as release:
-        assert release is None
-    assert [each.notes for each in found] == [("it knows 0.0.1, 0.0.2", "nothing was written")]
-
-
-ARCHIVED = [
-    (archive, version) for archive in (ARCHIVE, releases.ARCHIVE) if archive.exists() for version in contents(archive)
-]
-
-
-@pytest.mark.parametrize(("archive", "version"), ARCHIVED)
-def test_a_release_scaffolds_without_options_that_it_does_not_have(
-    archive: Path, version: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """If they are marked as newer. Every release of every archive runs under the dependencies of this pykb."""
-    monkeypatch.setattr(releases, "ARCHIVE", archive)
+def test_a_release_scaffolds_without_options_that_it_does_not_have() -> None:
+    """If they are marked as newer."""
     steps = (Step(("init",), RECIPE.steps[0].options, ("--no-such-option=x", "--owner=The authors")),)
     found = Diagnostics()
-    with archived(version, found) as release:
-        assert release is not None
-        files = render(release, Recipe(steps, ""), found)
+    files = render(running(), Recipe(steps, ""), found)
     assert not list(found)
     assert b"The authors" in files["hack/boilerplate.py.txt"].content
