@@ -106,27 +106,26 @@ def between(
     then = {each.identity: each for each in after.project.resources}
     for resource in kinds or before.project.resources:
         there = then.pop(resource.identity, None)
+        made = [*variants(resource, before.project, before.header)]
+        new = [*variants(there, after.project, after.header)] if there else []
         if there == resource and before.settings == after.settings:
-            same = _recorded(there, after, root)
-            result.before.add(same)
-            result.after.add(same)
-        elif there is not None and replace(there, path=resource.path) == resource:
-            made = (variants(each, state.project, state.header) for each, state in ((resource, before), (there, after)))
-            for old, new in zip(*made, strict=True):
-                result.add(_of(old, before, Recorder(root)), _of(new, after, Recorder(root, places)))
+            _record((result.before, result.after), new, after, root)
+        elif there and replace(there, path=resource.path) == resource and len(made) == len(new):
+            for one, other in zip(made, new, strict=True):
+                result.add(_of(one, before, Recorder(root)), _of(other, after, Recorder(root, places)))
         else:
-            result.before.add(_recorded(resource, before, root))
-            then |= {there.identity: there} if there else {}
+            _record((result.before,), made, before, root)
+            _record((result.after,), new, after, root)
     for resource in then.values():
-        result.after.add(_recorded(resource, after, root))
+        _record((result.after,), variants(resource, after.project, after.header), after, root)
     return result
 
 
-def _recorded(resource: Resource, state: State, root: Path) -> Scaffold:
-    scaffold = Scaffold()
-    for variant in variants(resource, state.project, state.header):
-        scaffold.add(_of(variant, state, Recorder(root)).scaffold)
-    return scaffold
+def _record(into: Iterable[Scaffold], made: Iterable[Variant], state: State, root: Path) -> None:
+    for variant in made:
+        recorded = _of(variant, state, Recorder(root)).scaffold
+        for scaffold in into:
+            scaffold.add(recorded)
 
 
 def _of(variant: Variant, state: State, recorder: Recorder) -> Recorder:

@@ -18,6 +18,7 @@ from pykb.commands.webhook_checks import NewWebhook
 from pykb.diagnostics import Diagnostics
 from pykb.files.plan import Plan
 from pykb.plugins import Style
+from pykb.project import Certificates
 from pykb.project.file import read
 from pykb.project.options import ApiOptions
 from pykb.project.resource import Operand
@@ -364,3 +365,28 @@ def test_a_controller_can_stay_when_its_version_goes(machine: Path) -> None:
     assert (left.version, left.controller) == ("v1", True)
     assert (machine / "fleet/controllers/machine_controller.py").exists()
     assert "storageversion" not in (machine / "fleet/api/v1/machine_types.py").read_text()
+
+
+def test_a_version_of_a_project_without_an_issuer(tmp_path: Path) -> None:
+    """The last webhooks go, so the issuer is another one; and the other version may have been copied."""
+    options, _ = PROJECTS["one-group"]
+    first, second = NewApi("infra", "v1", "Machine"), NewApi("infra", "v2", "Machine", controller=False)
+    hook = NewWebhook("infra", "v1", "Machine", defaulting=True, certificates=Certificates.CERT_MANAGER)
+    root = start(options, tmp_path / "fleet", first, second, hook)
+    edit(root, "PROJECT", "plugins:\n  kustomize.common.pykb.dev/v1:\n    certificates: cert-manager\n", "")
+    old = OldApi("infra", "v1", "Machine", controller=True)
+    delete(root, old)
+    assert not (root / "config/certmanager").exists()
+    assert (root / "fleet/api/v2/machine_types.py").exists()
+
+
+def test_a_project_of_before_the_options_were_recorded(machine: Path) -> None:
+    """The style of a controller is that of its files, and types that equal those of another version are a copy."""
+    text = (machine / "PROJECT").read_text()
+    start, end = text.index("  base.python.pykb.dev/v1:"), text.index("  deploy-image.pykb.dev/v1:")
+    (machine / "PROJECT").write_text(text[:start] + text[end:])
+    delete(machine, OldWebhook("infra", "v1", "Disk"))
+    assert "handlers:\n      - disk\n" in (machine / "PROJECT").read_text()
+    delete(machine, DISK)
+    delete(machine, OldApi("infra", "v1", "Machine"))
+    assert "from:" not in (machine / "PROJECT").read_text()
