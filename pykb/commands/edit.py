@@ -1,4 +1,7 @@
-"""Plans `edit`: changes the layout and the options of a project."""
+"""Plans `edit`: changes the options of a project, with all files that depend on them, and its plugins.
+
+Most options change a few lines of many files; `regroup.py` has the one that moves them.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,6 @@ import yaml
 from pykb.commands.regroup import moved, regroup
 from pykb.commands.remaining_uses import python_files
 from pykb.commands.requests import with_styles
-from pykb.commands.rescaffold import reissue, reissued, rescaffold
 from pykb.commands.transition import State, between, carry_out, say_lost
 from pykb.diagnostics import Diagnostics, Severity, Span
 from pykb.diagnostics.codes.cli import FLAG_REQUIRED
@@ -27,7 +29,8 @@ from pykb.plugins.registry import DEFAULT, in_process, keys, resolve
 from pykb.plugins.request import CommandLine, EditRequest
 from pykb.project import FILE_NAME, Certificates
 from pykb.project.file import Project
-from pykb.project.writer import with_flag, with_layout, with_resource, with_shards
+from pykb.project.resource import Resource
+from pykb.project.writer import with_certificates, with_flag, with_layout, with_resource, with_shards
 from pykb.reading import yaml_text
 from pykb.scaffold import license, naming  # noqa: A004 - our module of that name
 from pykb.scaffold.license import boilerplate
@@ -80,7 +83,7 @@ def plan_edit(options: Edits, project: Project, root: Path, *, year: str = "") -
     if after is None or found.has_errors():
         return None, found
     if after != before:
-        rescaffold(plan, before, after, found, force=options.force)
+        _rescaffold(plan, before, after, found, force=options.force)
     if options.shards is not None:
         _check_shards(plan, after.project, found)
     changed = after.project
@@ -88,8 +91,8 @@ def plan_edit(options: Edits, project: Project, root: Path, *, year: str = "") -
         changed = _regrouped(after.project, multigroup=options.multigroup)
         regroup(plan, after, replace(after, project=changed), found)
     if options.certificates not in (None, project.issuer):
-        present, changed = changed, reissued(changed, options.certificates)
-        reissue(plan, replace(after, project=present), changed, found, force=options.force)
+        present, changed = changed, _reissued(changed, options.certificates)
+        _reissue(plan, replace(after, project=present), changed, found, force=options.force)
     if options.removed_plugins:
         now = replace(after, project=changed)
         changed = _remove_plugins(options.removed_plugins, now, plan, found, force=options.force)
@@ -132,6 +135,50 @@ def _wanted(options: Edits, before: State, year: str, found: Diagnostics) -> Sta
     name = options.license or before.license
     header = license.header(name, owner=owner, file=options.license_file, year=year, found=found)
     return replace(before, project=project, header=header.strip(), license="" if options.license_file else name)
+
+
+def _rescaffold(plan: PlanBuilder, before: State, after: State, found: Diagnostics, *, force: bool) -> None:
+    """Plan the changes. Warns of lines that would change but were edited."""
+    change = between(before, after, plan.root, init=found)
+    gone = carry_out(plan, change, before.project, found, force=force)
+    if before.header != after.header:
+        _rehead(plan, before.header, after.header, set(change.contents()))
+    if gone.files:
+        say_lost(plan, gone, found, force=force)
+
+
+def _rehead(plan: PlanBuilder, old: str, new: str, known: set[str]) -> None:
+    """Replace the header of the user's own files that have it."""
+    for path in python_files(plan):
+        text = plan.text(path) if path not in known else None
+        if text is not None and old and text.startswith(f"{old}\n"):
+            rest = text.removeprefix(f"{old}\n")
+            plan.update(path, (f"{new}\n{rest}" if new else rest.lstrip("\n")).encode())
+
+
+def _reissued(project: Project, certificates: Certificates) -> Project:
+    """PROJECT with another issuer. Without webhooks, the default needs no mention."""
+    if project.has_webhooks or certificates is not Project().issuer:
+        return with_certificates(project, certificates)
+    return with_certificates(project, None)
+
+
+def _reissue(plan: PlanBuilder, before: State, after: Project, found: Diagnostics, *, force: bool) -> None:
+    """Plan the manifests of another issuer. Reports edits that would be lost, unless ``force`` is set.
+
+    Nothing that a user edited is left as it is: half of a change would leave webhooks that the API server does not
+    trust.
+    """
+    change = between(before, replace(before, project=after), plan.root, kinds=_in_order(plan, before.project))
+    gone = carry_out(plan, change, before.project, found, force=force, strict=True)
+    say_lost(plan, gone, found, force=force)
+
+
+def _in_order(plan: PlanBuilder, project: Project) -> list[Resource]:
+    """The entries in the order in which the manifests of the certificates name their CRDs."""
+    paths = ("config/default/kustomization.yaml", "config/certificates/conversion_role.yaml")
+    text = "\n".join(plan.text(path) or "" for path in paths)
+    return sorted(project.resources, key=lambda each: text.find(f"{each.plural}.{each.api_group}"))
 
 
 def _regrouped(project: Project, *, multigroup: bool) -> Project:
