@@ -5,14 +5,25 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import count, product
+from pathlib import Path
 
 import pytest
 
+from pykb.commands.create_api import NewApi
+from pykb.commands.init import LINKS, NewProject
 from pykb.commands.transition import GENERATED
-from pykb.commands.update import Update, combine
+from pykb.commands.update import Update, combine, recipe
+from pykb.plugins import Style
+from pykb.project.file import read
+from pykb.project.options import ApiOptions
+from pykb.scaffold.release import render, running
 from pykb.tools.git import File
 from tests.unit.plugins.older import EARLIER, NEXT, PROJECTS, TODAY, scaffold
+from tests.unit.plugins.scaffolding import start
+from tests.unit.plugins.test_delete import tree
+from tests.unit.plugins.test_regroup import ADDITIONS
 
 Files = dict[str, File]
 UPDATES = [(EARLIER, TODAY), (TODAY, NEXT), (EARLIER, NEXT)]
@@ -246,3 +257,20 @@ def test_without_edits_the_result_is_a_new_scaffold(name: str, then: str, now: s
         path: file for path, file in after.items() if path != GENERATED
     }
     assert (update.conflicts, update.deleted, update.kept) == ([], [], [])
+
+
+def test_options_of_kinds_are_repeated(tmp_path: Path) -> None:
+    """Those that PROJECT records. A copy of a version that is gone is made without it."""
+    copied = NewApi("infra", "v1", "Machine", controller=False, api=ApiOptions("v1beta1"))
+    disk = NewApi("infra", "v1", "Disk", style=Style.HANDLERS, api=ApiOptions(short_name="dk"))
+    root = start(NewProject("example.com", project_name="fleet"), tmp_path / "fleet", ADDITIONS[0], copied, disk)
+    project, found = read(root)
+    header = (root / "hack/boilerplate.py.txt").read_text().strip()
+    made = recipe(project, root, header)
+    assert [step.newer for step in made.steps] == [(), (), ("--from=v1beta1",), ("--short-name=dk",)]
+    files = {path: file.content for path, file in render(running(), made, found).items()}
+    mine = {path: text.replace(LINKS, b"") for path, text in tree(root).items() if path != "PROJECT"}
+    assert not list(found)
+    assert files == mine
+    left = replace(project, resources=project.resources[1:])
+    assert [step.newer for step in recipe(left, root, header).steps] == [(), (), ("--short-name=dk",)]
