@@ -17,6 +17,7 @@ from pykb.commands.remaining_uses import remaining_uses
 from pykb.commands.requests import Variant, run, variants
 from pykb.diagnostics import Diagnostics, Severity, Span
 from pykb.diagnostics.codes.commands import EDITED_BY_HAND, LEFT_AS_EDITED, STILL_USED
+from pykb.diagnostics.codes.project import VERSION_SOURCE
 from pykb.plugins.plugin import Guarded, Plugin, RemovePlugin
 from pykb.plugins.rendering import style_of
 from pykb.plugins.request import InitRequest
@@ -69,7 +70,7 @@ class Transition:
         """Add what a request scaffolds."""
         self.before.add(old.scaffold)
         self.after.add(new.scaffold)
-        if not list(old.diagnostics) and not list(new.diagnostics):
+        if all(each.code is not VERSION_SOURCE for each in (*old.diagnostics, *new.diagnostics)):  # it cannot be copied
             self.pairs.append((old.scaffold, new.scaffold))
 
     def contents(self) -> dict[str, list[tuple[bytes, bytes]]]:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
 
 from pykb.commands.edit import Edits
 from pykb.commands.init import NewProject
-from pykb.diagnostics import Diagnostics
+from pykb.diagnostics import Diagnostics, Severity
+from pykb.diagnostics.codes.project import UNCHANGED
 from pykb.gen.request import read_settings
+from pykb.plugins import PluginKey, registry
+from pykb.plugins.request import ApiRequest, InitRequest
+from pykb.scaffold.plan import PlanBuilder
 from tests.unit.plugins.scaffolding import create, start, write
 from tests.unit.plugins.test_delete import edit, tree
 from tests.unit.plugins.test_regroup import ADDITIONS, MIXED, OPTIONS, changed, differences
@@ -132,3 +137,29 @@ def test_a_header_that_was_moved_is_used_and_changed_where_it_is(root: Path) -> 
     found = Diagnostics()
     assert read_settings(root, found) == {}
     assert not list(found)
+
+
+class Notes:
+    """A plugin as another package would write it. It warns in each command."""
+
+    key = PluginKey("notes.example.com", "v1")
+    summary = "a file of notes"
+
+    def init(self, request: InitRequest, plan: PlanBuilder) -> None:
+        """Add a file."""
+        plan.diagnostics.add(UNCHANGED.at(None, "notes are not for everyone", severity=Severity.WARNING))
+        plan.create("NOTES", f"namespaced: {request.project.namespaced}\n".encode())
+
+    def create_api(self, request: ApiRequest, plan: PlanBuilder) -> None:
+        """Nothing."""
+
+
+def test_files_of_plugins_of_other_packages_follow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside those of pykb."""
+    point = EntryPoint("notes.example.com/v1", f"{__name__}:Notes", "pykb.plugins")
+    monkeypatch.setattr(registry, "entry_points", lambda group: [point] * (group == "pykb.plugins"))
+    root = start(replace(OPTIONS, plugins=("python/v1", "notes.example.com/v1")), tmp_path / "fleet", ADDITIONS[0])
+    assert (root / "NOTES").read_text() == "namespaced: False\n"
+    write(*changed(root, Edits(namespaced=True)))
+    assert (root / "NOTES").read_text() == "namespaced: True\n"
+    assert "WATCH_NAMESPACE" in (root / "config/manager/manager.yaml").read_text()
