@@ -30,6 +30,9 @@ LONGEST = 100_000_000
 _T = TypeVar("_T")
 
 
+_TOO_DEEP = f"it is nested more than {DEEPEST} levels deep"
+
+
 class LimitError(yaml.MarkedYAMLError):
     """A text is larger or more deeply nested than any manifest."""
 
@@ -74,9 +77,7 @@ class Loader(_Base):
         """Check the limits. PyYAML calls this before it composes a node, with the node around it."""
         self._depth += 1
         if self._depth > DEEPEST:
-            raise LimitError(
-                problem=f"it is nested more than {DEEPEST} levels deep", problem_mark=current_node.start_mark
-            )
+            raise LimitError(problem=_TOO_DEEP, problem_mark=current_node.start_mark)
 
     def ascend_resolver(self) -> None:
         """Leave a node. PyYAML calls this after each node."""
@@ -121,6 +122,11 @@ class Loader(_Base):
             raise yaml.MarkedYAMLError(
                 problem=error.reason, problem_mark=_mark(self._text[: error.position])
             ) from error
+        except yaml.MarkedYAMLError as error:
+            if error.problem != "exceeded maximum nesting depth":
+                raise
+            # PyYAML has a limit of its own since 6.0.4, in flow style before its first event.
+            raise LimitError(problem=_TOO_DEEP, problem_mark=error.problem_mark) from error
 
 
 @dataclass(frozen=True, slots=True)

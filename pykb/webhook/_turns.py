@@ -46,7 +46,7 @@ def memory_of(content: bytes) -> int:
     size = len(content)
     values = size - len(content.translate(None, b'",'))
     containers = size - len(content.translate(None, b"{["))
-    return 4 * size + 100 * values + 700 * containers
+    return 4 * size + 100 * values + 820 * containers
 
 
 class Turns:

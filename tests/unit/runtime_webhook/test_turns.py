@@ -51,7 +51,7 @@ class Rig:
 
 def body(share):
     """A body that takes a part of what fits together."""
-    size = int(TOGETHER * share / 704)
+    size = int(TOGETHER * share / memory_of(b"{"))
     made = b"{" * size
     assert memory_of(made) == pytest.approx(TOGETHER * share, rel=0.01)
     return made
