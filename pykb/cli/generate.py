@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,7 +12,8 @@ import typer
 from pykb._lazy import without_collection
 from pykb.cli import console
 from pykb.cli.errors import EXIT_FINDINGS, EXIT_USAGE, finish, report
-from pykb.gen.options import OPTIONS
+from pykb.cli.options import with_options_for
+from pykb.gen.options import OPTIONS, Option
 
 if TYPE_CHECKING:
     from pykb.diagnostics import Diagnostic
@@ -22,32 +22,25 @@ if TYPE_CHECKING:
     from pykb.gen.run import GenerateResult
 
 
-def _with_options(function: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of :data:`pykb.gen.options.OPTIONS`, in place of its ``**options``."""
-    own = list(inspect.signature(function, eval_str=True).parameters.values())[:-1]
-    options = [
-        inspect.Parameter(
-            option.variable,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=None,
-            annotation=Annotated[
-                (list[str] if option.kind is list else option.kind) | None,
-                typer.Option(
-                    f"--{option.name}/--no-{option.name}" if option.kind is bool else f"--{option.name}",
-                    help=option.help,
-                    metavar=option.metavar,
-                    min=option.minimum,
-                    show_default=False,
-                ),
-            ],
-        )
-        for option in OPTIONS
+def _annotation(option: Option) -> Any:
+    return Annotated[
+        (list[str] if option.kind is list else option.kind) | None,
+        typer.Option(
+            f"--{option.name}/--no-{option.name}" if option.kind is bool else f"--{option.name}",
+            help=option.help,
+            metavar=option.metavar,
+            min=option.minimum,
+            show_default=False,
+        ),
     ]
-    function.__signature__ = inspect.Signature([*own, *options])  # type: ignore[attr-defined]
-    return function
 
 
-@_with_options
+@with_options_for(
+    "options",
+    {option.variable: _annotation(option) for option in OPTIONS},
+    lambda values: {option.name: values[option.variable] for option in OPTIONS},
+    default=None,
+)
 @without_collection()
 def generate(
     what: Annotated[
@@ -89,7 +82,7 @@ def generate(
             help="Write nothing. Exit 1 if a change since this git revision breaks objects or clients.",
         ),
     ] = None,
-    **options: Any,
+    options: Any = None,
 ) -> None:
     """Write CRDs, RBAC and webhook manifests from the types and markers of the project.
 
@@ -124,7 +117,7 @@ def generate(
 
     given = Given(
         words=tuple(what or ()),
-        options={option.name: options[option.variable] for option in OPTIONS},
+        options=options,
         folder=Path.cwd(),
         stdout=stdout,
         check=check,

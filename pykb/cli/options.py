@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -127,23 +127,37 @@ def listed(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
-def taking_recorded(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command an option for each field of `ApiOptions`. It gets them as its argument ``recorded``."""
-    signature = inspect.signature(command, eval_str=True)
-    own = {name: _recorded(option) for name, option in ApiOptions.all().items()}
-    parameters: list[inspect.Parameter] = []
-    for each in signature.parameters.values():
-        parameters += [each.replace(name=name, default="", annotation=own[name]) for name in own] * (
-            each.name == "recorded"
-        ) or [each]
+def with_options_for(
+    argument: str, options: Mapping[str, Any], made: Callable[[dict[str, Any]], object], *, default: object
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command options that are declared elsewhere, in place of one of its arguments.
 
-    @wraps(command)
-    def run(**given: Any) -> None:
-        command(recorded=ApiOptions(**{name: given.pop(name) for name in own}), **given)
+    Args:
+        argument: The argument of the command.
+        options: The annotations of the options, by the names of their parameters.
+        made: Makes the value of the argument from those of the options.
+        default: The value of an option that is not given.
+    """
 
-    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {each.name: each.annotation for each in parameters}
-    return run
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        signature = inspect.signature(command, eval_str=True)
+        parameters: list[inspect.Parameter] = []
+        for each in signature.parameters.values():
+            if each.name == argument:
+                parameters += [each.replace(name=name, default=default, annotation=options[name]) for name in options]
+            else:
+                parameters.append(each)
+
+        @wraps(command)
+        def run(**given: Any) -> None:
+            values = {name: given.pop(name) for name in options}
+            command(**{argument: made(values)}, **given)
+
+        run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {each.name: each.annotation for each in parameters}
+        return run
+
+    return decorate
 
 
 def _recorded(option: Option) -> Any:
@@ -151,6 +165,15 @@ def _recorded(option: Option) -> Any:
     return Annotated[
         str, typer.Option(option.flag, metavar=option.metavar, help=option.help, autocompletion=completion)
     ]
+
+
+taking_recorded = with_options_for(
+    "recorded",
+    {name: _recorded(option) for name, option in ApiOptions.all().items()},
+    lambda values: ApiOptions(**values),
+    default="",
+)
+"""Gives a command an option for each field of `ApiOptions`. It gets them as its argument ``recorded``."""
 
 
 _TYPES = {"bool": click.BOOL, "int": click.INT, "float": click.FLOAT}

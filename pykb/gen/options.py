@@ -70,9 +70,7 @@ OPTIONS = (
     Option("role-name", str, f"Name of the role.  [default: {ROLE}]", "NAME", ("rbac", "roleName")),
     Option("header-file", str, "File with text for the top of each generated file.", "FILE", is_path=True),
     Option("year", str, "Replaces ` YEAR` in the header.", "YEAR", may_be_number=True),
-    Option(
-        "max-desc-len", int, "Shorten descriptions. 0 removes them.", "BYTES", ("crd", "maxDescLen"), minimum=0
-    ),
+    Option("max-desc-len", int, "Shorten descriptions. 0 removes them.", "BYTES", ("crd", "maxDescLen"), minimum=0),
     Option("allow-dangerous-types", bool, "Allow floats in API types.", word=("crd", "allowDangerousTypes")),
     Option(
         "generate-embedded-object-meta",
@@ -108,10 +106,8 @@ OPTIONS = (
         "FILE|cluster",
         is_path=True,
     ),
-    Option(
-        "compat", str, "Write this version into the annotation of CRDs.", "controller-gen=VERSION"
-    ),
-)  # fmt: skip
+    Option("compat", str, "Write this version into the annotation of CRDs.", "controller-gen=VERSION"),
+)
 """In the order of ``--help``."""
 
 

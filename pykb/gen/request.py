@@ -139,7 +139,7 @@ def make_request(root: Path, given: Given, diagnostics: Diagnostics) -> Request:
     settings = read_settings(root, diagnostics)
     line = parse_command_line(given.words, diagnostics=diagnostics)
     typed = _Typed(root, given.folder or root)
-    values = _merged(given, line, settings, typed, _Typed(root, root))
+    values = _merged(given, line, settings, typed)
     _check_values(values, diagnostics)
     options = _options(root, given, line, values, typed, diagnostics)
     rules = _rules(values.get("output-dir"), _config(root, diagnostics), given, line, typed)
@@ -156,10 +156,9 @@ def make_request(root: Path, given: Given, diagnostics: Diagnostics) -> Request:
     return Request(options, rules, values.get("allow-breaking", False))
 
 
-def _merged(
-    given: Given, line: CommandLine, settings: Mapping[str, Any], typed: _Typed, in_settings: _Typed
-) -> dict[str, Any]:
+def _merged(given: Given, line: CommandLine, settings: Mapping[str, Any], typed: _Typed) -> dict[str, Any]:
     """The values of the options that are set, by name: the command line, then controller-gen's words, then settings."""
+    in_settings = _Typed(typed.root, typed.root)
     values: dict[str, Any] = {}
     for option in OPTIONS:
         spoken, setting = given.options.get(option.name), settings.get(option.name)
