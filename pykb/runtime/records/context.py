@@ -117,17 +117,13 @@ class ReconcileContext:
         if cache is None:
             return
         key = NamespacedName(metadata.get("namespace", ""), name)
-        unseen = cache.when_seen(gvk, key, version, is_gone=_is_gone(metadata))
-        if unseen is not None:
-            self.unseen.append(unseen)
+        self._hold_until(cache.when_seen(gvk, key, version, is_gone=_is_gone(metadata)))
 
     def conflicted(self, cache: CacheReader | None, gvk: GroupVersionKind, key: NamespacedName, version: str) -> None:
         """Note that an object has changed since the reconcile read this version of it."""
         if cache is None or not version.isdecimal():
             return
-        unseen = cache.when_seen(gvk, key, str(int(version) + 1))
-        if unseen is not None:
-            self.unseen.append(unseen)
+        self._hold_until(cache.when_seen(gvk, key, str(int(version) + 1)))
 
     def deleted(
         self, cache: CacheReader | None, gvk: GroupVersionKind, key: NamespacedName, answer: dict[str, Any]
@@ -141,9 +137,11 @@ class ReconcileContext:
             self.recording.ledger.note(gvk.kind, metadata, Write(self, ""), deleted=True)
         if cache is None or not uid:
             return
-        unseen = cache.when_deleted(gvk, key, uid, stored.get("resourceVersion", ""))
-        if unseen is not None:
-            self.unseen.append(unseen)
+        self._hold_until(cache.when_deleted(gvk, key, uid, stored.get("resourceVersion", "")))
+
+    def _hold_until(self, seen: Future[None] | None) -> None:
+        if seen is not None:
+            self.unseen.append(seen)
 
 
 reconciles = logging.getLogger("pykb.runtime.reconciles")
