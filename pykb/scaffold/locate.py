@@ -54,5 +54,5 @@ def is_from_index() -> bool:
 
 
 def is_bytecode(path: Path) -> bool:
-    """Whether a file is bytecode. Installers also compile templates, and the bytecode contains their paths."""
-    return path.parent.name == "__pycache__" or path.suffix in {".pyc", ".pyo"}
+    """Whether a path is bytecode or its folder. Installers compile templates, too, and bytecode contains paths."""
+    return "__pycache__" in (path.name, path.parent.name) or path.suffix in {".pyc", ".pyo"}

@@ -11,7 +11,7 @@ import pykb
 from pykb.diagnostics import Diagnostics
 from pykb.scaffold.distribution import wheel
 from pykb.scaffold.locate import WHEEL
-from pykb.scaffold.release import Recipe, Release, Step, given, published, render, running
+from pykb.scaffold.release import Recipe, Release, Step, _linked, given, published, render, running
 
 RECIPE = Recipe((Step(("init",), ("--domain=example.com", "--project-name=fleet")),), "")
 INSTALLED = Path(WHEEL).name
@@ -113,3 +113,10 @@ def test_a_release_scaffolds_without_options_that_it_does_not_have() -> None:
     files = render(running(), Recipe(steps, ""), found)
     assert not list(found)
     assert b"The authors" in files["hack/boilerplate.py.txt"].content
+
+
+def test_releases_share_no_bytecode(tmp_path: Path) -> None:
+    """Bytecode is known by seconds and sizes: of two releases in one second, one would be taken for the other."""
+    linked = _linked(running(), tmp_path)
+    assert not (linked / "pykb/__pycache__").exists()
+    assert (linked / "pykb/cli").is_symlink()
