@@ -1,7 +1,6 @@
 """Makes, judges and renews an authority and the certificate that it signed.
 
-It has functions of their arguments: no clock, no I/O. It loads cryptography, so run it in another process
-(:mod:`~pykb.serving._elsewhere`).
+It has functions of their arguments: no clock, no I/O. It loads cryptography, so import it where something is due.
 
 The previous authority stays beside the new one. Clients that trust both accept every replica while the replicas change
 over.
@@ -19,7 +18,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from pykb.serving._elsewhere import Json
+from pykb.serving.options import ManagedCertificateOptions
 from pykb.tools.x509 import KeyPair, Validity, make, pem_of
 
 _COMMON_NAME_LENGTH = 64
@@ -31,18 +30,22 @@ SETTLING = timedelta(seconds=30)
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """The certificate to have.
+class Review:
+    """The outcome of a review.
 
     Attributes:
-        names: Its DNS names.
-        life: How long it is valid.
-        authority_life: How long its authority is valid.
+        material: What to serve and to trust.
+        changed: What was made or renewed, in words.
+        since: When this begins to hold.
+        until: When something is due again.
+        expires: When the certificate expires.
     """
 
-    names: tuple[str, ...]
-    life: timedelta
-    authority_life: timedelta
+    material: Material
+    changed: list[str]
+    since: datetime
+    until: datetime
+    expires: datetime
 
 
 @dataclass(slots=True)
@@ -57,67 +60,45 @@ class _State:
         return KeyPair(self.authorities[0], self.key)
 
 
-def review_json(given: Json) -> Json:
-    """:func:`review` from JSON to JSON.
-
-    The answer has the ``material``, what was ``changed``, and the time for which it holds (``since``, ``until``).
-    """
-    wanted = Wanted(tuple(given["names"]), timedelta(seconds=given["life"]), timedelta(seconds=given["authority_life"]))
-    now = datetime.fromisoformat(given["now"])
-    state = review(given["held"], wanted, now)
-    leaf = state.leaf
-    assert leaf is not None  # noqa: S101 - a review makes what is missing
-    certificate, key = leaf.pem
-    material: Material = {
-        "ca.crt": "".join(pem_of(each) for each in state.authorities),
-        "ca.key": state.authority.pem[1],
-        "tls.crt": certificate,
-        "tls.key": key,
-    }
-    until = min(renewal(state.authorities[0]), _leaf_due(leaf.certificate, state.authorities[0], wanted))
-    return {
-        "material": material,
-        "changed": state.changes,
-        "since": max(leaf.certificate.not_valid_before_utc, state.authorities[0].not_valid_before_utc).isoformat(),
-        "until": until.isoformat(),
-        "expires": leaf.certificate.not_valid_after_utc.isoformat(),
-    }
-
-
-def self_signed_json(given: Json) -> Json:
-    """A self-signed certificate for ``hosts`` and its key, in PEM, from JSON to JSON."""
-    hosts, now = given["hosts"], datetime.fromisoformat(given["now"])
-    pair = make(_title(hosts[0]), Validity.of(timedelta(seconds=given["life"]), now), names=hosts, signs=True)
-    certificate, key = pair.pem
-    return {"certificate": certificate, "key": key}
-
-
-def review(held: Sequence[Material], wanted: Wanted, now: datetime) -> _State:
+def review(held: Sequence[Material], names: Sequence[str], options: ManagedCertificateOptions, now: datetime) -> Review:
     """Keep what can be used, and make what is missing, due or expired.
 
     Args:
         held: What there is, the best first. The first with a usable authority counts.
-        wanted: The certificate to have.
+        names: The DNS names of the certificate to have.
+        options: How long it and its authority are valid.
         now: The time.
     """
-    usable = (_usable(each, wanted.names, now) for each in held)
+    usable = (_usable(each, names, now) for each in held)
     state = next((each for each in usable if each is not None), None)
     if state is None:
-        made = _new_authority(wanted, now)
+        made = _new_authority(names, options, now)
         state = _State([made.certificate], made.key, None, ["made an authority"])
     leaf = state.leaf
-    if leaf is None or now >= _leaf_due(leaf.certificate, state.authorities[0], wanted):
+    if leaf is None or now >= _leaf_due(leaf.certificate, state.authorities[0], options):
         state.changes.append("made a certificate" if leaf is None else "renewed the certificate")
-        end = min(now + wanted.life, state.authorities[0].not_valid_after_utc)
-        validity = Validity.of(end - now, now)
-        state.leaf = make(_title(wanted.names[0]), validity, signer=state.authority, names=wanted.names)
+        end = min(now + options.life, state.authorities[0].not_valid_after_utc)
+        leaf = make(_title(names[0]), Validity.of(end - now, now), signer=state.authority, names=names)
     if now >= renewal(state.authorities[0]):
         # The certificate is still that of the previous authority: nobody trusts the new one yet.
-        made = _new_authority(wanted, now)
+        made = _new_authority(names, options, now)
         state.authorities = [made.certificate, state.authorities[0]]
         state.key = made.key
         state.changes.append("renewed the authority")
-    return state
+    certificate, key = leaf.pem
+    authority = state.authorities[0]
+    return Review(
+        material={
+            "ca.crt": "".join(pem_of(each) for each in state.authorities),
+            "ca.key": state.authority.pem[1],
+            "tls.crt": certificate,
+            "tls.key": key,
+        },
+        changed=state.changes,
+        since=max(leaf.certificate.not_valid_before_utc, authority.not_valid_before_utc),
+        until=min(renewal(authority), _leaf_due(leaf.certificate, authority, options)),
+        expires=leaf.certificate.not_valid_after_utc,
+    )
 
 
 def renewal(certificate: x509.Certificate) -> datetime:
@@ -126,16 +107,16 @@ def renewal(certificate: x509.Certificate) -> datetime:
     return end - (end - start) / 3
 
 
-def _leaf_due(leaf: x509.Certificate, authority: x509.Certificate, wanted: Wanted) -> datetime:
+def _leaf_due(leaf: x509.Certificate, authority: x509.Certificate, options: ManagedCertificateOptions) -> datetime:
     """When to renew the leaf: in time, but signed only by an authority that clients have seen."""
     life = authority.not_valid_after_utc - authority.not_valid_before_utc
     made = authority.not_valid_before_utc + min(timedelta(hours=1), life / 11)  # see `Validity`
-    settled = made + min(SETTLING, wanted.life / 6)
+    settled = made + min(SETTLING, options.life / 6)
     return min(max(renewal(leaf), settled), leaf.not_valid_after_utc)
 
 
-def _new_authority(wanted: Wanted, now: datetime) -> KeyPair:
-    return make(_title(f"authority of {wanted.names[0]}"), Validity.of(wanted.authority_life, now), signs=True)
+def _new_authority(names: Sequence[str], options: ManagedCertificateOptions, now: datetime) -> KeyPair:
+    return make(_title(f"authority of {names[0]}"), Validity.of(options.authority_life, now), signs=True)
 
 
 def _title(text: str) -> str:

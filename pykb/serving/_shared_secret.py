@@ -11,15 +11,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import orjson
 
 from pykb.client.client import Client
 from pykb.client.connection import Call
 from pykb.client.errors import Conflict, NotFound
-from pykb.serving._elsewhere import Json, call
 from pykb.serving.options import ManagedCertificateOptions
+
+if TYPE_CHECKING:
+    from pykb.serving._authority import Review
 
 logger = logging.getLogger(__name__)
 Wire: TypeAlias = dict[str, Any]
@@ -28,7 +30,6 @@ _METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 
 AUTHORITIES = "ca.crt"
 _KEYS = (AUTHORITIES, "ca.key", "tls.crt", "tls.key")
-_REVIEW = "pykb.serving._authority:review_json"
 _REVIEWED = "pykb.dev/reviewed"
 """The annotation of the Secret with the time in which nothing is due, and a digest of what was reviewed. A manager that
 starts and finds it needs no review, which takes a fifth of the CPU time of its start."""
@@ -93,9 +94,8 @@ class SharedSecret:
                 self._held = known
                 return known
             review = await asyncio.to_thread(self._review, material, now)
-            if review["material"] == material or await self._write(review, secret):
-                since, until = (datetime.fromisoformat(review[end]) for end in ("since", "until"))
-                self._held = Held(review["material"], since, until)
+            if review.material == material or await self._write(review, secret):
+                self._held = Held(review.material, review.since, review.until)
                 return self._held
         raise Conflict(409, "Conflict", f"other programs keep changing the Secret {self._options.secret}")
 
@@ -109,19 +109,19 @@ class SharedSecret:
             secret = await self._objects.apply(self._path, self._wire())
         return secret
 
-    async def _write(self, review: Json, read: Wire) -> bool:
+    async def _write(self, review: Review, read: Wire) -> bool:
         """Write the Secret, unless another replica was first."""
-        made: dict[str, str] = review["material"]
-        record = " ".join((review["since"], review["until"], self._digest(made)))
+        made = review.material
+        record = " ".join((review.since.isoformat(), review.until.isoformat(), self._digest(made)))
         try:
             await self._objects.apply(self._path, self._wire(read["metadata"]["resourceVersion"], made, record))
         except Conflict:
             return False
-        changes = list(review["changed"])
+        changes = list(review.changed)
         if self._held is not None and made == self._held.material:
             changes.append("restored the certificates")
         said = " and ".join(changes) or "removed what cannot be used"
-        logger.info(said, extra={"object": f"secrets/{self._options.secret}", "expires": review["expires"]})
+        logger.info(said, extra={"object": f"secrets/{self._options.secret}", "expires": review.expires.isoformat()})
         return True
 
     def _wire(self, version: str = "", material: Mapping[str, str] | None = None, record: str = "") -> Wire:
@@ -132,18 +132,15 @@ class SharedSecret:
             wire["data"] = {key: base64.b64encode(text.encode()).decode() for key, text in material.items()}
         return wire
 
-    def _review(self, material: dict[str, str], now: datetime) -> Json:
-        known = [self._held.material] if self._held is not None else []
-        return call(_REVIEW, {"held": [material, *known], "now": now.isoformat(), **self._wanted()})
+    def _review(self, material: dict[str, str], now: datetime) -> Review:
+        from pykb.serving._authority import review  # with cryptography: 12 MiB that most starts do not need
 
-    def _wanted(self) -> Json:
-        options = self._options
-        services = [f"{service}.{self._namespace}.svc" for service in options.services]
-        return {
-            "names": [*services, *(f"{service}.cluster.local" for service in services)],
-            "life": options.life.total_seconds(),
-            "authority_life": options.authority_life.total_seconds(),
-        }
+        known = [self._held.material] if self._held is not None else []
+        return review([material, *known], self._names(), self._options, now)
+
+    def _names(self) -> list[str]:
+        services = [f"{service}.{self._namespace}.svc" for service in self._options.services]
+        return [*services, *(f"{service}.cluster.local" for service in services)]
 
     def _reviewed(self, secret: Wire, material: dict[str, str]) -> Held | None:
         """What an earlier review found, if it was about this material and these options."""
@@ -158,7 +155,8 @@ class SharedSecret:
             return None
 
     def _digest(self, material: Mapping[str, str]) -> str:
-        reviewed = orjson.dumps([material, self._wanted()], option=orjson.OPT_SORT_KEYS)
+        lives = [self._options.life.total_seconds(), self._options.authority_life.total_seconds()]
+        reviewed = orjson.dumps([material, self._names(), lives], option=orjson.OPT_SORT_KEYS)
         return hashlib.sha256(reviewed).hexdigest()
 
 

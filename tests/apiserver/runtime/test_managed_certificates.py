@@ -35,7 +35,7 @@ from pykb.runtime import (
 from pykb.runtime._logging import TextFormatter
 from pykb.runtime._metrics import Metrics
 from pykb.runtime.webhook import allowed
-from pykb.serving._elsewhere import call
+from pykb.serving import _authority
 from pykb.serving.managed_certificates import PERIOD, ManagedCertificates
 from pykb.testing import eventually, running
 from pykb.webhook.server import WebhookServer
@@ -240,14 +240,15 @@ async def test_three_replicas_started_at_once_agree(lab):
 
 
 async def test_what_was_reviewed_is_not_reviewed_again_at_the_next_start(lab, monkeypatch):
-    """The Secret says until when nothing is due. A review needs a process of its own."""
+    """The Secret says until when nothing is due. A review loads cryptography."""
     reviews = []
+    review = _authority.review
 
-    def counted(name, given):
-        reviews.append(given)
-        return call(name, given)
+    def counted(*arguments):
+        reviews.append(arguments)
+        return review(*arguments)
 
-    monkeypatch.setattr("pykb.serving._shared_secret.call", counted)
+    monkeypatch.setattr(_authority, "review", counted)
     async with lab.running(1):
         await eventually(lab.judged_first, timeout=LONG)
     assert len(reviews) == 1

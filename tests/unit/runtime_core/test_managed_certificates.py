@@ -16,7 +16,8 @@ from pykb.client.errors import Forbidden
 from pykb.diagnostics import EnvironmentProblem
 from pykb.runtime import Client, ManagedCertificateOptions, ManagerOptions, VirtualClock
 from pykb.runtime.fake import FakeApiServer, fake_client
-from pykb.serving._authority import SETTLING, renewal, review_json
+from pykb.serving import _authority
+from pykb.serving._authority import SETTLING, renewal
 from pykb.serving.managed_certificates import PERIOD, ManagedCertificates
 from pykb.serving.options import CertificateOptions
 from pykb.serving.tls import ServingCertificate
@@ -31,15 +32,8 @@ NAMES = ("webhook-service.system.svc", "metrics-service.system.svc")
 
 def review(*held, now=START, names=NAMES, life=90 * DAY, authority_life=3650 * DAY):
     """The answer of a review."""
-    return review_json(
-        {
-            "held": list(held),
-            "names": list(names),
-            "now": now.isoformat(),
-            "life": life.total_seconds(),
-            "authority_life": authority_life.total_seconds(),
-        }
-    )
+    options = ManagedCertificateOptions(life=life, authority_life=authority_life)
+    return _authority.review(list(held), names, options, now)
 
 
 def authorities(material):
@@ -70,19 +64,19 @@ def signed_by(certificate, authority):
 def test_from_nothing_both_are_made_and_then_nothing_is_due():
     """Until a third of the certificate's life is left."""
     made = review({})
-    assert made["changed"] == ["made an authority", "made a certificate"]
+    assert made.changed == ["made an authority", "made a certificate"]
     for later in (timedelta(), DAY, 59 * DAY):
-        again = review(made["material"], now=START + later)
-        assert (again["material"], again["changed"]) == (made["material"], [])
-    until = datetime.fromisoformat(made["until"])
+        again = review(made.material, now=START + later)
+        assert (again.material, again.changed) == (made.material, [])
+    until = made.until
     assert timedelta(0) < 60 * DAY - (until - START) < timedelta(hours=1)
-    assert review(made["material"], now=until)["changed"] == ["renewed the certificate"]
+    assert review(made.material, now=until).changed == ["renewed the certificate"]
 
 
 def test_a_renewed_certificate_has_the_same_authority_and_another_key():
     """So that clients accept it without being told."""
-    before = review({})["material"]
-    after = review(before, now=START + 61 * DAY)["material"]
+    before = review({}).material
+    after = review(before, now=START + 61 * DAY).material
     assert (after["ca.crt"], after["ca.key"]) == (before["ca.crt"], before["ca.key"])
     assert after["tls.key"] != before["tls.key"]
     assert leaf(after).not_valid_after_utc == START + 151 * DAY
@@ -90,17 +84,17 @@ def test_a_renewed_certificate_has_the_same_authority_and_another_key():
 
 def test_a_new_authority_signs_after_clients_have_seen_it():
     """The previous one stays beside it, and its certificate stays in use."""
-    before = review({}, now=START)["material"]
+    before = review({}, now=START).material
     due = renewal(authorities(before)[0])
-    before = review(before, now=due - DAY)["material"]
+    before = review(before, now=due - DAY).material
     renewed = review(before, now=due)
-    assert renewed["changed"] == ["renewed the authority"]
-    after = renewed["material"]
+    assert renewed.changed == ["renewed the authority"]
+    after = renewed.material
     assert len(authorities(after)) == 2
     assert authorities(after)[1] == authorities(before)[0]
     assert after["tls.crt"] == before["tls.crt"]
     assert signer(after) == 1
-    last = review(after, now=renewal(leaf(after)))["material"]
+    last = review(after, now=renewal(leaf(after))).material
     assert signer(last) == 0
     assert len(authorities(last)) == 2
 
@@ -108,25 +102,25 @@ def test_a_new_authority_signs_after_clients_have_seen_it():
 def test_a_certificate_that_is_due_waits_for_its_new_authority():
     """For half a minute; and it is renewed before it expires in any case."""
     wanted = {"life": 30 * DAY, "authority_life": 90 * DAY}
-    start = review({}, **wanted)["material"]
+    start = review({}, **wanted).material
     due = renewal(authorities(start)[0])
-    aged = review(start, now=due - 20 * DAY, **wanted)["material"]  # due at the same time as the authority
-    after = review(aged, now=due - timedelta(hours=1), **wanted)["material"]
-    after = review(after, now=due, **wanted)["material"]
+    aged = review(start, now=due - 20 * DAY, **wanted).material  # due at the same time as the authority
+    after = review(aged, now=due - timedelta(hours=1), **wanted).material
+    after = review(after, now=due, **wanted).material
     assert len(authorities(after)) == 2
     moment = max(renewal(leaf(after)), due + SETTLING)
-    assert review(after, now=due + SETTLING / 2, **wanted)["changed"] == []
-    assert signer(review(after, now=moment, **wanted)["material"]) == 0
+    assert review(after, now=due + SETTLING / 2, **wanted).changed == []
+    assert signer(review(after, now=moment, **wanted).material) == 0
 
 
 def test_an_authority_that_was_replaced_twice_or_has_expired_is_dropped():
     """Nothing that it signed is in use any more."""
     wanted = {"life": 30 * DAY, "authority_life": 90 * DAY}
-    material, now = review({}, **wanted)["material"], START
+    material, now = review({}, **wanted).material, START
     seen = set()
     for _ in range(60):
         now += 5 * DAY
-        material = review(material, now=now, **wanted)["material"]
+        material = review(material, now=now, **wanted).material
         seen |= {each.serial_number for each in authorities(material)}
         assert len(authorities(material)) <= 2
         assert all(each.not_valid_after_utc > now for each in authorities(material))
@@ -148,10 +142,10 @@ BROKEN = {
 @pytest.mark.parametrize("case", BROKEN)
 def test_a_certificate_that_cannot_be_used_is_made_again(case):
     """By the same authority."""
-    own, other = review({})["material"], review({})["material"]
+    own, other = review({}).material, review({}).material
     found = review(BROKEN[case](own, other))
-    assert found["changed"] == ["made a certificate"]
-    assert found["material"]["ca.crt"] == own["ca.crt"]
+    assert found.changed == ["made a certificate"]
+    assert found.material["ca.crt"] == own["ca.crt"]
 
 
 LOST = {
@@ -166,26 +160,26 @@ LOST = {
 @pytest.mark.parametrize("case", LOST)
 def test_what_a_replica_serves_replaces_an_authority_that_is_lost(case):
     """Otherwise the others would serve what nobody trusts. Without such a replica, another is made."""
-    own, other = review({})["material"], review({})["material"]
+    own, other = review({}).material, review({}).material
     broken = LOST[case](own, other)
-    assert review(broken, own)["material"] == own
-    assert review(broken)["changed"] == ["made an authority", "made a certificate"]
+    assert review(broken, own).material == own
+    assert review(broken).changed == ["made an authority", "made a certificate"]
 
 
 @pytest.mark.parametrize("jump", [-400 * DAY, 100 * DAY, 5000 * DAY])
 def test_after_a_jump_of_the_clock_what_is_not_valid_is_made_again(jump):
     """In both directions."""
-    found = review(review({})["material"], now=START + jump)["material"]
+    found = review(review({}).material, now=START + jump).material
     for certificate in (leaf(found), authorities(found)[0]):
         assert certificate.not_valid_before_utc <= START + jump < certificate.not_valid_after_utc
 
 
 def test_a_name_that_is_new_makes_another_certificate_and_one_too_many_does_not():
     """Replicas of two versions share the Secret during a rollout. They must not take turns."""
-    one = review({}, names=NAMES[:1])["material"]
+    one = review({}, names=NAMES[:1]).material
     both = review(one)
-    assert both["changed"] == ["made a certificate"]
-    assert review(both["material"], names=NAMES[:1])["changed"] == []
+    assert both.changed == ["made a certificate"]
+    assert review(both.material, names=NAMES[:1]).changed == []
 
 
 def test_a_certificate_does_not_outlive_its_authority():
@@ -193,14 +187,14 @@ def test_a_certificate_does_not_outlive_its_authority():
     now = START.replace(microsecond=0)
     authority = make("authority", Validity.of(60 * DAY, now), signs=True)
     certificate, key = authority.pem
-    found = review({"ca.crt": certificate, "ca.key": key}, now=now)["material"]
+    found = review({"ca.crt": certificate, "ca.key": key}, now=now).material
     assert leaf(found).not_valid_after_utc == now + 60 * DAY
 
 
 def test_strict_clients_accept_both_authorities_certificates():
     """Key usage and key identifiers are there, as Python 3.13 demands."""
     now = datetime.now(UTC)
-    material = review({}, now=now)["material"]
+    material = review({}, now=now).material
     client = ssl.create_default_context(cadata=material["ca.crt"])
     server = ServingCertificate(CertificateOptions(), managed=_pair(material)).context
     client.verify_flags |= ssl.VERIFY_X509_STRICT
@@ -224,7 +218,7 @@ def _pair(material):
 
 async def test_a_certificate_is_loaded_once():
     """With another bundle of authorities, it is still the same."""
-    material = review({}, now=datetime.now(UTC))["material"]
+    material = review({}, now=datetime.now(UTC)).material
     serving = ServingCertificate(CertificateOptions(), managed=_pair(material))
     before = serving.context
     await serving.take(_pair({**material, "ca.crt": material["ca.crt"] * 2}))
