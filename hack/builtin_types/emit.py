@@ -7,7 +7,8 @@ import sys
 from itertools import groupby
 from pathlib import Path
 
-from hack.builtin_types.model import Class, Module
+from hack.builtin_types.model import Class, Field, Module
+from hack.builtin_types.source import Resource
 
 PROJECT = Path(__file__).resolve().parents[2] / "pyproject.toml"
 
@@ -17,6 +18,7 @@ Written by `python -m hack.builtin_types` from the API of Kubernetes {version}; 
 """
 
 '''
+_LONG = 60
 _NO_DOCSTRINGS = "# ruff: noqa: D101\n\n"
 
 
@@ -53,32 +55,49 @@ def render(module: Module, version: str) -> str:
         imports.add(("pykb.api.struct", "Struct"))
     if any(c.is_object for c in module.classes):
         imports |= {("pykb.api.object", "Object"), ("pykb.meta.gvk", "GroupVersion")}
-    if any(c.resource for c in module.classes):
-        imports.add(("pykb.meta.gvk", "ResourceInfo"))
+    imports |= {("pykb.meta.gvk", _scope(c.resource)) for c in module.classes if c.resource is not None}
     if any(c.annotations for c in module.classes):
         imports.add(("pykb.api.annotations", "annotate"))
     for place, names in groupby(sorted(imports), key=lambda pair: pair[0]):
         lines.append(f"from {place} import {', '.join(name for _, name in names)}\n")
     if module.group is not None:
         lines.append(f"\nGROUP_VERSION = GroupVersion({module.group!r}, {module.version!r})\n")
-    lines += [_class(made) for made in module.classes]
+    constants = _constants(module.classes)
+    lines += [f"\n{name} = {extra}\n" for extra, name in constants.items()]
+    lines += [_class(made, constants) for made in module.classes]
     return "".join(lines)
 
 
-def _class(made: Class) -> str:
+def _class(made: Class, constants: dict[str, str]) -> str:
     head = "Struct"
     if made.is_object:
         head = "Object, group_version=GROUP_VERSION"
     if made.resource is not None:
-        r = made.resource
-        subresources = f", subresources={r.subresources!r}" if r.subresources else ""
-        head += f", resource=ResourceInfo({r.plural!r}, namespaced={r.namespaced}{subresources})"
+        names = (made.resource.plural, *made.resource.subresources)
+        head += f", resource={_scope(made.resource)}({', '.join(map(repr, names))})"
     decorator = f"@annotate({', '.join(made.annotations)})\n" if made.annotations else ""
-    body = "".join(
-        f"    {f.name}: {f.annotation}{'' if f.default is None else f' = {f.default}'}\n" for f in made.fields
-    )
-    body = body or "    pass\n"
+    body = "".join(f"    {_field(each, constants)}\n" for each in made.fields) or "    pass\n"
     return f"\n\n{decorator}class {made.name}({head}):\n{body}"
+
+
+def _scope(resource: Resource) -> str:
+    return "namespaced" if resource.namespaced else "cluster_scoped"
+
+
+def _field(each: Field, constants: dict[str, str]) -> str:
+    extras = "".join(f", {constants.get(extra, extra)}" for extra in each.extras)
+    annotation = f"Annotated[{each.type}{extras}]" if extras else each.type
+    return f"{each.name}: {annotation}" + ("" if each.default is None else f" = {each.default}")
+
+
+def _constants(classes: list[Class]) -> dict[str, str]:
+    """Names for long annotations that several fields of one name have."""
+    uses: dict[str, list[str]] = {}
+    for field in (field for made in classes for field in made.fields):
+        for extra in field.extras:
+            if len(extra) > _LONG:
+                uses.setdefault(extra, []).append(field.name)
+    return {extra: f"_{names[0].upper()}" for extra, names in uses.items() if len(names) > 1 == len(set(names))}
 
 
 def _table(modules: list[Module], version: str) -> str:

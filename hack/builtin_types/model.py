@@ -48,10 +48,11 @@ _TAKEN = set(keyword.kwlist) | _NAMES_IN_ANNOTATIONS | {name for name in dir(Str
 
 @dataclass
 class Field:
-    """One attribute: `name: annotation = default`."""
+    """One attribute: `name: Annotated[type, *extras] = default`."""
 
     name: str
-    annotation: str
+    type: str
+    extras: list[str]
     default: str | None
 
 
@@ -188,8 +189,7 @@ class _Reader:
             self.module.imports.add(("pydantic", "Field"))
         if extras:
             self.module.imports.add(("typing", "Annotated"))
-            annotation = f"Annotated[{annotation}, {', '.join(extras)}]"
-        return Field(name, annotation, value)
+        return Field(name, annotation, extras, value)
 
     def _extras(self, wire: str, name: str, schema: JSON, required: bool) -> Iterator[str]:
         if to_camel(name) != wire:
@@ -209,7 +209,8 @@ class _Reader:
         strategy = schema.get("x-kubernetes-patch-strategy")
         if strategy:
             key = schema.get("x-kubernetes-patch-merge-key")
-            yield self._annotation("PatchStrategy", repr(strategy), *([repr(key)] if key else []))
+            own = key if key not in schema.get("x-kubernetes-list-map-keys", ())[:1] else None
+            yield self._annotation("PatchStrategy", repr(strategy), *([repr(own)] if own else []))
 
     def _annotation(self, name: str, *arguments: str) -> str:
         self.module.imports.add(("pykb.api.annotations", name))

@@ -278,7 +278,10 @@ class KnownValues:
 
 @dataclass(frozen=True, slots=True)
 class PatchStrategy:
-    """How a strategic merge patch treats a field of a built-in type."""
+    """How a strategic merge patch treats a field of a built-in type.
+
+    ``merge_key`` identifies the items of a list. By default, it is the first key of its `ListMap`.
+    """
 
     strategy: str
     merge_key: str | None = None

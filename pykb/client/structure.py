@@ -122,14 +122,15 @@ def _of_type(annotation: Any, notes: tuple[object, ...], scalar: Structure = SCA
 
 def _of_list(element: Structure, notes: tuple[object, ...]) -> Structure:
     strategy = next((note for note in notes if isinstance(note, PatchStrategy)), None)
-    # A list of plain values with the strategy `merge` is merged as a set, which an empty key marks.
-    patch_key = (strategy.merge_key or "") if strategy is not None and "merge" in strategy.strategy else None
-    for note in notes:
-        if isinstance(note, ListMap):
-            return Structure(Shape.LIST_MAP, element=element, keys=note.keys, patch_key=patch_key)
-        if isinstance(note, ListSet):
-            return Structure(Shape.LIST_SET, element=element, patch_key=patch_key)
-    return Structure(Shape.ATOMIC, element=element, patch_key=patch_key)
+    keys = next((note.keys for note in notes if isinstance(note, ListMap)), None)
+    patch_key = None
+    if strategy is not None and "merge" in strategy.strategy:
+        # A list of plain values with the strategy `merge` is merged as a set, which an empty key marks.
+        patch_key = strategy.merge_key or (keys[0] if keys else "")
+    if keys is not None:
+        return Structure(Shape.LIST_MAP, element=element, keys=keys, patch_key=patch_key)
+    shape = Shape.LIST_SET if _has(notes, ListSet) else Shape.ATOMIC
+    return Structure(shape, element=element, patch_key=patch_key)
 
 
 def _plain(annotation: Any, notes: tuple[object, ...]) -> tuple[Any, tuple[object, ...]]:

@@ -172,6 +172,16 @@ class ResourceInfo:
     subresources: tuple[str, ...] = ()
 
 
+def namespaced(plural: str, *subresources: str) -> ResourceInfo:
+    """What discovery reports about a kind whose objects live in namespaces."""
+    return ResourceInfo(plural, namespaced=True, subresources=subresources)
+
+
+def cluster_scoped(plural: str, *subresources: str) -> ResourceInfo:
+    """What discovery reports about a kind whose objects live outside of namespaces."""
+    return ResourceInfo(plural, namespaced=False, subresources=subresources)
+
+
 CONVERT = "/convert"
 """The path of the conversion webhook for all kinds."""
 

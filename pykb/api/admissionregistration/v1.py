@@ -22,7 +22,7 @@ from pykb.api.annotations import (
 from pykb.api.meta import v1 as meta_v1
 from pykb.api.object import Object
 from pykb.api.struct import Struct
-from pykb.meta.gvk import GroupVersion, ResourceInfo
+from pykb.meta.gvk import GroupVersion, cluster_scoped
 
 GROUP_VERSION = GroupVersion("admissionregistration.k8s.io", "v1")
 
@@ -89,7 +89,7 @@ class Variable(Struct):
 
 class MutatingAdmissionPolicySpec(Struct):
     failure_policy: Annotated[str | None, KnownValues(("Fail", "Ignore"))] = None
-    match_conditions: Annotated[list[MatchCondition] | None, ListMap("name"), PatchStrategy("merge", "name")] = None
+    match_conditions: Annotated[list[MatchCondition] | None, ListMap("name"), PatchStrategy("merge")] = None
     match_constraints: MatchResources | None = None
     mutations: Annotated[list[Mutation] | None, ListAtomic()] = None
     param_kind: ParamKind | None = None
@@ -98,7 +98,7 @@ class MutatingAdmissionPolicySpec(Struct):
 
 
 class MutatingAdmissionPolicy(
-    Object, group_version=GROUP_VERSION, resource=ResourceInfo("mutatingadmissionpolicies", namespaced=False)
+    Object, group_version=GROUP_VERSION, resource=cluster_scoped("mutatingadmissionpolicies")
 ):
     spec: MutatingAdmissionPolicySpec | None = None
 
@@ -118,7 +118,7 @@ class MutatingAdmissionPolicyBindingSpec(Struct):
 
 
 class MutatingAdmissionPolicyBinding(
-    Object, group_version=GROUP_VERSION, resource=ResourceInfo("mutatingadmissionpolicybindings", namespaced=False)
+    Object, group_version=GROUP_VERSION, resource=cluster_scoped("mutatingadmissionpolicybindings")
 ):
     spec: MutatingAdmissionPolicyBindingSpec | None = None
 
@@ -150,7 +150,7 @@ class MutatingWebhook(Struct):
     name: str
     side_effects: Annotated[str, KnownValues(("None", "NoneOnDryRun", "Some", "Unknown"))]
     failure_policy: Annotated[str | None, KnownValues(("Fail", "Ignore"))] = None
-    match_conditions: Annotated[list[MatchCondition] | None, ListMap("name"), PatchStrategy("merge", "name")] = None
+    match_conditions: Annotated[list[MatchCondition] | None, ListMap("name"), PatchStrategy("merge")] = None
     match_policy: Annotated[str | None, KnownValues(("Equivalent", "Exact"))] = None
     namespace_selector: meta_v1.LabelSelector | None = None
     object_selector: meta_v1.LabelSelector | None = None
@@ -160,9 +160,9 @@ class MutatingWebhook(Struct):
 
 
 class MutatingWebhookConfiguration(
-    Object, group_version=GROUP_VERSION, resource=ResourceInfo("mutatingwebhookconfigurations", namespaced=False)
+    Object, group_version=GROUP_VERSION, resource=cluster_scoped("mutatingwebhookconfigurations")
 ):
-    webhooks: Annotated[list[MutatingWebhook] | None, ListMap("name"), PatchStrategy("merge", "name")] = None
+    webhooks: Annotated[list[MutatingWebhook] | None, ListMap("name"), PatchStrategy("merge")] = None
 
 
 class TypeChecking(Struct):
@@ -179,11 +179,11 @@ class Validation(Struct):
 class ValidatingAdmissionPolicySpec(Struct):
     audit_annotations: Annotated[list[AuditAnnotation] | None, ListAtomic()] = None
     failure_policy: Annotated[str | None, KnownValues(("Fail", "Ignore"))] = None
-    match_conditions: Annotated[list[MatchCondition] | None, ListMap("name"), PatchStrategy("merge", "name")] = None
+    match_conditions: Annotated[list[MatchCondition] | None, ListMap("name"), PatchStrategy("merge")] = None
     match_constraints: MatchResources | None = None
     param_kind: ParamKind | None = None
     validations: Annotated[list[Validation] | None, ListAtomic()] = None
-    variables: Annotated[list[Variable] | None, ListMap("name"), PatchStrategy("merge", "name")] = None
+    variables: Annotated[list[Variable] | None, ListMap("name"), PatchStrategy("merge")] = None
 
 
 class ValidatingAdmissionPolicyStatus(Struct):
@@ -193,9 +193,7 @@ class ValidatingAdmissionPolicyStatus(Struct):
 
 
 class ValidatingAdmissionPolicy(
-    Object,
-    group_version=GROUP_VERSION,
-    resource=ResourceInfo("validatingadmissionpolicies", namespaced=False, subresources=("status",)),
+    Object, group_version=GROUP_VERSION, resource=cluster_scoped("validatingadmissionpolicies", "status")
 ):
     spec: ValidatingAdmissionPolicySpec | None = None
     status: ValidatingAdmissionPolicyStatus | None = None
@@ -209,7 +207,7 @@ class ValidatingAdmissionPolicyBindingSpec(Struct):
 
 
 class ValidatingAdmissionPolicyBinding(
-    Object, group_version=GROUP_VERSION, resource=ResourceInfo("validatingadmissionpolicybindings", namespaced=False)
+    Object, group_version=GROUP_VERSION, resource=cluster_scoped("validatingadmissionpolicybindings")
 ):
     spec: ValidatingAdmissionPolicyBindingSpec
 
@@ -220,7 +218,7 @@ class ValidatingWebhook(Struct):
     name: str
     side_effects: Annotated[str, KnownValues(("None", "NoneOnDryRun", "Some", "Unknown"))]
     failure_policy: Annotated[str | None, KnownValues(("Fail", "Ignore"))] = None
-    match_conditions: Annotated[list[MatchCondition] | None, ListMap("name"), PatchStrategy("merge", "name")] = None
+    match_conditions: Annotated[list[MatchCondition] | None, ListMap("name"), PatchStrategy("merge")] = None
     match_policy: Annotated[str | None, KnownValues(("Equivalent", "Exact"))] = None
     namespace_selector: meta_v1.LabelSelector | None = None
     object_selector: meta_v1.LabelSelector | None = None
@@ -229,6 +227,6 @@ class ValidatingWebhook(Struct):
 
 
 class ValidatingWebhookConfiguration(
-    Object, group_version=GROUP_VERSION, resource=ResourceInfo("validatingwebhookconfigurations", namespaced=False)
+    Object, group_version=GROUP_VERSION, resource=cluster_scoped("validatingwebhookconfigurations")
 ):
-    webhooks: Annotated[list[ValidatingWebhook] | None, ListMap("name"), PatchStrategy("merge", "name")] = None
+    webhooks: Annotated[list[ValidatingWebhook] | None, ListMap("name"), PatchStrategy("merge")] = None

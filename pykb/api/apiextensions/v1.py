@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from pykb.api.annotations import Int32, Int64, KnownValues, ListAtomic, ListMap, NullIsEmpty, PatchStrategy, Wire
 from pykb.api.object import Object
 from pykb.api.struct import Struct
-from pykb.meta.gvk import GroupVersion, ResourceInfo
+from pykb.meta.gvk import GroupVersion, cluster_scoped
 
 GROUP_VERSION = GroupVersion("apiextensions.k8s.io", "v1")
 
@@ -134,7 +134,7 @@ class JSONSchemaProps(Struct):
     x_kubernetes_map_type: Annotated[str | None, Wire("x-kubernetes-map-type")] = None
     x_kubernetes_preserve_unknown_fields: Annotated[bool | None, Wire("x-kubernetes-preserve-unknown-fields")] = None
     x_kubernetes_validations: Annotated[
-        list[ValidationRule] | None, Wire("x-kubernetes-validations"), ListMap("rule"), PatchStrategy("merge", "rule")
+        list[ValidationRule] | None, Wire("x-kubernetes-validations"), ListMap("rule"), PatchStrategy("merge")
     ] = None
 
 
@@ -184,9 +184,7 @@ class CustomResourceDefinitionStatus(Struct):
 
 
 class CustomResourceDefinition(
-    Object,
-    group_version=GROUP_VERSION,
-    resource=ResourceInfo("customresourcedefinitions", namespaced=False, subresources=("status",)),
+    Object, group_version=GROUP_VERSION, resource=cluster_scoped("customresourcedefinitions", "status")
 ):
     spec: CustomResourceDefinitionSpec
     status: CustomResourceDefinitionStatus | None = None

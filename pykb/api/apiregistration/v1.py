@@ -11,7 +11,7 @@ from typing import Annotated
 from pykb.api.annotations import Int32, ListAtomic, ListMap, PatchStrategy, Wire
 from pykb.api.object import Object
 from pykb.api.struct import Struct
-from pykb.meta.gvk import GroupVersion, ResourceInfo
+from pykb.meta.gvk import GroupVersion, cluster_scoped
 
 GROUP_VERSION = GroupVersion("apiregistration.k8s.io", "v1")
 
@@ -41,13 +41,9 @@ class APIServiceCondition(Struct):
 
 
 class APIServiceStatus(Struct):
-    conditions: Annotated[list[APIServiceCondition] | None, ListMap("type"), PatchStrategy("merge", "type")] = None
+    conditions: Annotated[list[APIServiceCondition] | None, ListMap("type"), PatchStrategy("merge")] = None
 
 
-class APIService(
-    Object,
-    group_version=GROUP_VERSION,
-    resource=ResourceInfo("apiservices", namespaced=False, subresources=("status",)),
-):
+class APIService(Object, group_version=GROUP_VERSION, resource=cluster_scoped("apiservices", "status")):
     spec: APIServiceSpec | None = None
     status: APIServiceStatus | None = None

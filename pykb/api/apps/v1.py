@@ -23,14 +23,12 @@ from pykb.api.core import v1 as core_v1
 from pykb.api.meta import v1 as meta_v1
 from pykb.api.object import Object
 from pykb.api.struct import Struct
-from pykb.meta.gvk import GroupVersion, ResourceInfo
+from pykb.meta.gvk import GroupVersion, namespaced
 
 GROUP_VERSION = GroupVersion("apps", "v1")
 
 
-class ControllerRevision(
-    Object, group_version=GROUP_VERSION, resource=ResourceInfo("controllerrevisions", namespaced=True)
-):
+class ControllerRevision(Object, group_version=GROUP_VERSION, resource=namespaced("controllerrevisions")):
     data: Annotated[RawExtension | None, SchemaRequired()] = None
     revision: Int64 | None = None
 
@@ -67,16 +65,14 @@ class DaemonSetStatus(Struct):
     number_misscheduled: Int32
     number_ready: Int32
     collision_count: Int32 | None = None
-    conditions: Annotated[list[DaemonSetCondition] | None, ListMap("type"), PatchStrategy("merge", "type")] = None
+    conditions: Annotated[list[DaemonSetCondition] | None, ListMap("type"), PatchStrategy("merge")] = None
     number_available: Int32 | None = None
     number_unavailable: Int32 | None = None
     observed_generation: Int64 | None = None
     updated_number_scheduled: Int32 | None = None
 
 
-class DaemonSet(
-    Object, group_version=GROUP_VERSION, resource=ResourceInfo("daemonsets", namespaced=True, subresources=("status",))
-):
+class DaemonSet(Object, group_version=GROUP_VERSION, resource=namespaced("daemonsets", "status")):
     spec: Annotated[DaemonSetSpec | None, SchemaRequired()] = None
     status: DaemonSetStatus | None = None
 
@@ -114,7 +110,7 @@ class DeploymentCondition(Struct):
 class DeploymentStatus(Struct):
     available_replicas: Int32 | None = None
     collision_count: Int32 | None = None
-    conditions: Annotated[list[DeploymentCondition] | None, ListMap("type"), PatchStrategy("merge", "type")] = None
+    conditions: Annotated[list[DeploymentCondition] | None, ListMap("type"), PatchStrategy("merge")] = None
     observed_generation: Int64 | None = None
     ready_replicas: Int32 | None = None
     replicas: Int32 | None = None
@@ -123,11 +119,7 @@ class DeploymentStatus(Struct):
     updated_replicas: Int32 | None = None
 
 
-class Deployment(
-    Object,
-    group_version=GROUP_VERSION,
-    resource=ResourceInfo("deployments", namespaced=True, subresources=("scale", "status")),
-):
+class Deployment(Object, group_version=GROUP_VERSION, resource=namespaced("deployments", "scale", "status")):
     spec: Annotated[DeploymentSpec | None, SchemaRequired()] = None
     status: DeploymentStatus | None = None
 
@@ -150,18 +142,14 @@ class ReplicaSetCondition(Struct):
 class ReplicaSetStatus(Struct):
     replicas: Int32
     available_replicas: Int32 | None = None
-    conditions: Annotated[list[ReplicaSetCondition] | None, ListMap("type"), PatchStrategy("merge", "type")] = None
+    conditions: Annotated[list[ReplicaSetCondition] | None, ListMap("type"), PatchStrategy("merge")] = None
     fully_labeled_replicas: Int32 | None = None
     observed_generation: Int64 | None = None
     ready_replicas: Int32 | None = None
     terminating_replicas: Int32 | None = None
 
 
-class ReplicaSet(
-    Object,
-    group_version=GROUP_VERSION,
-    resource=ResourceInfo("replicasets", namespaced=True, subresources=("scale", "status")),
-):
+class ReplicaSet(Object, group_version=GROUP_VERSION, resource=namespaced("replicasets", "scale", "status")):
     spec: Annotated[ReplicaSetSpec | None, SchemaRequired()] = None
     status: ReplicaSetStatus | None = None
 
@@ -211,7 +199,7 @@ class StatefulSetStatus(Struct):
     replicas: Int32
     available_replicas: Int32 | None = None
     collision_count: Int32 | None = None
-    conditions: Annotated[list[StatefulSetCondition] | None, ListMap("type"), PatchStrategy("merge", "type")] = None
+    conditions: Annotated[list[StatefulSetCondition] | None, ListMap("type"), PatchStrategy("merge")] = None
     current_replicas: Int32 | None = None
     current_revision: str | None = None
     observed_generation: Int64 | None = None
@@ -220,10 +208,6 @@ class StatefulSetStatus(Struct):
     updated_replicas: Int32 | None = None
 
 
-class StatefulSet(
-    Object,
-    group_version=GROUP_VERSION,
-    resource=ResourceInfo("statefulsets", namespaced=True, subresources=("scale", "status")),
-):
+class StatefulSet(Object, group_version=GROUP_VERSION, resource=namespaced("statefulsets", "scale", "status")):
     spec: Annotated[StatefulSetSpec | None, SchemaRequired()] = None
     status: StatefulSetStatus | None = None

@@ -11,7 +11,7 @@ from typing import Annotated
 from pykb.api.annotations import Int64, ListAtomic
 from pykb.api.object import Object
 from pykb.api.struct import Struct
-from pykb.meta.gvk import GroupVersion, ResourceInfo
+from pykb.meta.gvk import GroupVersion, cluster_scoped
 
 GROUP_VERSION = GroupVersion("authentication.k8s.io", "v1")
 
@@ -34,9 +34,7 @@ class SelfSubjectReviewStatus(Struct):
     user_info: UserInfo | None = None
 
 
-class SelfSubjectReview(
-    Object, group_version=GROUP_VERSION, resource=ResourceInfo("selfsubjectreviews", namespaced=False)
-):
+class SelfSubjectReview(Object, group_version=GROUP_VERSION, resource=cluster_scoped("selfsubjectreviews")):
     status: SelfSubjectReviewStatus | None = None
 
 
@@ -69,6 +67,6 @@ class TokenReviewStatus(Struct):
     user: UserInfo | None = None
 
 
-class TokenReview(Object, group_version=GROUP_VERSION, resource=ResourceInfo("tokenreviews", namespaced=False)):
+class TokenReview(Object, group_version=GROUP_VERSION, resource=cluster_scoped("tokenreviews")):
     spec: TokenReviewSpec
     status: TokenReviewStatus | None = None

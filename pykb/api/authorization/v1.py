@@ -11,7 +11,7 @@ from pykb.api.annotations import ListAtomic, NullIsEmpty, Wire
 from pykb.api.meta import v1 as meta_v1
 from pykb.api.object import Object
 from pykb.api.struct import Struct
-from pykb.meta.gvk import GroupVersion, ResourceInfo
+from pykb.meta.gvk import GroupVersion, cluster_scoped, namespaced
 
 GROUP_VERSION = GroupVersion("authorization.k8s.io", "v1")
 
@@ -59,9 +59,7 @@ class SubjectAccessReviewStatus(Struct):
     reason: str | None = None
 
 
-class LocalSubjectAccessReview(
-    Object, group_version=GROUP_VERSION, resource=ResourceInfo("localsubjectaccessreviews", namespaced=True)
-):
+class LocalSubjectAccessReview(Object, group_version=GROUP_VERSION, resource=namespaced("localsubjectaccessreviews")):
     spec: SubjectAccessReviewSpec
     status: SubjectAccessReviewStatus | None = None
 
@@ -83,9 +81,7 @@ class SelfSubjectAccessReviewSpec(Struct):
     resource_attributes: ResourceAttributes | None = None
 
 
-class SelfSubjectAccessReview(
-    Object, group_version=GROUP_VERSION, resource=ResourceInfo("selfsubjectaccessreviews", namespaced=False)
-):
+class SelfSubjectAccessReview(Object, group_version=GROUP_VERSION, resource=cluster_scoped("selfsubjectaccessreviews")):
     spec: SelfSubjectAccessReviewSpec
     status: SubjectAccessReviewStatus | None = None
 
@@ -101,15 +97,11 @@ class SubjectRulesReviewStatus(Struct):
     evaluation_error: str | None = None
 
 
-class SelfSubjectRulesReview(
-    Object, group_version=GROUP_VERSION, resource=ResourceInfo("selfsubjectrulesreviews", namespaced=False)
-):
+class SelfSubjectRulesReview(Object, group_version=GROUP_VERSION, resource=cluster_scoped("selfsubjectrulesreviews")):
     spec: SelfSubjectRulesReviewSpec
     status: SubjectRulesReviewStatus | None = None
 
 
-class SubjectAccessReview(
-    Object, group_version=GROUP_VERSION, resource=ResourceInfo("subjectaccessreviews", namespaced=False)
-):
+class SubjectAccessReview(Object, group_version=GROUP_VERSION, resource=cluster_scoped("subjectaccessreviews")):
     spec: SubjectAccessReviewSpec
     status: SubjectAccessReviewStatus | None = None

@@ -11,7 +11,7 @@ from typing import Annotated
 from pykb.api.annotations import Int32, Int64, MapAtomic, Wire, annotate
 from pykb.api.object import Object
 from pykb.api.struct import Struct
-from pykb.meta.gvk import GroupVersion, ResourceInfo
+from pykb.meta.gvk import GroupVersion, namespaced
 
 GROUP_VERSION = GroupVersion("autoscaling", "v1")
 
@@ -39,9 +39,7 @@ class HorizontalPodAutoscalerStatus(Struct):
 
 
 class HorizontalPodAutoscaler(
-    Object,
-    group_version=GROUP_VERSION,
-    resource=ResourceInfo("horizontalpodautoscalers", namespaced=True, subresources=("status",)),
+    Object, group_version=GROUP_VERSION, resource=namespaced("horizontalpodautoscalers", "status")
 ):
     spec: HorizontalPodAutoscalerSpec
     status: HorizontalPodAutoscalerStatus | None = None

@@ -13,7 +13,7 @@ from pykb.api.meta import v1 as meta_v1
 from pykb.api.object import Object
 from pykb.api.quantity import Quantity
 from pykb.api.struct import Struct
-from pykb.meta.gvk import GroupVersion, ResourceInfo
+from pykb.meta.gvk import GroupVersion, namespaced
 
 GROUP_VERSION = GroupVersion("autoscaling", "v2")
 
@@ -151,9 +151,7 @@ class MetricStatus(Struct):
 
 class HorizontalPodAutoscalerStatus(Struct):
     desired_replicas: Int32
-    conditions: Annotated[
-        list[HorizontalPodAutoscalerCondition] | None, ListMap("type"), PatchStrategy("merge", "type")
-    ] = None
+    conditions: Annotated[list[HorizontalPodAutoscalerCondition] | None, ListMap("type"), PatchStrategy("merge")] = None
     current_metrics: Annotated[list[MetricStatus] | None, ListAtomic()] = None
     current_replicas: Int32 | None = None
     last_scale_time: datetime | None = None
@@ -161,9 +159,7 @@ class HorizontalPodAutoscalerStatus(Struct):
 
 
 class HorizontalPodAutoscaler(
-    Object,
-    group_version=GROUP_VERSION,
-    resource=ResourceInfo("horizontalpodautoscalers", namespaced=True, subresources=("status",)),
+    Object, group_version=GROUP_VERSION, resource=namespaced("horizontalpodautoscalers", "status")
 ):
     spec: HorizontalPodAutoscalerSpec
     status: HorizontalPodAutoscalerStatus | None = None

@@ -27,7 +27,7 @@ from pykb.api.meta import v1 as meta_v1
 from pykb.api.object import Object
 from pykb.api.scheduling import v1alpha3 as scheduling_v1alpha3
 from pykb.api.struct import Struct
-from pykb.meta.gvk import GroupVersion, ResourceInfo
+from pykb.meta.gvk import GroupVersion, namespaced
 
 GROUP_VERSION = GroupVersion("batch", "v1")
 
@@ -40,7 +40,7 @@ class JobSchedulingConfiguration(Struct):
     resource_claims: Annotated[
         list[scheduling_v1alpha3.WorkloadPodGroupResourceClaim] | None,
         ListMap("name"),
-        PatchStrategy("merge", "name"),
+        PatchStrategy("merge"),
         SchemaOnly(Field(max_length=4)),
         SchemaPatch({"x-kubernetes-validations": [{"message": "field is immutable", "rule": "self == oldSelf"}]}),
     ] = None
@@ -143,9 +143,7 @@ class CronJobStatus(Struct):
     last_successful_time: datetime | None = None
 
 
-class CronJob(
-    Object, group_version=GROUP_VERSION, resource=ResourceInfo("cronjobs", namespaced=True, subresources=("status",))
-):
+class CronJob(Object, group_version=GROUP_VERSION, resource=namespaced("cronjobs", "status")):
     spec: CronJobSpec
     status: CronJobStatus | None = None
 
@@ -178,8 +176,6 @@ class JobStatus(Struct):
     uncounted_terminated_pods: UncountedTerminatedPods | None = None
 
 
-class Job(
-    Object, group_version=GROUP_VERSION, resource=ResourceInfo("jobs", namespaced=True, subresources=("status",))
-):
+class Job(Object, group_version=GROUP_VERSION, resource=namespaced("jobs", "status")):
     spec: JobSpec | None = None
     status: JobStatus | None = None

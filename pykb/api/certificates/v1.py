@@ -12,7 +12,7 @@ from pykb.api.annotations import Int32, ListAtomic, ListMap, PatchStrategy, Wire
 from pykb.api.meta import v1 as meta_v1
 from pykb.api.object import Object
 from pykb.api.struct import Struct
-from pykb.meta.gvk import GroupVersion, ResourceInfo
+from pykb.meta.gvk import GroupVersion, cluster_scoped, namespaced
 
 GROUP_VERSION = GroupVersion("certificates.k8s.io", "v1")
 
@@ -43,9 +43,7 @@ class CertificateSigningRequestStatus(Struct):
 
 
 class CertificateSigningRequest(
-    Object,
-    group_version=GROUP_VERSION,
-    resource=ResourceInfo("certificatesigningrequests", namespaced=False, subresources=("approval", "status")),
+    Object, group_version=GROUP_VERSION, resource=cluster_scoped("certificatesigningrequests", "approval", "status")
 ):
     spec: CertificateSigningRequestSpec
     status: CertificateSigningRequestStatus | None = None
@@ -56,9 +54,7 @@ class ClusterTrustBundleSpec(Struct):
     signer_name: str | None = None
 
 
-class ClusterTrustBundle(
-    Object, group_version=GROUP_VERSION, resource=ResourceInfo("clustertrustbundles", namespaced=False)
-):
+class ClusterTrustBundle(Object, group_version=GROUP_VERSION, resource=cluster_scoped("clustertrustbundles")):
     spec: ClusterTrustBundleSpec
 
 
@@ -78,15 +74,13 @@ class PodCertificateRequestSpec(Struct):
 class PodCertificateRequestStatus(Struct):
     begin_refresh_at: datetime | None = None
     certificate_chain: str | None = None
-    conditions: Annotated[list[meta_v1.Condition] | None, ListMap("type"), PatchStrategy("merge", "type")] = None
+    conditions: Annotated[list[meta_v1.Condition] | None, ListMap("type"), PatchStrategy("merge")] = None
     not_after: datetime | None = None
     not_before: datetime | None = None
 
 
 class PodCertificateRequest(
-    Object,
-    group_version=GROUP_VERSION,
-    resource=ResourceInfo("podcertificaterequests", namespaced=True, subresources=("status",)),
+    Object, group_version=GROUP_VERSION, resource=namespaced("podcertificaterequests", "status")
 ):
     spec: PodCertificateRequestSpec
     status: PodCertificateRequestStatus | None = None

@@ -9,7 +9,7 @@ from pykb.api.annotations import Int32
 from pykb.api.object import Object
 from pykb.api.struct import Struct
 from pykb.api.time import MicroTime
-from pykb.meta.gvk import GroupVersion, ResourceInfo
+from pykb.meta.gvk import GroupVersion, namespaced
 
 GROUP_VERSION = GroupVersion("coordination.k8s.io", "v1")
 
@@ -24,5 +24,5 @@ class LeaseSpec(Struct):
     strategy: str | None = None
 
 
-class Lease(Object, group_version=GROUP_VERSION, resource=ResourceInfo("leases", namespaced=True)):
+class Lease(Object, group_version=GROUP_VERSION, resource=namespaced("leases")):
     spec: LeaseSpec | None = None

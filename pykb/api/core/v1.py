@@ -33,9 +33,79 @@ from pykb.api.object import Object
 from pykb.api.quantity import Quantity
 from pykb.api.struct import Struct
 from pykb.api.time import MicroTime
-from pykb.meta.gvk import GroupVersion, ResourceInfo
+from pykb.meta.gvk import GroupVersion, cluster_scoped, namespaced
 
 GROUP_VERSION = GroupVersion("", "v1")
+
+_STOP_SIGNAL = KnownValues(
+    (
+        "SIGABRT",
+        "SIGALRM",
+        "SIGBUS",
+        "SIGCHLD",
+        "SIGCLD",
+        "SIGCONT",
+        "SIGFPE",
+        "SIGHUP",
+        "SIGILL",
+        "SIGINT",
+        "SIGIO",
+        "SIGIOT",
+        "SIGKILL",
+        "SIGPIPE",
+        "SIGPOLL",
+        "SIGPROF",
+        "SIGPWR",
+        "SIGQUIT",
+        "SIGRTMAX",
+        "SIGRTMAX-1",
+        "SIGRTMAX-10",
+        "SIGRTMAX-11",
+        "SIGRTMAX-12",
+        "SIGRTMAX-13",
+        "SIGRTMAX-14",
+        "SIGRTMAX-2",
+        "SIGRTMAX-3",
+        "SIGRTMAX-4",
+        "SIGRTMAX-5",
+        "SIGRTMAX-6",
+        "SIGRTMAX-7",
+        "SIGRTMAX-8",
+        "SIGRTMAX-9",
+        "SIGRTMIN",
+        "SIGRTMIN+1",
+        "SIGRTMIN+10",
+        "SIGRTMIN+11",
+        "SIGRTMIN+12",
+        "SIGRTMIN+13",
+        "SIGRTMIN+14",
+        "SIGRTMIN+15",
+        "SIGRTMIN+2",
+        "SIGRTMIN+3",
+        "SIGRTMIN+4",
+        "SIGRTMIN+5",
+        "SIGRTMIN+6",
+        "SIGRTMIN+7",
+        "SIGRTMIN+8",
+        "SIGRTMIN+9",
+        "SIGSEGV",
+        "SIGSTKFLT",
+        "SIGSTOP",
+        "SIGSYS",
+        "SIGTERM",
+        "SIGTRAP",
+        "SIGTSTP",
+        "SIGTTIN",
+        "SIGTTOU",
+        "SIGURG",
+        "SIGUSR1",
+        "SIGUSR2",
+        "SIGVTALRM",
+        "SIGWINCH",
+        "SIGXCPU",
+        "SIGXFSZ",
+    )
+)
 
 
 class AWSElasticBlockStoreVolumeSource(Struct):
@@ -151,7 +221,7 @@ class ObjectReference(Struct):
     uid: str | None = None
 
 
-class Binding(Object, group_version=GROUP_VERSION, resource=ResourceInfo("bindings", namespaced=True)):
+class Binding(Object, group_version=GROUP_VERSION, resource=namespaced("bindings")):
     target: ObjectReference
 
 
@@ -244,13 +314,11 @@ class ComponentCondition(Struct):
     message: str | None = None
 
 
-class ComponentStatus(
-    Object, group_version=GROUP_VERSION, resource=ResourceInfo("componentstatuses", namespaced=False)
-):
-    conditions: Annotated[list[ComponentCondition] | None, ListMap("type"), PatchStrategy("merge", "type")] = None
+class ComponentStatus(Object, group_version=GROUP_VERSION, resource=cluster_scoped("componentstatuses")):
+    conditions: Annotated[list[ComponentCondition] | None, ListMap("type"), PatchStrategy("merge")] = None
 
 
-class ConfigMap(Object, group_version=GROUP_VERSION, resource=ResourceInfo("configmaps", namespaced=True)):
+class ConfigMap(Object, group_version=GROUP_VERSION, resource=namespaced("configmaps")):
     binary_data: dict[str, bytes] | None = None
     data: dict[str, str] | None = None
     immutable: bool | None = None
@@ -414,78 +482,7 @@ class LifecycleHandler(Struct):
 class Lifecycle(Struct):
     post_start: LifecycleHandler | None = None
     pre_stop: LifecycleHandler | None = None
-    stop_signal: Annotated[
-        str | None,
-        KnownValues(
-            (
-                "SIGABRT",
-                "SIGALRM",
-                "SIGBUS",
-                "SIGCHLD",
-                "SIGCLD",
-                "SIGCONT",
-                "SIGFPE",
-                "SIGHUP",
-                "SIGILL",
-                "SIGINT",
-                "SIGIO",
-                "SIGIOT",
-                "SIGKILL",
-                "SIGPIPE",
-                "SIGPOLL",
-                "SIGPROF",
-                "SIGPWR",
-                "SIGQUIT",
-                "SIGRTMAX",
-                "SIGRTMAX-1",
-                "SIGRTMAX-10",
-                "SIGRTMAX-11",
-                "SIGRTMAX-12",
-                "SIGRTMAX-13",
-                "SIGRTMAX-14",
-                "SIGRTMAX-2",
-                "SIGRTMAX-3",
-                "SIGRTMAX-4",
-                "SIGRTMAX-5",
-                "SIGRTMAX-6",
-                "SIGRTMAX-7",
-                "SIGRTMAX-8",
-                "SIGRTMAX-9",
-                "SIGRTMIN",
-                "SIGRTMIN+1",
-                "SIGRTMIN+10",
-                "SIGRTMIN+11",
-                "SIGRTMIN+12",
-                "SIGRTMIN+13",
-                "SIGRTMIN+14",
-                "SIGRTMIN+15",
-                "SIGRTMIN+2",
-                "SIGRTMIN+3",
-                "SIGRTMIN+4",
-                "SIGRTMIN+5",
-                "SIGRTMIN+6",
-                "SIGRTMIN+7",
-                "SIGRTMIN+8",
-                "SIGRTMIN+9",
-                "SIGSEGV",
-                "SIGSTKFLT",
-                "SIGSTOP",
-                "SIGSYS",
-                "SIGTERM",
-                "SIGTRAP",
-                "SIGTSTP",
-                "SIGTTIN",
-                "SIGTTOU",
-                "SIGURG",
-                "SIGUSR1",
-                "SIGUSR2",
-                "SIGVTALRM",
-                "SIGWINCH",
-                "SIGXCPU",
-                "SIGXFSZ",
-            )
-        ),
-    ] = None
+    stop_signal: Annotated[str | None, _STOP_SIGNAL] = None
 
 
 class GRPCAction(Struct):
@@ -572,15 +569,13 @@ class Container(Struct):
     name: str
     args: Annotated[list[str] | None, ListAtomic()] = None
     command: Annotated[list[str] | None, ListAtomic()] = None
-    env: Annotated[list[EnvVar] | None, ListMap("name"), PatchStrategy("merge", "name")] = None
+    env: Annotated[list[EnvVar] | None, ListMap("name"), PatchStrategy("merge")] = None
     env_from: Annotated[list[EnvFromSource] | None, ListAtomic()] = None
     image: str | None = None
     image_pull_policy: Annotated[str | None, KnownValues(("Always", "IfNotPresent", "Never"))] = None
     lifecycle: Lifecycle | None = None
     liveness_probe: Probe | None = None
-    ports: Annotated[
-        list[ContainerPort] | None, ListMap("containerPort", "protocol"), PatchStrategy("merge", "containerPort")
-    ] = None
+    ports: Annotated[list[ContainerPort] | None, ListMap("containerPort", "protocol"), PatchStrategy("merge")] = None
     readiness_probe: Probe | None = None
     resize_policy: Annotated[list[ContainerResizePolicy] | None, ListAtomic()] = None
     resources: ResourceRequirements | None = None
@@ -593,10 +588,8 @@ class Container(Struct):
     termination_message_path: str | None = None
     termination_message_policy: Annotated[str | None, KnownValues(("FallbackToLogsOnError", "File"))] = None
     tty: bool | None = None
-    volume_devices: Annotated[
-        list[VolumeDevice] | None, ListMap("devicePath"), PatchStrategy("merge", "devicePath")
-    ] = None
-    volume_mounts: Annotated[list[VolumeMount] | None, ListMap("mountPath"), PatchStrategy("merge", "mountPath")] = None
+    volume_devices: Annotated[list[VolumeDevice] | None, ListMap("devicePath"), PatchStrategy("merge")] = None
+    volume_mounts: Annotated[list[VolumeMount] | None, ListMap("mountPath"), PatchStrategy("merge")] = None
     working_dir: str | None = None
 
 
@@ -680,90 +673,15 @@ class ContainerStatus(Struct):
     ready: bool
     restart_count: Int32
     allocated_resources: dict[str, Quantity] | None = None
-    allocated_resources_status: Annotated[
-        list[ResourceStatus] | None, ListMap("name"), PatchStrategy("merge", "name")
-    ] = None
+    allocated_resources_status: Annotated[list[ResourceStatus] | None, ListMap("name"), PatchStrategy("merge")] = None
     container_id: Annotated[str | None, Wire("containerID")] = None
     last_state: ContainerState | None = None
     resources: ResourceRequirements | None = None
     started: bool | None = None
     state: ContainerState | None = None
-    stop_signal: Annotated[
-        str | None,
-        KnownValues(
-            (
-                "SIGABRT",
-                "SIGALRM",
-                "SIGBUS",
-                "SIGCHLD",
-                "SIGCLD",
-                "SIGCONT",
-                "SIGFPE",
-                "SIGHUP",
-                "SIGILL",
-                "SIGINT",
-                "SIGIO",
-                "SIGIOT",
-                "SIGKILL",
-                "SIGPIPE",
-                "SIGPOLL",
-                "SIGPROF",
-                "SIGPWR",
-                "SIGQUIT",
-                "SIGRTMAX",
-                "SIGRTMAX-1",
-                "SIGRTMAX-10",
-                "SIGRTMAX-11",
-                "SIGRTMAX-12",
-                "SIGRTMAX-13",
-                "SIGRTMAX-14",
-                "SIGRTMAX-2",
-                "SIGRTMAX-3",
-                "SIGRTMAX-4",
-                "SIGRTMAX-5",
-                "SIGRTMAX-6",
-                "SIGRTMAX-7",
-                "SIGRTMAX-8",
-                "SIGRTMAX-9",
-                "SIGRTMIN",
-                "SIGRTMIN+1",
-                "SIGRTMIN+10",
-                "SIGRTMIN+11",
-                "SIGRTMIN+12",
-                "SIGRTMIN+13",
-                "SIGRTMIN+14",
-                "SIGRTMIN+15",
-                "SIGRTMIN+2",
-                "SIGRTMIN+3",
-                "SIGRTMIN+4",
-                "SIGRTMIN+5",
-                "SIGRTMIN+6",
-                "SIGRTMIN+7",
-                "SIGRTMIN+8",
-                "SIGRTMIN+9",
-                "SIGSEGV",
-                "SIGSTKFLT",
-                "SIGSTOP",
-                "SIGSYS",
-                "SIGTERM",
-                "SIGTRAP",
-                "SIGTSTP",
-                "SIGTTIN",
-                "SIGTTOU",
-                "SIGURG",
-                "SIGUSR1",
-                "SIGUSR2",
-                "SIGVTALRM",
-                "SIGWINCH",
-                "SIGXCPU",
-                "SIGXFSZ",
-            )
-        ),
-    ] = None
+    stop_signal: Annotated[str | None, _STOP_SIGNAL] = None
     user: ContainerUser | None = None
-    volume_mounts: Annotated[
-        list[VolumeMountStatus] | None, ListMap("mountPath"), PatchStrategy("merge", "mountPath")
-    ] = None
+    volume_mounts: Annotated[list[VolumeMountStatus] | None, ListMap("mountPath"), PatchStrategy("merge")] = None
 
 
 class DaemonEndpoint(Struct):
@@ -816,7 +734,7 @@ class EndpointSubset(Struct):
     ports: Annotated[list[EndpointPort] | None, ListAtomic()] = None
 
 
-class Endpoints(Object, group_version=GROUP_VERSION, resource=ResourceInfo("endpoints", namespaced=True)):
+class Endpoints(Object, group_version=GROUP_VERSION, resource=namespaced("endpoints")):
     subsets: Annotated[list[EndpointSubset] | None, ListAtomic()] = None
 
 
@@ -824,15 +742,13 @@ class EphemeralContainer(Struct):
     name: str
     args: Annotated[list[str] | None, ListAtomic()] = None
     command: Annotated[list[str] | None, ListAtomic()] = None
-    env: Annotated[list[EnvVar] | None, ListMap("name"), PatchStrategy("merge", "name")] = None
+    env: Annotated[list[EnvVar] | None, ListMap("name"), PatchStrategy("merge")] = None
     env_from: Annotated[list[EnvFromSource] | None, ListAtomic()] = None
     image: str | None = None
     image_pull_policy: Annotated[str | None, KnownValues(("Always", "IfNotPresent", "Never"))] = None
     lifecycle: Lifecycle | None = None
     liveness_probe: Probe | None = None
-    ports: Annotated[
-        list[ContainerPort] | None, ListMap("containerPort", "protocol"), PatchStrategy("merge", "containerPort")
-    ] = None
+    ports: Annotated[list[ContainerPort] | None, ListMap("containerPort", "protocol"), PatchStrategy("merge")] = None
     readiness_probe: Probe | None = None
     resize_policy: Annotated[list[ContainerResizePolicy] | None, ListAtomic()] = None
     resources: ResourceRequirements | None = None
@@ -846,10 +762,8 @@ class EphemeralContainer(Struct):
     termination_message_path: str | None = None
     termination_message_policy: Annotated[str | None, KnownValues(("FallbackToLogsOnError", "File"))] = None
     tty: bool | None = None
-    volume_devices: Annotated[
-        list[VolumeDevice] | None, ListMap("devicePath"), PatchStrategy("merge", "devicePath")
-    ] = None
-    volume_mounts: Annotated[list[VolumeMount] | None, ListMap("mountPath"), PatchStrategy("merge", "mountPath")] = None
+    volume_devices: Annotated[list[VolumeDevice] | None, ListMap("devicePath"), PatchStrategy("merge")] = None
+    volume_mounts: Annotated[list[VolumeMount] | None, ListMap("mountPath"), PatchStrategy("merge")] = None
     working_dir: str | None = None
 
 
@@ -903,7 +817,7 @@ class EventSource(Struct):
     host: str | None = None
 
 
-class Event(Object, group_version=GROUP_VERSION, resource=ResourceInfo("events", namespaced=True)):
+class Event(Object, group_version=GROUP_VERSION, resource=namespaced("events")):
     involved_object: ObjectReference
     action: str | None = None
     count: Int32 | None = None
@@ -1046,7 +960,7 @@ class LimitRangeSpec(Struct):
     limits: Annotated[list[LimitRangeItem], NullIsEmpty(), ListAtomic()]
 
 
-class LimitRange(Object, group_version=GROUP_VERSION, resource=ResourceInfo("limitranges", namespaced=True)):
+class LimitRange(Object, group_version=GROUP_VERSION, resource=namespaced("limitranges")):
     spec: LimitRangeSpec | None = None
 
 
@@ -1105,15 +1019,11 @@ class NamespaceCondition(Struct):
 
 
 class NamespaceStatus(Struct):
-    conditions: Annotated[list[NamespaceCondition] | None, ListMap("type"), PatchStrategy("merge", "type")] = None
+    conditions: Annotated[list[NamespaceCondition] | None, ListMap("type"), PatchStrategy("merge")] = None
     phase: Annotated[str | None, KnownValues(("Active", "Terminating"))] = None
 
 
-class Namespace(
-    Object,
-    group_version=GROUP_VERSION,
-    resource=ResourceInfo("namespaces", namespaced=False, subresources=("finalize", "status")),
-):
+class Namespace(Object, group_version=GROUP_VERSION, resource=cluster_scoped("namespaces", "finalize", "status")):
     spec: NamespaceSpec | None = None
     status: NamespaceStatus | None = None
 
@@ -1203,10 +1113,10 @@ class NodeSystemInfo(Struct):
 
 
 class NodeStatus(Struct):
-    addresses: Annotated[list[NodeAddress] | None, ListMap("type"), PatchStrategy("merge", "type")] = None
+    addresses: Annotated[list[NodeAddress] | None, ListMap("type"), PatchStrategy("merge")] = None
     allocatable: dict[str, Quantity] | None = None
     capacity: dict[str, Quantity] | None = None
-    conditions: Annotated[list[NodeCondition] | None, ListMap("type"), PatchStrategy("merge", "type")] = None
+    conditions: Annotated[list[NodeCondition] | None, ListMap("type"), PatchStrategy("merge")] = None
     config: NodeConfigStatus | None = None
     daemon_endpoints: NodeDaemonEndpoints | None = None
     declared_features: Annotated[list[str] | None, ListAtomic()] = None
@@ -1219,11 +1129,7 @@ class NodeStatus(Struct):
     volumes_in_use: Annotated[list[str] | None, ListAtomic()] = None
 
 
-class Node(
-    Object,
-    group_version=GROUP_VERSION,
-    resource=ResourceInfo("nodes", namespaced=False, subresources=("proxy", "status")),
-):
+class Node(Object, group_version=GROUP_VERSION, resource=cluster_scoped("nodes", "proxy", "status")):
     spec: NodeSpec | None = None
     status: NodeStatus | None = None
 
@@ -1242,12 +1148,8 @@ class NodeAllocatableOverheadResources(Struct):
 class NodeAllocatableResourceClaimStatus(Struct):
     resource_claim_name: Annotated[str, SchemaOnly(Field(min_length=1))]
     containers: Annotated[list[str] | None, ListSet()] = None
-    mapping: Annotated[list[NodeAllocatableMappedResources] | None, ListMap("name"), PatchStrategy("merge", "name")] = (
-        None
-    )
-    overhead: Annotated[
-        list[NodeAllocatableOverheadResources] | None, ListMap("name"), PatchStrategy("merge", "name")
-    ] = None
+    mapping: Annotated[list[NodeAllocatableMappedResources] | None, ListMap("name"), PatchStrategy("merge")] = None
+    overhead: Annotated[list[NodeAllocatableOverheadResources] | None, ListMap("name"), PatchStrategy("merge")] = None
 
 
 class PhotonPersistentDiskVolumeSource(Struct):
@@ -1354,11 +1256,7 @@ class PersistentVolumeStatus(Struct):
     reason: str | None = None
 
 
-class PersistentVolume(
-    Object,
-    group_version=GROUP_VERSION,
-    resource=ResourceInfo("persistentvolumes", namespaced=False, subresources=("status",)),
-):
+class PersistentVolume(Object, group_version=GROUP_VERSION, resource=cluster_scoped("persistentvolumes", "status")):
     spec: PersistentVolumeSpec | None = None
     status: PersistentVolumeStatus | None = None
 
@@ -1387,7 +1285,7 @@ class VolumeHealthStatus(Struct):
     health_conditions: Annotated[
         list[VolumeHealthCondition] | None,
         ListMap("status", "reason"),
-        PatchStrategy("merge", "status"),
+        PatchStrategy("merge"),
         SchemaOnly(Field(max_length=16)),
     ] = None
     last_transition_time: datetime | None = None
@@ -1398,9 +1296,7 @@ class PersistentVolumeClaimStatus(Struct):
     allocated_resource_statuses: Annotated[dict[str, str] | None, MapGranular()] = None
     allocated_resources: dict[str, Quantity] | None = None
     capacity: dict[str, Quantity] | None = None
-    conditions: Annotated[
-        list[PersistentVolumeClaimCondition] | None, ListMap("type"), PatchStrategy("merge", "type")
-    ] = None
+    conditions: Annotated[list[PersistentVolumeClaimCondition] | None, ListMap("type"), PatchStrategy("merge")] = None
     current_volume_attributes_class_name: str | None = None
     health_status: VolumeHealthStatus | None = None
     modify_volume_status: ModifyVolumeStatus | None = None
@@ -1408,9 +1304,7 @@ class PersistentVolumeClaimStatus(Struct):
 
 
 class PersistentVolumeClaim(
-    Object,
-    group_version=GROUP_VERSION,
-    resource=ResourceInfo("persistentvolumeclaims", namespaced=True, subresources=("status",)),
+    Object, group_version=GROUP_VERSION, resource=namespaced("persistentvolumeclaims", "status")
 ):
     spec: PersistentVolumeClaimSpec | None = None
     status: PersistentVolumeClaimStatus | None = None
@@ -1609,7 +1503,7 @@ class Volume(Struct):
 
 
 class PodSpec(Struct):
-    containers: Annotated[list[Container], NullIsEmpty(), ListMap("name"), PatchStrategy("merge", "name")]
+    containers: Annotated[list[Container], NullIsEmpty(), ListMap("name"), PatchStrategy("merge")]
     active_deadline_seconds: Int64 | None = None
     affinity: Affinity | None = None
     automount_service_account_token: bool | None = None
@@ -1618,26 +1512,19 @@ class PodSpec(Struct):
         None
     )
     enable_service_links: bool | None = None
-    ephemeral_containers: Annotated[
-        list[EphemeralContainer] | None, ListMap("name"), PatchStrategy("merge", "name")
-    ] = None
+    ephemeral_containers: Annotated[list[EphemeralContainer] | None, ListMap("name"), PatchStrategy("merge")] = None
     eviction_responders: Annotated[
-        list[EvictionResponder] | None,
-        ListMap("name"),
-        PatchStrategy("merge", "name"),
-        SchemaOnly(Field(max_length=10)),
+        list[EvictionResponder] | None, ListMap("name"), PatchStrategy("merge"), SchemaOnly(Field(max_length=10))
     ] = None
-    host_aliases: Annotated[list[HostAlias] | None, ListMap("ip"), PatchStrategy("merge", "ip")] = None
+    host_aliases: Annotated[list[HostAlias] | None, ListMap("ip"), PatchStrategy("merge")] = None
     host_ipc: Annotated[bool | None, Wire("hostIPC")] = None
     host_network: bool | None = None
     host_pid: Annotated[bool | None, Wire("hostPID")] = None
     host_users: bool | None = None
     hostname: str | None = None
     hostname_override: str | None = None
-    image_pull_secrets: Annotated[
-        list[LocalObjectReference] | None, ListMap("name"), PatchStrategy("merge", "name")
-    ] = None
-    init_containers: Annotated[list[Container] | None, ListMap("name"), PatchStrategy("merge", "name")] = None
+    image_pull_secrets: Annotated[list[LocalObjectReference] | None, ListMap("name"), PatchStrategy("merge")] = None
+    init_containers: Annotated[list[Container] | None, ListMap("name"), PatchStrategy("merge")] = None
     node_name: str | None = None
     node_selector: Annotated[dict[str, str] | None, MapAtomic()] = None
     os: PodOS | None = None
@@ -1646,14 +1533,12 @@ class PodSpec(Struct):
     priority: Int32 | None = None
     priority_class_name: str | None = None
     readiness_gates: Annotated[list[PodReadinessGate] | None, ListAtomic()] = None
-    resource_claims: Annotated[
-        list[PodResourceClaim] | None, ListMap("name"), PatchStrategy("merge,retainKeys", "name")
-    ] = None
+    resource_claims: Annotated[list[PodResourceClaim] | None, ListMap("name"), PatchStrategy("merge,retainKeys")] = None
     resources: ResourceRequirements | None = None
     restart_policy: Annotated[str | None, KnownValues(("Always", "Never", "OnFailure"))] = None
     runtime_class_name: str | None = None
     scheduler_name: str | None = None
-    scheduling_gates: Annotated[list[PodSchedulingGate] | None, ListMap("name"), PatchStrategy("merge", "name")] = None
+    scheduling_gates: Annotated[list[PodSchedulingGate] | None, ListMap("name"), PatchStrategy("merge")] = None
     scheduling_group: PodSchedulingGroup | None = None
     security_context: PodSecurityContext | None = None
     service_account: str | None = None
@@ -1664,11 +1549,9 @@ class PodSpec(Struct):
     termination_grace_period_seconds: Int64 | None = None
     tolerations: Annotated[list[Toleration] | None, ListAtomic()] = None
     topology_spread_constraints: Annotated[
-        list[TopologySpreadConstraint] | None,
-        ListMap("topologyKey", "whenUnsatisfiable"),
-        PatchStrategy("merge", "topologyKey"),
+        list[TopologySpreadConstraint] | None, ListMap("topologyKey", "whenUnsatisfiable"), PatchStrategy("merge")
     ] = None
-    volumes: Annotated[list[Volume] | None, ListMap("name"), PatchStrategy("merge,retainKeys", "name")] = None
+    volumes: Annotated[list[Volume] | None, ListMap("name"), PatchStrategy("merge,retainKeys")] = None
 
 
 class PodCondition(Struct):
@@ -1700,7 +1583,7 @@ class PodVolumeHealth(Struct):
     health_conditions: Annotated[
         list[VolumeHealthCondition] | None,
         ListMap("status", "reason"),
-        PatchStrategy("merge", "status"),
+        PatchStrategy("merge"),
         SchemaOnly(Field(max_length=16)),
     ] = None
     last_transition_time: datetime | None = None
@@ -1708,7 +1591,7 @@ class PodVolumeHealth(Struct):
 
 class PodStatus(Struct):
     allocated_resources: dict[str, Quantity] | None = None
-    conditions: Annotated[list[PodCondition] | None, ListMap("type"), PatchStrategy("merge", "type")] = None
+    conditions: Annotated[list[PodCondition] | None, ListMap("type"), PatchStrategy("merge")] = None
     container_statuses: Annotated[list[ContainerStatus] | None, ListAtomic()] = None
     ephemeral_container_statuses: Annotated[list[ContainerStatus] | None, ListAtomic()] = None
     extended_resource_claim_status: PodExtendedResourceClaimStatus | None = None
@@ -1717,20 +1600,18 @@ class PodStatus(Struct):
     init_container_statuses: Annotated[list[ContainerStatus] | None, ListAtomic()] = None
     message: str | None = None
     node_allocatable_resource_claim_statuses: Annotated[
-        list[NodeAllocatableResourceClaimStatus] | None,
-        ListMap("resourceClaimName"),
-        PatchStrategy("merge", "resourceClaimName"),
+        list[NodeAllocatableResourceClaimStatus] | None, ListMap("resourceClaimName"), PatchStrategy("merge")
     ] = None
     nominated_node_name: str | None = None
     observed_generation: Int64 | None = None
     phase: Annotated[str | None, KnownValues(("Failed", "Pending", "Running", "Succeeded", "Unknown"))] = None
     pod_ip: Annotated[str | None, Wire("podIP")] = None
-    pod_ips: Annotated[list[PodIP] | None, Wire("podIPs"), ListMap("ip"), PatchStrategy("merge", "ip")] = None
+    pod_ips: Annotated[list[PodIP] | None, Wire("podIPs"), ListMap("ip"), PatchStrategy("merge")] = None
     qos_class: Annotated[str | None, KnownValues(("BestEffort", "Burstable", "Guaranteed"))] = None
     reason: str | None = None
     resize: str | None = None
     resource_claim_statuses: Annotated[
-        list[PodResourceClaimStatus] | None, ListMap("name"), PatchStrategy("merge,retainKeys", "name")
+        list[PodResourceClaimStatus] | None, ListMap("name"), PatchStrategy("merge,retainKeys")
     ] = None
     resources: ResourceRequirements | None = None
     start_time: datetime | None = None
@@ -1740,21 +1621,18 @@ class PodStatus(Struct):
 class Pod(
     Object,
     group_version=GROUP_VERSION,
-    resource=ResourceInfo(
+    resource=namespaced(
         "pods",
-        namespaced=True,
-        subresources=(
-            "attach",
-            "binding",
-            "ephemeralcontainers",
-            "eviction",
-            "exec",
-            "log",
-            "portforward",
-            "proxy",
-            "resize",
-            "status",
-        ),
+        "attach",
+        "binding",
+        "ephemeralcontainers",
+        "eviction",
+        "exec",
+        "log",
+        "portforward",
+        "proxy",
+        "resize",
+        "status",
     ),
 ):
     spec: PodSpec | None = None
@@ -1766,7 +1644,7 @@ class PodTemplateSpec(Struct):
     spec: PodSpec | None = None
 
 
-class PodTemplate(Object, group_version=GROUP_VERSION, resource=ResourceInfo("podtemplates", namespaced=True)):
+class PodTemplate(Object, group_version=GROUP_VERSION, resource=namespaced("podtemplates")):
     template: PodTemplateSpec | None = None
 
 
@@ -1788,18 +1666,14 @@ class ReplicationControllerCondition(Struct):
 class ReplicationControllerStatus(Struct):
     replicas: Int32
     available_replicas: Int32 | None = None
-    conditions: Annotated[
-        list[ReplicationControllerCondition] | None, ListMap("type"), PatchStrategy("merge", "type")
-    ] = None
+    conditions: Annotated[list[ReplicationControllerCondition] | None, ListMap("type"), PatchStrategy("merge")] = None
     fully_labeled_replicas: Int32 | None = None
     observed_generation: Int64 | None = None
     ready_replicas: Int32 | None = None
 
 
 class ReplicationController(
-    Object,
-    group_version=GROUP_VERSION,
-    resource=ResourceInfo("replicationcontrollers", namespaced=True, subresources=("scale", "status")),
+    Object, group_version=GROUP_VERSION, resource=namespaced("replicationcontrollers", "scale", "status")
 ):
     spec: ReplicationControllerSpec | None = None
     status: ReplicationControllerStatus | None = None
@@ -1840,16 +1714,12 @@ class ResourceQuotaStatus(Struct):
     used: dict[str, Quantity] | None = None
 
 
-class ResourceQuota(
-    Object,
-    group_version=GROUP_VERSION,
-    resource=ResourceInfo("resourcequotas", namespaced=True, subresources=("status",)),
-):
+class ResourceQuota(Object, group_version=GROUP_VERSION, resource=namespaced("resourcequotas", "status")):
     spec: ResourceQuotaSpec | None = None
     status: ResourceQuotaStatus | None = None
 
 
-class Secret(Object, group_version=GROUP_VERSION, resource=ResourceInfo("secrets", namespaced=True)):
+class Secret(Object, group_version=GROUP_VERSION, resource=namespaced("secrets")):
     data: Annotated[dict[str, bytes] | None, Field(repr=False)] = None
     immutable: bool | None = None
     string_data: Annotated[dict[str, str] | None, Field(repr=False)] = None
@@ -1883,7 +1753,7 @@ class ServiceSpec(Struct):
     load_balancer_class: str | None = None
     load_balancer_ip: Annotated[str | None, Wire("loadBalancerIP")] = None
     load_balancer_source_ranges: Annotated[list[str] | None, ListAtomic()] = None
-    ports: Annotated[list[ServicePort] | None, ListMap("port", "protocol"), PatchStrategy("merge", "port")] = None
+    ports: Annotated[list[ServicePort] | None, ListMap("port", "protocol"), PatchStrategy("merge")] = None
     publish_not_ready_addresses: bool | None = None
     selector: Annotated[dict[str, str] | None, MapAtomic()] = None
     session_affinity: Annotated[str | None, KnownValues(("ClientIP", "None"))] = None
@@ -1893,27 +1763,19 @@ class ServiceSpec(Struct):
 
 
 class ServiceStatus(Struct):
-    conditions: Annotated[list[meta_v1.Condition] | None, ListMap("type"), PatchStrategy("merge", "type")] = None
+    conditions: Annotated[list[meta_v1.Condition] | None, ListMap("type"), PatchStrategy("merge")] = None
     load_balancer: LoadBalancerStatus | None = None
 
 
-class Service(
-    Object,
-    group_version=GROUP_VERSION,
-    resource=ResourceInfo("services", namespaced=True, subresources=("proxy", "status")),
-):
+class Service(Object, group_version=GROUP_VERSION, resource=namespaced("services", "proxy", "status")):
     spec: ServiceSpec | None = None
     status: ServiceStatus | None = None
 
 
-class ServiceAccount(
-    Object,
-    group_version=GROUP_VERSION,
-    resource=ResourceInfo("serviceaccounts", namespaced=True, subresources=("token",)),
-):
+class ServiceAccount(Object, group_version=GROUP_VERSION, resource=namespaced("serviceaccounts", "token")):
     automount_service_account_token: bool | None = None
     image_pull_secrets: Annotated[list[LocalObjectReference] | None, ListAtomic()] = None
-    secrets: Annotated[list[ObjectReference] | None, ListMap("name"), PatchStrategy("merge", "name")] = None
+    secrets: Annotated[list[ObjectReference] | None, ListMap("name"), PatchStrategy("merge")] = None
 
 
 class TopologySelectorLabelRequirement(Struct):

@@ -11,7 +11,7 @@ from pykb.api.annotations import Int32, KnownValues, ListAtomic, ListSet, MapAto
 from pykb.api.core import v1 as core_v1
 from pykb.api.object import Object
 from pykb.api.struct import Struct
-from pykb.meta.gvk import GroupVersion, ResourceInfo
+from pykb.meta.gvk import GroupVersion, namespaced
 
 GROUP_VERSION = GroupVersion("discovery.k8s.io", "v1")
 
@@ -54,7 +54,7 @@ class EndpointPort(Struct):
     protocol: Annotated[str | None, KnownValues(("SCTP", "TCP", "UDP"))] = None
 
 
-class EndpointSlice(Object, group_version=GROUP_VERSION, resource=ResourceInfo("endpointslices", namespaced=True)):
+class EndpointSlice(Object, group_version=GROUP_VERSION, resource=namespaced("endpointslices")):
     address_type: Annotated[str, KnownValues(("FQDN", "IPv4", "IPv6"))]
     endpoints: Annotated[list[Endpoint] | None, ListAtomic()] = None
     ports: Annotated[list[EndpointPort] | None, ListAtomic()] = None

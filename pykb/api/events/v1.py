@@ -13,7 +13,7 @@ from pykb.api.core import v1 as core_v1
 from pykb.api.object import Object
 from pykb.api.struct import Struct
 from pykb.api.time import MicroTime
-from pykb.meta.gvk import GroupVersion, ResourceInfo
+from pykb.meta.gvk import GroupVersion, namespaced
 
 GROUP_VERSION = GroupVersion("events.k8s.io", "v1")
 
@@ -23,7 +23,7 @@ class EventSeries(Struct):
     last_observed_time: Annotated[MicroTime | None, SchemaRequired()] = None
 
 
-class Event(Object, group_version=GROUP_VERSION, resource=ResourceInfo("events", namespaced=True)):
+class Event(Object, group_version=GROUP_VERSION, resource=namespaced("events")):
     event_time: Annotated[MicroTime | None, SchemaRequired()] = None
     action: str | None = None
     deprecated_count: Int32 | None = None

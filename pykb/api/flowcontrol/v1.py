@@ -11,7 +11,7 @@ from typing import Annotated
 from pykb.api.annotations import Int32, ListAtomic, ListMap, ListSet, NullIsEmpty, PatchStrategy, SchemaRequired, Wire
 from pykb.api.object import Object
 from pykb.api.struct import Struct
-from pykb.meta.gvk import GroupVersion, ResourceInfo
+from pykb.meta.gvk import GroupVersion, cluster_scoped
 
 GROUP_VERSION = GroupVersion("flowcontrol.apiserver.k8s.io", "v1")
 
@@ -84,14 +84,10 @@ class FlowSchemaCondition(Struct):
 
 
 class FlowSchemaStatus(Struct):
-    conditions: Annotated[list[FlowSchemaCondition] | None, ListMap("type"), PatchStrategy("merge", "type")] = None
+    conditions: Annotated[list[FlowSchemaCondition] | None, ListMap("type"), PatchStrategy("merge")] = None
 
 
-class FlowSchema(
-    Object,
-    group_version=GROUP_VERSION,
-    resource=ResourceInfo("flowschemas", namespaced=False, subresources=("status",)),
-):
+class FlowSchema(Object, group_version=GROUP_VERSION, resource=cluster_scoped("flowschemas", "status")):
     spec: Annotated[FlowSchemaSpec | None, SchemaRequired()] = None
     status: FlowSchemaStatus | None = None
 
@@ -129,15 +125,13 @@ class PriorityLevelConfigurationCondition(Struct):
 
 
 class PriorityLevelConfigurationStatus(Struct):
-    conditions: Annotated[
-        list[PriorityLevelConfigurationCondition] | None, ListMap("type"), PatchStrategy("merge", "type")
-    ] = None
+    conditions: Annotated[list[PriorityLevelConfigurationCondition] | None, ListMap("type"), PatchStrategy("merge")] = (
+        None
+    )
 
 
 class PriorityLevelConfiguration(
-    Object,
-    group_version=GROUP_VERSION,
-    resource=ResourceInfo("prioritylevelconfigurations", namespaced=False, subresources=("status",)),
+    Object, group_version=GROUP_VERSION, resource=cluster_scoped("prioritylevelconfigurations", "status")
 ):
     spec: Annotated[PriorityLevelConfigurationSpec | None, SchemaRequired()] = None
     status: PriorityLevelConfigurationStatus | None = None

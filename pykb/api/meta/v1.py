@@ -148,7 +148,7 @@ class ObjectMeta(Struct):
     managed_fields: Annotated[list[ManagedFieldsEntry] | None, ListAtomic()] = None
     name: str | None = None
     namespace: str | None = None
-    owner_references: Annotated[list[OwnerReference] | None, ListMap("uid"), PatchStrategy("merge", "uid")] = None
+    owner_references: Annotated[list[OwnerReference] | None, ListMap("uid"), PatchStrategy("merge")] = None
     resource_version: str | None = None
     self_link: str | None = None
     uid: str | None = None

@@ -26,7 +26,7 @@ from pykb.api.core import v1 as core_v1
 from pykb.api.meta import v1 as meta_v1
 from pykb.api.object import Object
 from pykb.api.struct import Struct
-from pykb.meta.gvk import GroupVersion, ResourceInfo
+from pykb.meta.gvk import GroupVersion, cluster_scoped, namespaced
 
 GROUP_VERSION = GroupVersion("networking.k8s.io", "v1")
 
@@ -68,7 +68,7 @@ class IPAddressSpec(Struct):
     parent_ref: ParentReference
 
 
-class IPAddress(Object, group_version=GROUP_VERSION, resource=ResourceInfo("ipaddresses", namespaced=False)):
+class IPAddress(Object, group_version=GROUP_VERSION, resource=cluster_scoped("ipaddresses")):
     spec: IPAddressSpec
 
 
@@ -123,9 +123,7 @@ class IngressStatus(Struct):
     load_balancer: IngressLoadBalancerStatus | None = None
 
 
-class Ingress(
-    Object, group_version=GROUP_VERSION, resource=ResourceInfo("ingresses", namespaced=True, subresources=("status",))
-):
+class Ingress(Object, group_version=GROUP_VERSION, resource=namespaced("ingresses", "status")):
     spec: IngressSpec | None = None
     status: IngressStatus | None = None
 
@@ -143,7 +141,7 @@ class IngressClassSpec(Struct):
     parameters: IngressClassParametersReference | None = None
 
 
-class IngressClass(Object, group_version=GROUP_VERSION, resource=ResourceInfo("ingressclasses", namespaced=False)):
+class IngressClass(Object, group_version=GROUP_VERSION, resource=cluster_scoped("ingressclasses")):
     spec: IngressClassSpec | None = None
 
 
@@ -176,7 +174,7 @@ class NetworkPolicySpec(Struct):
     policy_types: Annotated[list[str] | None, ListAtomic()] = None
 
 
-class NetworkPolicy(Object, group_version=GROUP_VERSION, resource=ResourceInfo("networkpolicies", namespaced=True)):
+class NetworkPolicy(Object, group_version=GROUP_VERSION, resource=namespaced("networkpolicies")):
     spec: NetworkPolicySpec | None = None
 
 
@@ -185,13 +183,9 @@ class ServiceCIDRSpec(Struct):
 
 
 class ServiceCIDRStatus(Struct):
-    conditions: Annotated[list[meta_v1.Condition] | None, ListMap("type"), PatchStrategy("merge", "type")] = None
+    conditions: Annotated[list[meta_v1.Condition] | None, ListMap("type"), PatchStrategy("merge")] = None
 
 
-class ServiceCIDR(
-    Object,
-    group_version=GROUP_VERSION,
-    resource=ResourceInfo("servicecidrs", namespaced=False, subresources=("status",)),
-):
+class ServiceCIDR(Object, group_version=GROUP_VERSION, resource=cluster_scoped("servicecidrs", "status")):
     spec: ServiceCIDRSpec | None = None
     status: ServiceCIDRStatus | None = None

@@ -12,7 +12,7 @@ from pykb.api.core import v1 as core_v1
 from pykb.api.object import Object
 from pykb.api.quantity import Quantity
 from pykb.api.struct import Struct
-from pykb.meta.gvk import GroupVersion, ResourceInfo
+from pykb.meta.gvk import GroupVersion, cluster_scoped
 
 GROUP_VERSION = GroupVersion("node.k8s.io", "v1")
 
@@ -26,7 +26,7 @@ class Scheduling(Struct):
     tolerations: Annotated[list[core_v1.Toleration] | None, ListAtomic()] = None
 
 
-class RuntimeClass(Object, group_version=GROUP_VERSION, resource=ResourceInfo("runtimeclasses", namespaced=False)):
+class RuntimeClass(Object, group_version=GROUP_VERSION, resource=cluster_scoped("runtimeclasses")):
     handler: str
     overhead: Overhead | None = None
     scheduling: Scheduling | None = None

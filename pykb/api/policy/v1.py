@@ -12,7 +12,7 @@ from pykb.api.annotations import Int32, Int64, IntOrString, KnownValues, ListMap
 from pykb.api.meta import v1 as meta_v1
 from pykb.api.object import Object
 from pykb.api.struct import Struct
-from pykb.meta.gvk import GroupVersion, ResourceInfo
+from pykb.meta.gvk import GroupVersion, namespaced
 
 GROUP_VERSION = GroupVersion("policy", "v1")
 
@@ -29,7 +29,7 @@ class PodDisruptionBudgetSpec(Struct):
 
 
 class PodDisruptionBudgetStatus(Struct):
-    conditions: Annotated[list[meta_v1.Condition] | None, ListMap("type"), PatchStrategy("merge", "type")] = None
+    conditions: Annotated[list[meta_v1.Condition] | None, ListMap("type"), PatchStrategy("merge")] = None
     current_healthy: Int32 | None = None
     desired_healthy: Int32 | None = None
     disrupted_pods: dict[str, datetime] | None = None
@@ -38,10 +38,6 @@ class PodDisruptionBudgetStatus(Struct):
     observed_generation: Int64 | None = None
 
 
-class PodDisruptionBudget(
-    Object,
-    group_version=GROUP_VERSION,
-    resource=ResourceInfo("poddisruptionbudgets", namespaced=True, subresources=("status",)),
-):
+class PodDisruptionBudget(Object, group_version=GROUP_VERSION, resource=namespaced("poddisruptionbudgets", "status")):
     spec: PodDisruptionBudgetSpec | None = None
     status: PodDisruptionBudgetStatus | None = None

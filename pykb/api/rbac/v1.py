@@ -11,7 +11,7 @@ from pykb.api.annotations import ListAtomic, MapAtomic, NullIsEmpty, Wire, annot
 from pykb.api.meta import v1 as meta_v1
 from pykb.api.object import Object
 from pykb.api.struct import Struct
-from pykb.meta.gvk import GroupVersion, ResourceInfo
+from pykb.meta.gvk import GroupVersion, cluster_scoped, namespaced
 
 GROUP_VERSION = GroupVersion("rbac.authorization.k8s.io", "v1")
 
@@ -28,7 +28,7 @@ class PolicyRule(Struct):
     resources: Annotated[list[str] | None, ListAtomic()] = None
 
 
-class ClusterRole(Object, group_version=GROUP_VERSION, resource=ResourceInfo("clusterroles", namespaced=False)):
+class ClusterRole(Object, group_version=GROUP_VERSION, resource=cluster_scoped("clusterroles")):
     aggregation_rule: AggregationRule | None = None
     rules: Annotated[list[PolicyRule] | None, ListAtomic()] = None
 
@@ -48,17 +48,15 @@ class Subject(Struct):
     namespace: str | None = None
 
 
-class ClusterRoleBinding(
-    Object, group_version=GROUP_VERSION, resource=ResourceInfo("clusterrolebindings", namespaced=False)
-):
+class ClusterRoleBinding(Object, group_version=GROUP_VERSION, resource=cluster_scoped("clusterrolebindings")):
     role_ref: RoleRef
     subjects: Annotated[list[Subject] | None, ListAtomic()] = None
 
 
-class Role(Object, group_version=GROUP_VERSION, resource=ResourceInfo("roles", namespaced=True)):
+class Role(Object, group_version=GROUP_VERSION, resource=namespaced("roles")):
     rules: Annotated[list[PolicyRule] | None, ListAtomic()] = None
 
 
-class RoleBinding(Object, group_version=GROUP_VERSION, resource=ResourceInfo("rolebindings", namespaced=True)):
+class RoleBinding(Object, group_version=GROUP_VERSION, resource=namespaced("rolebindings")):
     role_ref: RoleRef
     subjects: Annotated[list[Subject] | None, ListAtomic()] = None

@@ -28,9 +28,11 @@ from pykb.api.meta import v1 as meta_v1
 from pykb.api.object import Object
 from pykb.api.quantity import Quantity
 from pykb.api.struct import Struct
-from pykb.meta.gvk import GroupVersion, ResourceInfo
+from pykb.meta.gvk import GroupVersion, cluster_scoped, namespaced
 
 GROUP_VERSION = GroupVersion("resource.k8s.io", "v1")
+
+_SKIP_NODE_OPERATIONS = SchemaPatch({"items": {"enum": ["*", "NodePrepareResources", "NodeUnprepareResources"]}})
 
 
 class NetworkDeviceData(Struct):
@@ -78,11 +80,7 @@ class DeviceRequestAllocationResult(Struct):
     binding_failure_conditions: Annotated[list[str] | None, ListAtomic()] = None
     consumed_capacity: dict[str, Quantity] | None = None
     share_id: Annotated[str | None, Wire("shareID")] = None
-    skip_node_operations: Annotated[
-        list[str] | None,
-        ListSet(),
-        SchemaPatch({"items": {"enum": ["*", "NodePrepareResources", "NodeUnprepareResources"]}}),
-    ] = None
+    skip_node_operations: Annotated[list[str] | None, ListSet(), _SKIP_NODE_OPERATIONS] = None
     tolerations: Annotated[list[DeviceToleration] | None, ListAtomic()] = None
 
 
@@ -255,7 +253,7 @@ class DeviceClassSpec(Struct):
     selectors: Annotated[list[DeviceSelector] | None, ListAtomic()] = None
 
 
-class DeviceClass(Object, group_version=GROUP_VERSION, resource=ResourceInfo("deviceclasses", namespaced=False)):
+class DeviceClass(Object, group_version=GROUP_VERSION, resource=cluster_scoped("deviceclasses")):
     spec: DeviceClassSpec | None = None
 
 
@@ -271,14 +269,10 @@ class DeviceTaintRuleSpec(Struct):
 
 
 class DeviceTaintRuleStatus(Struct):
-    conditions: Annotated[list[meta_v1.Condition] | None, ListMap("type"), PatchStrategy("merge", "type")] = None
+    conditions: Annotated[list[meta_v1.Condition] | None, ListMap("type"), PatchStrategy("merge")] = None
 
 
-class DeviceTaintRule(
-    Object,
-    group_version=GROUP_VERSION,
-    resource=ResourceInfo("devicetaintrules", namespaced=False, subresources=("status",)),
-):
+class DeviceTaintRule(Object, group_version=GROUP_VERSION, resource=cluster_scoped("devicetaintrules", "status")):
     spec: DeviceTaintRuleSpec
     status: DeviceTaintRuleStatus | None = None
 
@@ -297,16 +291,10 @@ class ResourceClaimConsumerReference(Struct):
 class ResourceClaimStatus(Struct):
     allocation: AllocationResult | None = None
     devices: Annotated[list[AllocatedDeviceStatus] | None, ListMap("driver", "device", "pool", "shareID")] = None
-    reserved_for: Annotated[
-        list[ResourceClaimConsumerReference] | None, ListMap("uid"), PatchStrategy("merge", "uid")
-    ] = None
+    reserved_for: Annotated[list[ResourceClaimConsumerReference] | None, ListMap("uid"), PatchStrategy("merge")] = None
 
 
-class ResourceClaim(
-    Object,
-    group_version=GROUP_VERSION,
-    resource=ResourceInfo("resourceclaims", namespaced=True, subresources=("status",)),
-):
+class ResourceClaim(Object, group_version=GROUP_VERSION, resource=namespaced("resourceclaims", "status")):
     spec: ResourceClaimSpec | None = None
     status: ResourceClaimStatus | None = None
 
@@ -316,9 +304,7 @@ class ResourceClaimTemplateSpec(Struct):
     spec: ResourceClaimSpec | None = None
 
 
-class ResourceClaimTemplate(
-    Object, group_version=GROUP_VERSION, resource=ResourceInfo("resourceclaimtemplates", namespaced=True)
-):
+class ResourceClaimTemplate(Object, group_version=GROUP_VERSION, resource=namespaced("resourceclaimtemplates")):
     spec: ResourceClaimTemplateSpec | None = None
 
 
@@ -338,12 +324,8 @@ class ResourceSliceSpec(Struct):
     partition_type_attribute: str | None = None
     per_device_node_selection: bool | None = None
     shared_counters: Annotated[list[CounterSet] | None, ListAtomic()] = None
-    skip_node_operations: Annotated[
-        list[str] | None,
-        ListSet(),
-        SchemaPatch({"items": {"enum": ["*", "NodePrepareResources", "NodeUnprepareResources"]}}),
-    ] = None
+    skip_node_operations: Annotated[list[str] | None, ListSet(), _SKIP_NODE_OPERATIONS] = None
 
 
-class ResourceSlice(Object, group_version=GROUP_VERSION, resource=ResourceInfo("resourceslices", namespaced=False)):
+class ResourceSlice(Object, group_version=GROUP_VERSION, resource=cluster_scoped("resourceslices")):
     spec: ResourceSliceSpec

@@ -24,7 +24,7 @@ from pykb.api.meta import v1 as meta_v1
 from pykb.api.object import Object
 from pykb.api.quantity import Quantity
 from pykb.api.struct import Struct
-from pykb.meta.gvk import GroupVersion, ResourceInfo
+from pykb.meta.gvk import GroupVersion, cluster_scoped, namespaced
 
 GROUP_VERSION = GroupVersion("storage.k8s.io", "v1")
 
@@ -48,7 +48,7 @@ class CSIDriverSpec(Struct):
     volume_lifecycle_modes: Annotated[list[str] | None, ListSet()] = None
 
 
-class CSIDriver(Object, group_version=GROUP_VERSION, resource=ResourceInfo("csidrivers", namespaced=False)):
+class CSIDriver(Object, group_version=GROUP_VERSION, resource=cluster_scoped("csidrivers")):
     spec: CSIDriverSpec
 
 
@@ -64,7 +64,7 @@ class CSINodeDriver(Struct):
 
 
 class CSINodeSpec(Struct):
-    drivers: Annotated[list[CSINodeDriver], NullIsEmpty(), ListMap("name"), PatchStrategy("merge", "name")]
+    drivers: Annotated[list[CSINodeDriver], NullIsEmpty(), ListMap("name"), PatchStrategy("merge")]
 
 
 class StorageHealthCondition(Struct):
@@ -84,26 +84,22 @@ class StorageHealth(Struct):
 
 
 class CSINodeStatus(Struct):
-    storage_health: Annotated[list[StorageHealth] | None, ListMap("name"), PatchStrategy("merge", "name")] = None
+    storage_health: Annotated[list[StorageHealth] | None, ListMap("name"), PatchStrategy("merge")] = None
 
 
-class CSINode(
-    Object, group_version=GROUP_VERSION, resource=ResourceInfo("csinodes", namespaced=False, subresources=("status",))
-):
+class CSINode(Object, group_version=GROUP_VERSION, resource=cluster_scoped("csinodes", "status")):
     spec: CSINodeSpec
     status: CSINodeStatus | None = None
 
 
-class CSIStorageCapacity(
-    Object, group_version=GROUP_VERSION, resource=ResourceInfo("csistoragecapacities", namespaced=True)
-):
+class CSIStorageCapacity(Object, group_version=GROUP_VERSION, resource=namespaced("csistoragecapacities")):
     storage_class_name: str
     capacity: Quantity | None = None
     maximum_volume_size: Quantity | None = None
     node_topology: meta_v1.LabelSelector | None = None
 
 
-class StorageClass(Object, group_version=GROUP_VERSION, resource=ResourceInfo("storageclasses", namespaced=False)):
+class StorageClass(Object, group_version=GROUP_VERSION, resource=cluster_scoped("storageclasses")):
     provisioner: str
     allow_volume_expansion: bool | None = None
     allowed_topologies: Annotated[list[core_v1.TopologySelectorTerm] | None, ListAtomic()] = None
@@ -137,17 +133,11 @@ class VolumeAttachmentStatus(Struct):
     detach_error: VolumeError | None = None
 
 
-class VolumeAttachment(
-    Object,
-    group_version=GROUP_VERSION,
-    resource=ResourceInfo("volumeattachments", namespaced=False, subresources=("status",)),
-):
+class VolumeAttachment(Object, group_version=GROUP_VERSION, resource=cluster_scoped("volumeattachments", "status")):
     spec: VolumeAttachmentSpec
     status: VolumeAttachmentStatus | None = None
 
 
-class VolumeAttributesClass(
-    Object, group_version=GROUP_VERSION, resource=ResourceInfo("volumeattributesclasses", namespaced=False)
-):
+class VolumeAttributesClass(Object, group_version=GROUP_VERSION, resource=cluster_scoped("volumeattributesclasses")):
     driver_name: str
     parameters: dict[str, str] | None = None

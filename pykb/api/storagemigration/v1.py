@@ -11,7 +11,7 @@ from pykb.api.annotations import ListMap, PatchStrategy
 from pykb.api.meta import v1 as meta_v1
 from pykb.api.object import Object
 from pykb.api.struct import Struct
-from pykb.meta.gvk import GroupVersion, ResourceInfo
+from pykb.meta.gvk import GroupVersion, cluster_scoped
 
 GROUP_VERSION = GroupVersion("storagemigration.k8s.io", "v1")
 
@@ -21,14 +21,12 @@ class StorageVersionMigrationSpec(Struct):
 
 
 class StorageVersionMigrationStatus(Struct):
-    conditions: Annotated[list[meta_v1.Condition] | None, ListMap("type"), PatchStrategy("merge", "type")] = None
+    conditions: Annotated[list[meta_v1.Condition] | None, ListMap("type"), PatchStrategy("merge")] = None
     resource_version: str | None = None
 
 
 class StorageVersionMigration(
-    Object,
-    group_version=GROUP_VERSION,
-    resource=ResourceInfo("storageversionmigrations", namespaced=False, subresources=("status",)),
+    Object, group_version=GROUP_VERSION, resource=cluster_scoped("storageversionmigrations", "status")
 ):
     spec: StorageVersionMigrationSpec | None = None
     status: StorageVersionMigrationStatus | None = None
