@@ -14,10 +14,8 @@ from __future__ import annotations
 import json
 import re
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import reduce
-from operator import getitem
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import orjson
 
@@ -26,14 +24,8 @@ from pykb.api.unreadable import DEEPEST
 CUT = "(nested too deeply)"
 """The key, at the top of an object, of the path to values that were left out."""
 
-# An object or array without others in it is skipped as a whole. The quantifiers are possessive, so that the time is
-# linear in the text.
-_STRING = r'"(?:[^"\\]++|\\.)*+"'
-_PLAIN = rf'(?:[^"\[\]{{}}]++|{_STRING})*+'
-_OPENING = re.compile(r"\s*+[\[{]")
-_TO_BRACKET = re.compile(rf'(?:[^"\[\]{{}}]++|{_STRING}|\[{_PLAIN}\]|{{{_PLAIN}}})*+[\[\]{{}}]', re.DOTALL)
-_NAME = re.compile(rf"({_STRING})\s*:\s*\Z", re.DOTALL)
-_LONGEST_NAME = 100
+# The quantifiers are possessive, so that the time is linear in the text.
+_TO_BRACKET = re.compile(r'(?:[^"\[\]{}]++|"(?:[^"\\]++|\\.)*+")*+[\[\]{}]', re.DOTALL)
 _SHOWN = 3
 _INTEGERS = range(-(2**63), 2**64)  # what the writer takes
 
@@ -44,10 +36,7 @@ def read_object(content: bytes) -> dict[str, Any]:
     Raises:
         orjson.JSONDecodeError: This is not JSON.
     """
-    try:
-        obj: dict[str, Any] = orjson.loads(content)
-    except orjson.JSONDecodeError:
-        obj, _ = read_deep(_text(content))
+    obj: dict[str, Any] = read_around(content, ())
     return obj
 
 
@@ -58,16 +47,17 @@ def read_around(content: bytes, *places: tuple[str, ...]) -> Any:
         orjson.JSONDecodeError: This is not JSON.
     """
     try:
-        value = orjson.loads(content)
+        return orjson.loads(content)
     except orjson.JSONDecodeError:
-        found = shortened(_text(content), above=len(places[0]))
-        value = orjson.loads(found.text)
+        text = _text(content)
+        short, end = _shortened(text, 0, len(places[0]) + DEEPEST)
+        value = orjson.loads(short + text[end:])
         for place in places:
-            prefix = "".join(f"{name}." for name in place)
-            paths = [path.removeprefix(prefix) for path in found.paths if path.startswith(prefix)]
-            if paths:
-                _mark(reduce(getitem, place, value), paths)
-    return value
+            obj = value
+            for name in place:
+                obj = obj.get(name) if isinstance(obj, dict) else None
+            _mark(obj)
+        return value
 
 
 def _text(content: bytes) -> str:
@@ -77,100 +67,68 @@ def _text(content: bytes) -> str:
         raise orjson.JSONDecodeError(str(error), "", error.start) from None
 
 
-def read_deep(text: str, at: int = 0) -> tuple[dict[str, Any], int]:
-    """Read the object at a position as if it were nested too deeply. Return it and the position after it.
-
-    Raises:
-        orjson.JSONDecodeError: This is not JSON.
-    """
-    found = shortened(text, at)
-    obj: dict[str, Any] = orjson.loads(found.text)
-    _mark(obj, found.paths)
-    return obj, found.end
+def _emptied(value: str) -> str:
+    return f"{value[0]}{value[-1]}"
 
 
-class Shortened(NamedTuple):
-    """A JSON text without its deepest values."""
-
-    text: str
-    end: int
-    """The position after the text."""
-    paths: list[str]
-    """The beginnings of the paths of what was left out."""
-
-
-def shortened(
-    text: str, at: int = 0, *, above: int = 0, levels: int = 0, stand_in: Callable[[str], str] | None = None
-) -> Shortened:
-    """Return the object or array at a position without what is nested too deeply.
+def _shortened(text: str, at: int, levels: int, stand_in: Callable[[str], str] = _emptied) -> tuple[str, int]:
+    """Return the JSON at a position without what is nested too deeply, and the position after it.
 
     Args:
         text: JSON.
-        at: Where the object or array begins.
-        above: How many levels are around the objects of which the paths are wanted.
-        levels: How many levels are kept. Defaults to :data:`DEEPEST` and those above.
-        stand_in: Returns what is kept in place of an object or array of the last level that has
-            others in it. Defaults to its two brackets.
+        at: Where an object or array begins.
+        levels: How many levels are kept.
+        stand_in: Returns what is kept in place of an object or array of the next level.
 
     Raises:
         orjson.JSONDecodeError: The text ends before the object or array does.
     """
     kept: list[str] = []
-    steps = [(0, 0)] * (above + _SHOWN)
-    paths: dict[tuple[int, int], str] = {}
-    start, deep, level, last = at, at, 0, levels or above + DEEPEST
-    bracket = _OPENING.match(text, at)
-    while bracket:
-        before, at = at, bracket.end()
-        if text[at - 1] in "{[":
+    start, end, level = at, at, 0
+    while bracket := _TO_BRACKET.match(text, end):
+        end = bracket.end()
+        if text[end - 1] in "{[":
             level += 1
-            if 2 <= level < len(steps) + 2:
-                steps[level - 2] = before, at
-            elif level == last:
-                deep = at - 1
-                kept.append(text[start:deep])
-                if steps[above + 1] not in paths:
-                    paths[steps[above + 1]] = _path(text, steps)
+            if level == levels + 1:
+                kept.append(text[start : end - 1])
+                start = end - 1
         else:
-            if level == last:
-                whole, start = text[deep:at], at
-                kept.append(stand_in(whole) if stand_in else f"{whole[0]}{whole[-1]}")
+            if level == levels + 1:
+                kept.append(stand_in(text[start:end]))
+                start = end
             level -= 1
             if level == 0:
-                return Shortened(
-                    "".join((*kept, text[start:at])), at, [path.removeprefix(".") for path in paths.values()]
-                )
-        bracket = _TO_BRACKET.match(text, at)
-    raise orjson.JSONDecodeError("expected the end of an object or array", text, at)
+                return "".join((*kept, text[start:end])), end
+    raise orjson.JSONDecodeError("expected the end of an object or array", text, end)
 
 
-def _path(text: str, steps: Iterable[tuple[int, int]]) -> str:
-    """The path to an object or array, from the text before its opening bracket and those around it."""
-    names = [_NAME.search(text, max(begin, end - _LONGEST_NAME), end - 1) for begin, end in steps]
-    return "".join(f".{orjson.loads(name[1])}" if name else "[]" for name in names).removeprefix(".")
-
-
-def _mark(obj: dict[str, Any], paths: Iterable[str]) -> None:
+def _mark(obj: object) -> None:
     """Mark an object without its deepest values. Its ``managedFields`` are as deep, but need no mark."""
-    for path in paths:
-        if path.startswith("metadata.managedFields"):
-            obj["metadata"].pop("managedFields", None)
+    if not isinstance(obj, dict) or not is_deeper(obj, DEEPEST):
+        return
+    if isinstance(obj.get("metadata"), dict):
+        obj["metadata"].pop("managedFields", None)
+    path = ""
+    value: object = obj
+    for level in range(_SHOWN):
+        for step, part in _parts(value):
+            if is_deeper(part, DEEPEST - level - 1):
+                path, value = f"{path}{step}", part
+                break
         else:
-            obj.setdefault(CUT, path)
+            return
+    obj[CUT] = path.removeprefix(".")
 
 
 class SetAside:
     """A JSON text in which short texts stand for what is nested too deeply, so that it can be changed around them."""
 
     def __init__(self, content: bytes, *, levels: int) -> None:
-        """Set aside the objects and arrays of the last level that have others in them. See :func:`shortened`."""
+        """Set aside the objects and arrays that are deeper than this."""
         self._values: list[str] = []
         self._mark = secrets.token_hex(16)  # or another value could look like one
-        self.content = shortened(_text(content), levels=levels, stand_in=self._set_aside).text.encode()
+        self.content = _shortened(_text(content), 0, levels, self._set_aside)[0].encode()
         """The text with fewer levels."""
-
-    def __bool__(self) -> bool:
-        return bool(self._values)
 
     def _set_aside(self, value: str) -> str:
         self._values.append(value)
@@ -193,32 +151,17 @@ def storable(obj: dict[str, Any]) -> dict[str, Any]:
     Its deepest values are left out, and it is marked. The API server writes a large float without a
     fraction as an integer of up to 21 digits, which becomes a float again.
     """
-    paths: list[str] = []
-    made: dict[str, Any] = _storable(obj, 1, "", paths)
-    _mark(made, paths)
+    made: dict[str, Any] = _storable(obj, DEEPEST)
+    _mark(made)
     return made
 
 
-def _storable(value: Any, level: int, path: str, left_out: list[str]) -> Any:
+def _storable(value: Any, levels: int) -> Any:
     if isinstance(value, dict):
-        if level == DEEPEST and _has_others(value.values()):
-            left_out.append(path.removeprefix("."))
-            return {}
-        return {
-            name: _storable(part, level + 1, path if level > _SHOWN else f"{path}.{name}", left_out)
-            for name, part in value.items()
-        }
+        return {name: _storable(part, levels - 1) for name, part in value.items()} if levels > 0 else {}
     if isinstance(value, list):
-        if level == DEEPEST and _has_others(value):
-            left_out.append(path.removeprefix("."))
-            return []
-        below = path if level > _SHOWN else f"{path}[]"
-        return [_storable(part, level + 1, below, left_out) for part in value]
+        return [_storable(part, levels - 1) for part in value] if levels > 0 else []
     return float(value) if type(value) is int and value not in _INTEGERS else value
-
-
-def _has_others(parts: Iterable[object]) -> bool:
-    return any(isinstance(part, (dict, list)) for part in parts)
 
 
 def encode(body: object, *, sort_keys: bool = False) -> bytes:
@@ -237,12 +180,34 @@ def encode(body: object, *, sort_keys: bool = False) -> bytes:
 
 def flaw_of(body: object) -> tuple[str, str]:
     """Why a value has no JSON form: the path of a field, and what it has or is."""
-    if path := deep_path(body):
+    steps: list[str] = []
+    value = body
+    while len(steps) < DEEPEST and (flaw := _flaw_in(value)):
+        steps.append(flaw[0])
+        value = flaw[1]
+    if isinstance(value, (dict, list, tuple)) and not has_json(value):
         why = f"is nested deeper than {DEEPEST} levels, or contains itself"
+        steps = steps[:_SHOWN]
     else:
-        path, value = _culprit(body, "")
         why = f"has {_described(value)}"
-    return path.removeprefix("."), why
+    return "".join(steps).removeprefix("."), why
+
+
+def _flaw_in(value: object) -> tuple[str, object] | None:
+    """A key or a part of an object or array that has no JSON form, and the step of a path to it."""
+    if isinstance(value, dict):
+        for key in value:
+            if not isinstance(key, str) or not has_json(key):
+                return "", key
+    return next((each for each in _parts(value) if not has_json(each[1])), None)
+
+
+def _parts(value: object) -> Iterator[tuple[str, object]]:
+    """The parts of an object or array, each with the step of a path to it."""
+    if isinstance(value, Mapping):
+        yield from ((f".{name}", part) for name, part in value.items())
+    elif isinstance(value, (list, tuple)):
+        yield from ((f"[{index}]", part) for index, part in enumerate(value))
 
 
 def _described(value: object) -> str:
@@ -251,25 +216,6 @@ def _described(value: object) -> str:
     if type(value) is int and value not in _INTEGERS:
         return "an integer of more than 64 bits"
     return f"a `{type(value).__name__}`, which is not JSON"
-
-
-def _culprit(value: object, path: str) -> tuple[str, object]:
-    """The innermost value that has no JSON form, and its path."""
-    if isinstance(value, dict):
-        for key in value:
-            if not isinstance(key, str) or not has_json(key):
-                return path, key
-    parts = (
-        ((f"{path}.{key}", part) for key, part in value.items())
-        if isinstance(value, Mapping)
-        else ((f"{path}[{index}]", part) for index, part in enumerate(value))
-        if isinstance(value, (list, tuple))
-        else ()
-    )
-    for inner, part in parts:
-        if not has_json(part):
-            return _culprit(part, inner)
-    return path, value
 
 
 def has_json(value: object) -> bool:
@@ -281,24 +227,15 @@ def has_json(value: object) -> bool:
     return True
 
 
-def deep_path(value: object, levels: int = DEEPEST) -> str:
-    """The beginning of the path of an object or array that is nested too deeply, or an empty text."""
-    layer = [("", value)]
-    for level in range(levels):
+def is_deeper(value: object, levels: int) -> bool:
+    """Whether a value has more levels of objects and arrays than this."""
+    layer = [value]
+    for _ in range(levels):
+        parts = (part for each in layer for _, part in _parts(each) if isinstance(part, (Mapping, list, tuple)))
+        layer = list({id(part): part for part in parts}.values())  # each once, if it contains itself
         if not layer:
-            return ""
-        found = (part for path, each in layer for part in _containers(path, each, level))
-        layer = list({id(part): (path, part) for path, part in found}.values())  # each once, if it contains itself
-    return layer[0][0] if layer else ""
-
-
-def _containers(path: str, value: Any, level: int) -> Iterator[tuple[str, Any]]:
-    """The objects and arrays in an object or array, with their paths."""
-    is_mapping = isinstance(value, Mapping)
-    for name, part in value.items() if is_mapping else enumerate(value):
-        if isinstance(part, (Mapping, list, tuple)):
-            step = "" if level >= _SHOWN else f".{name}" if is_mapping else f"[{name}]"
-            yield f"{path}{step}", part
+            return False
+    return True
 
 
 _SPACE = re.compile(r"[ \t\n\r]*")
@@ -350,7 +287,9 @@ class Page:
         try:
             obj: dict[str, Any] = self._value()
         except RecursionError:
-            obj, self._at = read_deep(self._text, self._blank())
+            short, self._at = _shortened(self._text, self._blank(), DEEPEST)
+            obj = orjson.loads(short)
+            _mark(obj)
         return obj
 
     def _value(self) -> Any:

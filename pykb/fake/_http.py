@@ -9,7 +9,7 @@ import orjson
 
 from pykb.client.connection import Call
 from pykb.client.errors import ApiError, error_from_status
-from pykb.client.json_text import deep_path
+from pykb.client.json_text import is_deeper
 
 LEVELS = 240
 """How many levels of objects and arrays a body or an object may have. Kubernetes allows 10,000.
@@ -112,7 +112,7 @@ def read_json(text: bytes) -> Any:
     except orjson.JSONDecodeError as error:
         why = f"exceeded max depth of {LEVELS}" if "depth" in error.msg else error
         raise bad_request(f"error decoding the request: {why}") from error
-    if text.count(b"{") + text.count(b"[") > LEVELS and deep_path(value, LEVELS):
+    if text.count(b"{") + text.count(b"[") > LEVELS and is_deeper(value, LEVELS):
         raise bad_request(f"error decoding the request: exceeded max depth of {LEVELS}")
     return value
 

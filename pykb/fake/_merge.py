@@ -10,7 +10,7 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from pykb.client.json_text import deep_path
+from pykb.client.json_text import is_deeper
 from pykb.client.structure import Shape, Structure
 from pykb.fake._fields import FieldSet, Path, item_key
 from pykb.fake._http import LEVELS, refuse
@@ -120,7 +120,7 @@ def json_patch(target: Any, operations: Sequence[Mapping[str, Any]]) -> Any:
     """
     with contextlib.suppress(RecursionError):
         document = _patched(copied(target), operations)
-        if not deep_path(document, LEVELS):
+        if not is_deeper(document, LEVELS):
             return document
     raise PatchRefused(f"the result exceeded max depth of {LEVELS}")
 

