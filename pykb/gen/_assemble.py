@@ -5,8 +5,8 @@ Names, scope, subresources and columns come from the markers on the classes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import groupby
 
 from pykb.api.annotations import Conversion, SchemaPatch, annotations_of
@@ -52,7 +52,7 @@ def assemble(
         crd = _crd(list(versions), resolver, diagnostics, converted=group_kind in converted)
         if crd is not None:
             crds.append(crd)
-    _check_plurals(crds, diagnostics)
+    diagnostics.extend(_check_plurals(crds))
     return crds
 
 
@@ -66,32 +66,34 @@ def _crd(kinds: list[Kind], resolver: Resolver, diagnostics: Diagnostics, *, con
     span = kept[0].named.span
     if len(versions) == 1:
         versions[0] = replace(versions[0], storage=True)
-    _check_versions(group_kind, versions, span, diagnostics)
-    resource = _shared_resource(kept, diagnostics)
-    metadata = _Metadata()
-    for kind in kept:
-        metadata.read(kind.named.markers, diagnostics)
-    arguments: Mapping[str, object] = resource.arguments if resource else {}
+    diagnostics.extend(_check_versions(group_kind, versions, span))
+    markers = [marker for kind in kept for marker in kind.named.markers]
+    firsts = (next((m for m in kind.named.markers if m.name == _RESOURCE), None) for kind in kept)
+    resources = [marker for marker in firsts if marker is not None]
+    diagnostics.extend(_check_resources(group_kind.kind, resources))
+    resource = resources[0] if resources else None
     return Crd(
         group=group_kind.group,
-        names=_names(group_kind.kind, arguments),
-        scope=str(arguments.get("scope") or "Namespaced"),
+        names=_names(group_kind.kind, resource),
+        scope=str((resource and resource.arguments.get("scope")) or "Namespaced"),
         versions=tuple(versions),
         span=resource.span if resource else span,
-        annotations=metadata.annotations,
-        labels=metadata.labels,
+        annotations=_pairs(markers, "annotations", diagnostics),
+        labels=_pairs(markers, "labels", diagnostics),
         conversion=_conversion(kept) or (_CONVERSION if converted and len(versions) > 1 else None),
     )
 
 
-def _names(kind: str, arguments: Mapping[str, object]) -> Names:
+def _names(kind: str, resource: Marker | None) -> Names:
     """The names from the arguments of ``+kubebuilder:resource``."""
+    if resource is None:
+        return Names(kind, plural=pluralize(kind), singular=kind.lower())
     return Names(
-        kind=kind,
-        plural=str(arguments.get("path") or pluralize(kind)),
-        singular=str(arguments.get("singular") or kind.lower()),
-        short_names=_strings(arguments.get("shortName")),
-        categories=_strings(arguments.get("categories")),
+        kind,
+        plural=str(resource.arguments.get("path") or pluralize(kind)),
+        singular=str(resource.arguments.get("singular") or kind.lower()),
+        short_names=tuple(resource.texts("shortName")),
+        categories=tuple(resource.texts("categories")),
     )
 
 
@@ -132,21 +134,19 @@ def _version(kind: Kind, resolver: Resolver) -> CrdVersion:
         version = replace(version, deprecated=True, deprecation_warning=warning or None)
     for marker in kind.named.markers:
         if marker.name == "kubebuilder:deprecatedversion" and version.deprecated:
-            _check_deprecation(marker, version, resolver.diagnostics)
+            resolver.diagnostics.extend(_check_deprecation(marker, version))
         version = _applied(version, marker)
     return version
 
 
-def _check_deprecation(marker: Marker, version: CrdVersion, diagnostics: Diagnostics) -> None:
+def _check_deprecation(marker: Marker, version: CrdVersion) -> Iterator[Diagnostic]:
     if _optional(marker.arguments.get("warning")) == version.deprecation_warning:
         return
-    diagnostics.add(
-        CONSTRAINT_CONFLICT.at(
-            marker.span,
-            f"`{marker.text}` contradicts `@deprecated({version.deprecation_warning!r})`",
-            labels=(Label(version.span, "the class that is decorated"),) if version.span else (),
-            help=("remove one of the two, or make them equal",),
-        ),
+    yield CONSTRAINT_CONFLICT.at(
+        marker.span,
+        f"`{marker.text}` contradicts `@deprecated({version.deprecation_warning!r})`",
+        labels=(Label(version.span, "the class that is decorated"),) if version.span else (),
+        help=("remove one of the two, or make them equal",),
     )
 
 
@@ -204,93 +204,69 @@ def _optional(value: object) -> str | None:
     return None if value is None else str(value)
 
 
-def _strings(value: object) -> tuple[str, ...]:
-    return tuple(str(item) for item in value) if isinstance(value, list | tuple) else ()
-
-
-def _shared_resource(kinds: list[Kind], diagnostics: Diagnostics) -> Marker | None:
-    """The resource marker of the kind. All versions share names and scope."""
-    each = [next((m for m in kind.named.markers if m.name == _RESOURCE), None) for kind in kinds]
-    found = [marker for marker in each if marker is not None]
-    for other in found[1:]:
-        if dict(other.arguments) != dict(found[0].arguments):
-            diagnostics.add(
-                CONFLICTING_VERSIONS.at(
-                    other.span,
-                    f"the versions of `{kinds[0].gvk.kind}` have different `+{_RESOURCE}` markers",
-                    labels=(Label(found[0].span, "the other one"),),
-                    help=("use the same marker in all versions, or only in one of them",),
-                ),
+def _check_resources(kind: str, markers: list[Marker]) -> Iterator[Diagnostic]:
+    """Check the resource markers of a kind. All versions share names and scope."""
+    for other in markers[1:]:
+        if dict(other.arguments) != dict(markers[0].arguments):
+            yield CONFLICTING_VERSIONS.at(
+                other.span,
+                f"the versions of `{kind}` have different `+{_RESOURCE}` markers",
+                labels=(Label(markers[0].span, "the other one"),),
+                help=("use the same marker in all versions, or only in one of them",),
             )
-    return found[0] if found else None
 
 
-@dataclass(slots=True)
-class _Metadata:
-    annotations: dict[str, str] = field(default_factory=dict)
-    labels: dict[str, str] = field(default_factory=dict)
-
-    def read(self, markers: Iterable[Marker], diagnostics: Diagnostics) -> None:
-        for marker in markers:
-            if marker.name != "kubebuilder:metadata":
-                continue
-            for argument, into in (("annotations", self.annotations), ("labels", self.labels)):
-                for pair in _strings(marker.arguments.get(argument)):
-                    key, equals, value = pair.partition("=")
-                    if not equals or not key:
-                        diagnostics.add(
-                            METADATA_FORM.at(
-                                marker.span_of(argument),
-                                f"expected `key=value` in `{argument}`, found `{pair}`",
-                                help=(f'+kubebuilder:metadata:{argument}="{key or "key"}=value"',),
-                            ),
-                        )
-                    into[key] = value
+def _pairs(markers: Iterable[Marker], argument: str, diagnostics: Diagnostics) -> dict[str, str]:
+    """The annotations or labels of ``+kubebuilder:metadata`` markers."""
+    pairs: dict[str, str] = {}
+    for marker in markers:
+        for text in marker.texts(argument) if marker.name == "kubebuilder:metadata" else ():
+            key, equals, value = text.partition("=")
+            pairs[key] = value
+            if not equals or not key:
+                diagnostics.add(
+                    METADATA_FORM.at(
+                        marker.span_of(argument),
+                        f"expected `key=value` in `{argument}`, found `{text}`",
+                        help=(f'+kubebuilder:metadata:{argument}="{key or "key"}=value"',),
+                    ),
+                )
+    return pairs
 
 
-def _check_versions(
-    group_kind: GroupKind, versions: list[CrdVersion], span: Span | None, diagnostics: Diagnostics
-) -> None:
+def _check_versions(group_kind: GroupKind, versions: list[CrdVersion], span: Span | None) -> Iterator[Diagnostic]:
     stored = [version for version in versions if version.storage]
     names = ", ".join(f"`{version.name}`" for version in versions)
     if not stored:
-        diagnostics.add(
-            STORAGE_VERSION.at(
-                span,
-                f"`{group_kind}` has the versions {names}, but none of them is the storage version",
-                help=("put `# +kubebuilder:storageversion` above the class of one of them",),
-            ),
+        yield STORAGE_VERSION.at(
+            span,
+            f"`{group_kind}` has the versions {names}, but none of them is the storage version",
+            help=("put `# +kubebuilder:storageversion` above the class of one of them",),
         )
     for other in stored[1:]:
         first = stored[0].storage_span
-        diagnostics.add(
-            STORAGE_VERSION.at(
-                other.storage_span or other.span,
-                f"`{group_kind}` has two storage versions, `{stored[0].name}` and `{other.name}`",
-                labels=(Label(first, "the first one"),) if first else (),
-                help=("remove one of the two markers",),
-            ),
+        yield STORAGE_VERSION.at(
+            other.storage_span or other.span,
+            f"`{group_kind}` has two storage versions, `{stored[0].name}` and `{other.name}`",
+            labels=(Label(first, "the first one"),) if first else (),
+            help=("remove one of the two markers",),
         )
     if not any(version.served for version in versions):
-        diagnostics.add(
-            NO_SERVED_VERSION.at(
-                span,
-                f"no version of `{group_kind}` is served, of {names}",
-                help=("remove `+kubebuilder:unservedversion` from one of them",),
-            ),
+        yield NO_SERVED_VERSION.at(
+            span,
+            f"no version of `{group_kind}` is served, of {names}",
+            help=("remove `+kubebuilder:unservedversion` from one of them",),
         )
 
 
-def _check_plurals(crds: list[Crd], diagnostics: Diagnostics) -> None:
+def _check_plurals(crds: list[Crd]) -> Iterator[Diagnostic]:
     seen: dict[str, Crd] = {}
     for crd in crds:
         other = seen.setdefault(crd.name, crd)
         if other is not crd:
-            diagnostics.add(
-                DUPLICATE_KIND.at(
-                    crd.span,
-                    f"the kinds `{other.names.kind}` and `{crd.names.kind}` are both `{crd.name}`",
-                    labels=(Label(other.span, "the other one"),) if other.span else (),
-                    help=("give one of them another plural: `+kubebuilder:resource:path=...`",),
-                ),
+            yield DUPLICATE_KIND.at(
+                crd.span,
+                f"the kinds `{other.names.kind}` and `{crd.names.kind}` are both `{crd.name}`",
+                labels=(Label(other.span, "the other one"),) if other.span else (),
+                help=("give one of them another plural: `+kubebuilder:resource:path=...`",),
             )

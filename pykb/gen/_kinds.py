@@ -87,7 +87,7 @@ def _check_package(
     package: Sequence[Marker], gvk: GroupVersionKind | None, named: NamedType, diagnostics: Diagnostics
 ) -> None:
     """Check that the files of a package agree with each other and with the class."""
-    check_presence(package, diagnostics)
+    diagnostics.extend(check_presence(package))
     first: dict[str, Marker] = {}
     for marker in package:
         if marker.name not in {"groupName", "versionName"}:

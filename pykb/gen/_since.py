@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pykb._regular_file import read_text
-from pykb.diagnostics import Diagnostics, Span
+from pykb.diagnostics import Diagnostic, Span
 from pykb.diagnostics.codes.generate import NEEDS_KUBERNETES
 from pykb.gen.cel.types import MIXED_NUMBERS, OPTIONAL
 from pykb.gen.ir import CrdVersion, Keyword
@@ -138,14 +138,8 @@ def missing(uses: Iterable[tuple[str, int, int]], oldest: Minor | None) -> Itera
 
 
 def report(
-    feature: Feature,
-    user: str,
-    oldest: Minor | None,
-    span: Span | None,
-    diagnostics: Diagnostics,
-    *,
-    notes: tuple[str, ...] = (),
-) -> None:
+    feature: Feature, user: str, oldest: Minor | None, span: Span | None, *, notes: tuple[str, ...] = ()
+) -> Iterator[Diagnostic]:
     """Report the use of a feature, if the oldest server of the project lacks it.
 
     Args:
@@ -153,33 +147,30 @@ def report(
         user: Who uses it, as the beginning of a sentence.
         oldest: The oldest version, if the project names one.
         span: The place of the use.
-        diagnostics: Gets the finding.
         notes: More about the use.
     """
     if oldest is None or feature.since <= oldest:
         return
-    diagnostics.add(
-        NEEDS_KUBERNETES.at(
-            span,
-            f"{user} needs {feature.name}, which Kubernetes has since {shown(feature.since)}, "
-            f"but the project supports {shown(oldest)}",
-            notes=(*notes, feature.consequence),
-            help=(*feature.ways, f"{setting(feature.since)}     # in [tool.pykb] of pyproject.toml"),
-        )
+    yield NEEDS_KUBERNETES.at(
+        span,
+        f"{user} needs {feature.name}, which Kubernetes has since {shown(feature.since)}, "
+        f"but the project supports {shown(oldest)}",
+        notes=(*notes, feature.consequence),
+        help=(*feature.ways, f"{setting(feature.since)}     # in [tool.pykb] of pyproject.toml"),
     )
 
 
-def check_format(keyword: Keyword | None, what: str, oldest: Minor | None, at: Span | None, to: Diagnostics) -> None:
+def check_format(keyword: Keyword | None, what: str, oldest: Minor | None, at: Span | None) -> Iterator[Diagnostic]:
     """Report a format that the oldest server ignores."""
     feature = FORMATS.get(str(keyword.value)) if keyword is not None else None
     if feature is not None and keyword is not None:
-        report(feature, what, oldest, keyword.span or at, to)
+        yield from report(feature, what, oldest, keyword.span or at)
 
 
-def check_selectable(version: CrdVersion, oldest: Minor | None, diagnostics: Diagnostics) -> None:
+def check_selectable(version: CrdVersion, oldest: Minor | None) -> Iterator[Diagnostic]:
     """Report selectable fields that the oldest server ignores."""
     for path, span in version.selectable:
-        report(SELECTABLE, f"`{path}`", oldest, span, diagnostics)
+        yield from report(SELECTABLE, f"`{path}`", oldest, span)
 
 
 _POLICY = re.compile(r"^kind: *ValidatingAdmissionPolicy *$", re.MULTILINE)
@@ -187,7 +178,7 @@ _LISTED = re.compile(r"^ *- +([\w.-]+\.yaml) *$", re.MULTILINE)
 _CERTIFICATES = "certificates"
 
 
-def check_policies(root: Path, oldest: Minor | None, diagnostics: Diagnostics) -> None:
+def check_policies(root: Path, oldest: Minor | None) -> Iterator[Diagnostic]:
     """Report the policies about the certificates of webhooks, if the oldest server does not have them."""
     if oldest is None or POLICIES.since <= oldest:
         return
@@ -196,7 +187,7 @@ def check_policies(root: Path, oldest: Minor | None, diagnostics: Diagnostics) -
         text = _text(root / folder / name)
         if found := _POLICY.search(text):
             span = Span((folder / name).as_posix(), text.count("\n", 0, found.start()) + 1, 1)
-            report(POLICIES, f"`{name}`", oldest, span, diagnostics)
+            yield from report(POLICIES, f"`{name}`", oldest, span)
             return
 
 

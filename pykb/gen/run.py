@@ -96,7 +96,7 @@ def generate(options: GenerateOptions, *, registry: MarkerRegistry | None = None
     if "webhook" in options.generators and options.is_whole and options.oldest is not None:
         from pykb.gen._since import check_policies
 
-        check_policies(options.root, options.oldest, diagnostics)
+        diagnostics.extend(check_policies(options.root, options.oldest))
     return GenerateResult(artifacts, diagnostics, frozenset(crd.group for crd in crds), crds)
 
 

@@ -119,7 +119,7 @@ class _Attachment:
 
     def run(self) -> SourceFile:
         found = [self._type(node) for node in self._declarations.types]
-        check_types([t for t in found if "<locals>" not in t.qualname], self._diagnostics)
+        self._diagnostics.extend(check_types([t for t in found if "<locals>" not in t.qualname]))
         types = {declaration.qualname: declaration for declaration in found}
         for block in self._comments.blocks:
             if block.first_line not in self._taken and block.has_markers:
@@ -130,7 +130,7 @@ class _Attachment:
         self._near_misses()
         self._docstrings()
         package = tuple(sorted(self._package, key=lambda m: (m.span.line, m.span.column)))
-        check_consistency([m for m in package if not m.definition.anywhere], self._diagnostics)
+        self._diagnostics.extend(check_consistency([m for m in package if not m.definition.anywhere]))
         docstring = self._declarations.docstring
         return SourceFile(self._path, package, types, describe_docstring(docstring) if docstring else None)
 
@@ -146,12 +146,12 @@ class _Attachment:
         for block in inside:
             markers += self._markers(block, place)
         own = self._own(markers)
-        check_consistency(own, self._diagnostics)
+        self._diagnostics.extend(check_consistency(own))
         description = describe_docstring(node.docstring) if node.docstring else None
         if description is None and above is not None:
             description = describe_comment(c.text for c in above.comments)
         found = [(self._field(f), f.block) for f in node.fields]
-        check_fields(found, self._diagnostics)
+        self._diagnostics.extend(check_fields(found))
         fields = {f.name: f for f, _ in found}
         return TypeDeclaration(
             node.name, node.qualname, node.span, description, tuple(own), fields, node.bases, node.kind
@@ -161,7 +161,7 @@ class _Attachment:
         above, near = self._blocks_above(node.line, node.column)
         place = Place((MarkerTarget.FIELD,), f"the field `{node.name}`", node.span)
         own = self._own(self._markers(near, place) + self._markers(above, place))
-        check_consistency(own, self._diagnostics)
+        self._diagnostics.extend(check_consistency(own))
         description = describe_docstring(node.docstring) if node.docstring else None
         if description is None and above is not None:
             description = describe_comment(c.text for c in above.comments)

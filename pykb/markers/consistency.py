@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from pykb.diagnostics import Diagnostics, Label
+from pykb.diagnostics import Diagnostic, Label
 from pykb.diagnostics.codes.markers import DECLARED_TWICE, MARKER_CONFLICT, MARKER_REPEATED
 from pykb.markers.effect import Sets
 from pykb.markers.model import FieldDeclaration, Marker, TypeDeclaration, unwrap
 
 
-def check_consistency(markers: Sequence[Marker], diagnostics: Diagnostics) -> None:
+def check_consistency(markers: Sequence[Marker]) -> Iterator[Diagnostic]:
     """Report markers of one declaration that exclude each other."""
     if len(markers) < 2:
         return
@@ -20,10 +20,10 @@ def check_consistency(markers: Sequence[Marker], diagnostics: Diagnostics) -> No
             continue
         earlier = first.setdefault(_said(marker), marker)
         if earlier is not marker:
-            _repeated(earlier, marker, diagnostics)
-    check_presence(markers, diagnostics)
-    _bounds(first, diagnostics)
-    _list_keys(markers, first, diagnostics)
+            yield from _repeated(earlier, marker)
+    yield from check_presence(markers)
+    yield from _bounds(first)
+    yield from _list_keys(markers, first)
 
 
 def _said(marker: Marker) -> object:
@@ -34,63 +34,55 @@ def _said(marker: Marker) -> object:
     return marker.definition.alias_of or marker.name
 
 
-def _list_keys(markers: Sequence[Marker], first: Mapping[object, Marker], diagnostics: Diagnostics) -> None:
+def _list_keys(markers: Sequence[Marker], first: Mapping[object, Marker]) -> Iterator[Diagnostic]:
     kind = first.get(("x-kubernetes-list-type", 0))
     key = next((m for m in markers if _said(m) == ("x-kubernetes-list-map-keys", 0)), None)
     if kind is not None and key is not None and kind.value != "map":
-        diagnostics.add(
-            MARKER_CONFLICT.at(
-                key.span,
-                f"`+{key.name}` needs `+{kind.name}=map`, found `{kind.text}`",
-                label="only a map has keys",
-                labels=(Label(kind.span, f"makes it `{kind.value}`"),),
-            )
+        yield MARKER_CONFLICT.at(
+            key.span,
+            f"`+{key.name}` needs `+{kind.name}=map`, found `{kind.text}`",
+            label="only a map has keys",
+            labels=(Label(kind.span, f"makes it `{kind.value}`"),),
         )
 
 
-def _repeated(earlier: Marker, marker: Marker, diagnostics: Diagnostics) -> None:
+def _repeated(earlier: Marker, marker: Marker) -> Iterator[Diagnostic]:
     same = earlier.arguments == marker.arguments
     if marker.name == earlier.name:
-        diagnostics.add(
-            MARKER_REPEATED.at(
-                marker.span,
-                f"`+{marker.name}` appears twice on one declaration, but only one can apply",
-                label="a second time",
-                labels=(Label(earlier.span, "first here"),),
-                help=("remove one of the two",),
-            )
+        yield MARKER_REPEATED.at(
+            marker.span,
+            f"`+{marker.name}` appears twice on one declaration, but only one can apply",
+            label="a second time",
+            labels=(Label(earlier.span, "first here"),),
+            help=("remove one of the two",),
         )
     elif not same:
-        diagnostics.add(
-            MARKER_CONFLICT.at(
-                marker.span,
-                f"`{marker.text}` contradicts `{earlier.text}`: both set the same property",
-                label="another value",
-                labels=(Label(earlier.span, "first here"),),
-                help=("remove one of the two",),
-            )
+        yield MARKER_CONFLICT.at(
+            marker.span,
+            f"`{marker.text}` contradicts `{earlier.text}`: both set the same property",
+            label="another value",
+            labels=(Label(earlier.span, "first here"),),
+            help=("remove one of the two",),
         )
 
 
-def check_presence(markers: Sequence[Marker], diagnostics: Diagnostics) -> None:
+def check_presence(markers: Sequence[Marker]) -> Iterator[Diagnostic]:
     """Report markers that make a field, or all fields of a package, both optional and required."""
     optional = next((m for m in markers if m.definition.required is False), None)
     required = next((m for m in markers if m.definition.required), None)
     if optional is None or required is None:
         return
     earlier, later = sorted((optional, required), key=lambda m: (m.span.path, m.span.line, m.span.column))
-    diagnostics.add(
-        MARKER_CONFLICT.at(
-            later.span,
-            f"`+{later.name}` contradicts `+{earlier.name}`",
-            label="a field is either optional or required",
-            labels=(Label(earlier.span, "the other one"),),
-            help=("remove one of the two",),
-        )
+    yield MARKER_CONFLICT.at(
+        later.span,
+        f"`+{later.name}` contradicts `+{earlier.name}`",
+        label="a field is either optional or required",
+        labels=(Label(earlier.span, "the other one"),),
+        help=("remove one of the two",),
     )
 
 
-def _bounds(first: Mapping[object, Marker], diagnostics: Diagnostics) -> None:
+def _bounds(first: Mapping[object, Marker]) -> Iterator[Diagnostic]:
     for said, low in first.items():
         if not isinstance(said, tuple) or not said[0].startswith("min"):
             continue
@@ -98,50 +90,43 @@ def _bounds(first: Mapping[object, Marker], diagnostics: Diagnostics) -> None:
         if high is None or not isinstance(low.value, int | float) or not isinstance(high.value, int | float):
             continue
         if low.value > high.value:
-            diagnostics.add(
-                MARKER_CONFLICT.at(
-                    low.span,
-                    f"the minimum `{low.value}` is above the maximum `{high.value}`: no value is valid",
-                    label="above the other bound",
-                    labels=(Label(high.span, "the other bound"),),
-                )
+            yield MARKER_CONFLICT.at(
+                low.span,
+                f"the minimum `{low.value}` is above the maximum `{high.value}`: no value is valid",
+                label="above the other bound",
+                labels=(Label(high.span, "the other bound"),),
             )
 
 
-def check_types(found: Sequence[TypeDeclaration], diagnostics: Diagnostics) -> None:
+def check_types(found: Sequence[TypeDeclaration]) -> Iterator[Diagnostic]:
     """Report types with the same name, if markers depend on which of them Python keeps."""
     first: dict[str, TypeDeclaration] = {}
     for declaration in found:
         other = first.setdefault(declaration.qualname, declaration)
         if other is not declaration and (_has_markers(other) or _has_markers(declaration)):
-            diagnostics.add(
-                DECLARED_TWICE.at(
-                    declaration.span,
-                    f"`{declaration.name}` is declared twice, and the markers of one of the two would be lost",
-                    labels=(Label(other.span, "the first one"),),
-                    help=("give them different names",),
-                ),
+            yield DECLARED_TWICE.at(
+                declaration.span,
+                f"`{declaration.name}` is declared twice, and the markers of one of the two would be lost",
+                labels=(Label(other.span, "the first one"),),
+                help=("give them different names",),
             )
 
 
-def check_fields(found: Sequence[tuple[FieldDeclaration, int]], diagnostics: Diagnostics) -> None:
+def check_fields(found: Sequence[tuple[FieldDeclaration, int]]) -> Iterator[Diagnostic]:
     """Report fields with the same name in one class.
 
     Args:
         found: The fields, each with the number of its block: each branch of an ``if`` is a block of its own.
-        diagnostics: Gets the findings.
     """
     first: dict[str, tuple[FieldDeclaration, int]] = {}
     for declaration, block in found:
         other, other_block = first.setdefault(declaration.name, (declaration, block))
         if other is not declaration and (block == other_block or other.markers or declaration.markers):
-            diagnostics.add(
-                DECLARED_TWICE.at(
-                    declaration.span,
-                    f"the field `{declaration.name}` is declared twice, but only one of them applies",
-                    labels=(Label(other.span, "the first one"),),
-                    help=("remove one of the two",),
-                ),
+            yield DECLARED_TWICE.at(
+                declaration.span,
+                f"the field `{declaration.name}` is declared twice, but only one of them applies",
+                labels=(Label(other.span, "the first one"),),
+                help=("remove one of the two",),
             )
 
 

@@ -87,6 +87,11 @@ class Marker:
         """The value directly after the name; ``None`` when there is none."""
         return self.arguments.get("")
 
+    def texts(self, argument: str) -> list[str]:
+        """The elements of a list argument as texts. Empty when it was left out."""
+        values = self.arguments.get(argument)
+        return [str(value) for value in values] if isinstance(values, list | tuple) else []
+
     def span_of(self, argument: str = "") -> Span:
         """The place of an argument, or the whole marker when it was left out."""
         return self.argument_spans.get(argument, self.span)

@@ -24,14 +24,13 @@ def check(crds: Iterable[Crd], oldest: Minor | None, diagnostics: Diagnostics) -
 
     schemas = SchemaChecks(diagnostics, oldest)
     for crd in crds:
-        check_definition(crd, diagnostics)
-        if len(crd.versions) > 1:
-            check_versions(crd, diagnostics)
+        diagnostics.extend(check_definition(crd))
+        diagnostics.extend(check_versions(crd))
         for version in crd.versions:
-            check_paths(version, diagnostics)
-            check_selectable(version, oldest, diagnostics)
+            diagnostics.extend(check_paths(version))
+            diagnostics.extend(check_selectable(version, oldest))
             cost = schemas.check_root(version.schema, has_status=version.status)
             if cost:
                 from pykb.gen.checks._rules import check_total
 
-                check_total(cost, version.name, version.span, diagnostics)
+                diagnostics.extend(check_total(cost, version))

@@ -8,7 +8,7 @@ import operator
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from pykb.diagnostics import Code, Diagnostics, Label
+from pykb.diagnostics import Code, Diagnostic, Diagnostics, Label
 from pykb.diagnostics.codes.crd import (
     BOUNDS,
     DEFAULT_VALUE,
@@ -55,17 +55,17 @@ _OUT_OF_RANGE = ("it would refuse or accept all of them",)
 _REMOVE = ("remove it: no whole number beyond 64 bits is accepted anyway",)
 
 
-def check_constraints(node: SchemaNode, what: str, diagnostics: Diagnostics) -> None:
-    """Check the keywords of one schema."""
+def check_constraints(node: SchemaNode, what: str, reported: Diagnostics) -> Iterator[Diagnostic]:
+    """Check the keywords of one schema. A contradiction of markers that was ``reported`` is not reported again."""
     checks = {"type": _type} if node.get("type") not in {None, *_TYPES} else _CHECKS
     for name, check in checks.items():
         keyword = node.keywords.get(name)
         for code, message, *help_ in check(keyword.value, node, what) if keyword is not None else ():
-            diagnostics.add(code.at((keyword.span if keyword else None) or node.span, message, help=tuple(help_)))
+            yield code.at((keyword and keyword.span) or node.span, message, help=tuple(help_))
     if checks is _CHECKS:
-        _check_bounds(node, what, diagnostics)
+        yield from _check_bounds(node, what, reported)
         if node.type == "number":
-            _check_fractions(node, what, diagnostics)
+            yield from _check_fractions(node, what)
 
 
 def _near(word: object, words: Iterable[str]) -> tuple[str, ...]:
@@ -147,7 +147,7 @@ _CHECKS = {
 }
 
 
-def _check_fractions(node: SchemaNode, what: str, diagnostics: Diagnostics) -> None:
+def _check_fractions(node: SchemaNode, what: str) -> Iterator[Diagnostic]:
     """Report bounds that would accept or refuse a wrong integer."""
     for name, flag in _FLAGS.items():
         keyword = node.keywords.get(name)
@@ -158,34 +158,31 @@ def _check_fractions(node: SchemaNode, what: str, diagnostics: Diagnostics) -> N
         for value in (whole - 1, whole, whole + 1):
             if compare(value, bound) != compare(value, whole):
                 verb = "refuses" if compare(value, bound) else "accepts"
-                diagnostics.add(
-                    FRACTION_BOUND.at(
-                        keyword.span or node.span,
-                        f"the API server {verb} the whole number {value} for {what} in spite of `{name}: {bound}`",
-                        notes=("it ignores the fraction of a bound for whole numbers",),
-                        help=("use a whole bound, or an integer of a smaller unit",),
-                    ),
+                yield FRACTION_BOUND.at(
+                    keyword.span or node.span,
+                    f"the API server {verb} the whole number {value} for {what} in spite of `{name}: {bound}`",
+                    notes=("it ignores the fraction of a bound for whole numbers",),
+                    help=("use a whole bound, or an integer of a smaller unit",),
                 )
     step = node.keywords.get("multipleOf")
     if step is not None and isinstance(step.value, float) and 0 < step.value < 1:
-        diagnostics.add(
-            FRACTION_BOUND.at(
-                step.span or node.span,
-                f"the API server refuses all whole numbers for {what} because of `multipleOf: {step.value}`",
-                notes=("it ignores the fraction of a step for whole numbers, which leaves zero",),
-                help=("use an integer of a smaller unit",),
-            ),
+        yield FRACTION_BOUND.at(
+            step.span or node.span,
+            f"the API server refuses all whole numbers for {what} because of `multipleOf: {step.value}`",
+            notes=("it ignores the fraction of a step for whole numbers, which leaves zero",),
+            help=("use an integer of a smaller unit",),
         )
 
 
-def _check_bounds(node: SchemaNode, what: str, diagnostics: Diagnostics) -> None:
-    """Check the bounds of one schema."""
+def _check_bounds(node: SchemaNode, what: str, reported: Diagnostics) -> Iterator[Diagnostic]:
     for bound, message, notes, help_ in (*_of_one(node, what), *_of_flags(node, what)):
-        diagnostics.add(BOUNDS.at(bound.span or node.span, message, notes=notes, help=help_))
+        yield BOUNDS.at(bound.span or node.span, message, notes=notes, help=help_)
     for least, most in _PAIRS:
         lows, highs = _all(node, least), _all(node, most)
         if lows and highs:
-            _check_room((least, max(lows, key=_number)), (most, min(highs, key=_number)), node, what, diagnostics)
+            yield from _check_room(
+                (least, max(lows, key=_number)), (most, min(highs, key=_number)), node, what, reported
+            )
 
 
 def _all(node: SchemaNode, name: str) -> list[Keyword]:
@@ -223,24 +220,23 @@ def _exclusive(bound: str) -> str:
 
 
 def _check_room(
-    low: tuple[str, Keyword], high: tuple[str, Keyword], node: SchemaNode, what: str, diagnostics: Diagnostics
-) -> None:
+    low: tuple[str, Keyword], high: tuple[str, Keyword], node: SchemaNode, what: str, reported: Diagnostics
+) -> Iterator[Diagnostic]:
     """Check that some value lies between two bounds."""
-    bounds = (low[1], high[1])
-    is_open = tuple(node.get(_exclusive(name)) is True for name, _ in (low, high))
-    if not _is_empty(*bounds, *is_open, whole=node.type == "integer") or _was_said(bounds, diagnostics):
+    is_open = [node.get(_exclusive(name)) is True for name, _ in (low, high)]
+    at, other = low[1].span, high[1].span
+    if not _is_empty(low[1], high[1], *is_open, whole=node.type == "integer") or any(
+        each.code is MARKER_CONFLICT and each.span in (at, other) for each in reported
+    ):
         return
     over, under = (
         f"`{name}: {bound.value}`" + (" (exclusive)" if open_ else "")
         for (name, bound), open_ in zip((low, high), is_open, strict=True)
     )
-    at, other = low[1].span, high[1].span
-    diagnostics.add(
-        BOUNDS.at(
-            at or other or node.span,
-            f"no value of {what} is between {over} and {under}",
-            labels=(Label(other, f"`{high[0]}`"),) if other and other != at else (),
-        ),
+    yield BOUNDS.at(
+        at or other or node.span,
+        f"no value of {what} is between {over} and {under}",
+        labels=(Label(other, f"`{high[0]}`"),) if other and other != at else (),
     )
 
 
@@ -255,9 +251,3 @@ def _is_empty(low: Keyword, high: Keyword, over: bool, under: bool, *, whole: bo
         last = math.ceil(most) - 1 if under else math.floor(most)
         return first > last
     return least > most or (least == most and (over or under))
-
-
-def _was_said(bounds: tuple[Keyword, ...], diagnostics: Diagnostics) -> bool:
-    """Whether the contradiction was reported when the markers of the declaration were read."""
-    places = {bound.span for bound in bounds}
-    return any(found.code is MARKER_CONFLICT and found.span in places for found in diagnostics)

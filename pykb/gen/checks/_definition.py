@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Generator, Iterator
 
-from pykb.diagnostics import Diagnostics, Severity, Span
+from pykb.diagnostics import Diagnostic, Severity, Span
 from pykb.diagnostics.codes.crd import (
     COLUMN_TYPE,
     CRD_NAME,
@@ -23,53 +24,47 @@ _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-
 _APPROVAL = "api-approved.kubernetes.io"
 
 
-def check_definition(crd: Crd, diagnostics: Diagnostics) -> None:
+def check_definition(crd: Crd) -> Iterator[Diagnostic]:
     """Check that names are DNS labels, protected groups are approved, and a status subresource has a status."""
-    _check_names(crd, diagnostics)
+    yield from _check_names(crd)
     if _is_protected(crd.group) and not crd.annotations.get(_APPROVAL):
-        diagnostics.add(
-            PROTECTED_GROUP.at(
-                crd.span,
-                f"the group `{crd.group}` is protected: the API server refuses its CRDs without the annotation "
-                f"`{_APPROVAL}`",
-                help=(f'# +kubebuilder:metadata:annotations="{_APPROVAL}=unapproved, for tests only"',),
-            ),
+        yield PROTECTED_GROUP.at(
+            crd.span,
+            f"the group `{crd.group}` is protected: the API server refuses its CRDs without the annotation "
+            f"`{_APPROVAL}`",
+            help=(f'# +kubebuilder:metadata:annotations="{_APPROVAL}=unapproved, for tests only"',),
         )
-    _check_metadata(crd, diagnostics)
+    yield from _check_metadata(crd)
     for version in crd.versions:
-        _check_warning(version, diagnostics)
+        yield from _check_warning(version)
         if version.status and "status" not in (version.schema.properties or {}):
-            diagnostics.add(
-                EMPTY_STATUS.at(
-                    version.span,
-                    f"`{crd.names.kind}` has a status subresource, but no field `status`",
-                    help=(f"status: {crd.names.kind}Status | None = None",),
-                ),
+            yield EMPTY_STATUS.at(
+                version.span,
+                f"`{crd.names.kind}` has a status subresource, but no field `status`",
+                help=(f"status: {crd.names.kind}Status | None = None",),
             )
 
 
 _LONGEST_WARNING = 256
 
 
-def _check_metadata(crd: Crd, diagnostics: Diagnostics) -> None:
+def _check_metadata(crd: Crd) -> Iterator[Diagnostic]:
     for what, pairs in (("an annotation", crd.annotations), ("a label", crd.labels)):
         for key, value in pairs.items():
             # The API server compares keys of annotations in lower case.
             if not is_qualified_name(key if what == "a label" else key.lower()):
                 reason = "expected letters, digits, `-`, `_` and `.`, with an optional `domain/` before it"
-                diagnostics.add(METADATA_FORM.at(crd.span, f"`{key}` is not a valid name of {what}: {reason}"))
+                yield METADATA_FORM.at(crd.span, f"`{key}` is not a valid name of {what}: {reason}")
             elif what == "a label" and not is_label_value(value):
-                diagnostics.add(
-                    METADATA_FORM.at(
-                        crd.span,
-                        f"`{value}` is not a valid value of the label `{key}`: expected at most 63 letters, digits, "
-                        "`-`, `_` and `.`",
-                        help=("use an annotation for other text",),
-                    ),
+                yield METADATA_FORM.at(
+                    crd.span,
+                    f"`{value}` is not a valid value of the label `{key}`: expected at most 63 letters, digits, "
+                    "`-`, `_` and `.`",
+                    help=("use an annotation for other text",),
                 )
 
 
-def _check_warning(version: CrdVersion, diagnostics: Diagnostics) -> None:
+def _check_warning(version: CrdVersion) -> Iterator[Diagnostic]:
     warning = version.deprecation_warning
     if warning is None:
         return
@@ -81,36 +76,30 @@ def _check_warning(version: CrdVersion, diagnostics: Diagnostics) -> None:
     elif not warning.isprintable():
         reason = "has characters that cannot be printed"
     if reason:
-        diagnostics.add(
-            DEPRECATION_WARNING.at(version.span, f"the deprecation warning of version `{version.name}` {reason}"),
-        )
+        yield DEPRECATION_WARNING.at(version.span, f"the deprecation warning of version `{version.name}` {reason}")
 
 
 def _is_protected(group: str) -> bool:
     return any(group == name or group.endswith(f".{name}") for name in ("k8s.io", "kubernetes.io"))
 
 
-def _check_names(crd: Crd, diagnostics: Diagnostics) -> None:
+def _check_names(crd: Crd) -> Iterator[Diagnostic]:
     labels = [("plural", crd.names.plural), ("singular", crd.names.singular)]
     labels += [("short name", name) for name in crd.names.short_names]
     labels += [("category", name) for name in crd.names.categories]
     labels += [("version", version.name) for version in crd.versions]
     for what, name in labels:
         if not _LABEL.match(name):
-            diagnostics.add(
-                CRD_NAME.at(
-                    crd.span,
-                    f"the {what} `{name}` of `{crd.names.kind}` is not a DNS label: expected lower-case letters, "
-                    "digits and `-`, at most 63",
-                ),
+            yield CRD_NAME.at(
+                crd.span,
+                f"the {what} `{name}` of `{crd.names.kind}` is not a DNS label: expected lower-case letters, "
+                "digits and `-`, at most 63",
             )
     if not _SUBDOMAIN.match(crd.group) or "." not in crd.group:
-        diagnostics.add(
-            CRD_NAME.at(
-                crd.span,
-                f"the group `{crd.group}` of `{crd.names.kind}` is not a domain name: expected a name with a dot, "
-                "such as `infra.example.com`",
-            ),
+        yield CRD_NAME.at(
+            crd.span,
+            f"the group `{crd.group}` of `{crd.names.kind}` is not a domain name: expected a name with a dot, "
+            "such as `infra.example.com`",
         )
 
 
@@ -129,39 +118,35 @@ _METADATA = frozenset(
 )
 
 
-def check_paths(version: CrdVersion, diagnostics: Diagnostics) -> None:
+def check_paths(version: CrdVersion) -> Iterator[Diagnostic]:
     """Check all paths of a version."""
     for column in version.columns:
-        node = _follow(version.schema, column.json_path, column.span, diagnostics)
-        _check_column(column, node, diagnostics)
-    _check_selectable(version, diagnostics)
+        node = yield from _follow(version.schema, column.json_path, column.span)
+        yield from _check_column(column, node)
+    yield from _check_selectable(version)
     if version.scale is not None:
-        _check_scale(version.schema, version.scale, diagnostics)
+        yield from _check_scale(version.schema, version.scale)
 
 
-def _check_selectable(version: CrdVersion, diagnostics: Diagnostics) -> None:
+def _check_selectable(version: CrdVersion) -> Iterator[Diagnostic]:
     seen: set[str] = set()
     for path, span in version.selectable:
         if path in seen:
-            diagnostics.add(JSON_PATH.at(span, f"`{path}` is listed twice as a selectable field"))
+            yield JSON_PATH.at(span, f"`{path}` is listed twice as a selectable field")
         seen.add(path)
         if len(seen) == _MOST_SELECTABLE + 1:
-            diagnostics.add(
-                JSON_PATH.at(span, f"a version can have at most {_MOST_SELECTABLE} selectable fields, found more"),
-            )
+            yield JSON_PATH.at(span, f"a version can have at most {_MOST_SELECTABLE} selectable fields, found more")
         if path.startswith(".metadata."):
-            diagnostics.add(JSON_PATH.at(span, f"a selectable field cannot be in the metadata, as `{path}` is"))
+            yield JSON_PATH.at(span, f"a selectable field cannot be in the metadata, as `{path}` is")
             continue
-        node = _follow(version.schema, path, span, diagnostics, simple=True, known=True)
+        node = yield from _follow(version.schema, path, span, simple=True, known=True)
         if node is not None and node.type not in {"string", "boolean", "integer"}:
-            diagnostics.add(
-                JSON_PATH.at(
-                    span, f"a selectable field must be a string, boolean or integer, but `{path}` is `{node.type_name}`"
-                ),
+            yield JSON_PATH.at(
+                span, f"a selectable field must be a string, boolean or integer, but `{path}` is `{node.type_name}`"
             )
 
 
-def _check_scale(schema: SchemaNode, scale: Scale, diagnostics: Diagnostics) -> None:
+def _check_scale(schema: SchemaNode, scale: Scale) -> Iterator[Diagnostic]:
     wanted: list[tuple[str, tuple[str, ...], str]] = [
         (scale.spec_path, (".spec.",), "integer"),
         (scale.status_path, (".status.",), "integer"),
@@ -174,14 +159,14 @@ def _check_scale(schema: SchemaNode, scale: Scale, diagnostics: Diagnostics) -> 
             message = f"the path `{path}` of the scale subresource must start with `{top}`"
             if not path:
                 message = f"the scale subresource needs a path that starts with `{top}`, found none"
-            diagnostics.add(JSON_PATH.at(scale.span, message))
+            yield JSON_PATH.at(scale.span, message)
             continue
         # The API server accepts these two, but scaling then has no effect.
         missing = Severity.WARNING
-        node = _follow(schema, path, scale.span, diagnostics, simple=True, missing=missing)
+        node = yield from _follow(schema, path, scale.span, simple=True, missing=missing)
         if node is not None and node.type != kind:
             message = f"the scale subresource needs an {kind} at `{path}`, found `{node.type_name}`"
-            diagnostics.add(JSON_PATH.at(scale.span, message, severity=missing))
+            yield JSON_PATH.at(scale.span, message, severity=missing)
 
 
 _MOST_SELECTABLE = 8
@@ -194,20 +179,18 @@ _SHOWN = {
 }
 
 
-def _check_column(column: PrinterColumn, node: SchemaNode | None, diagnostics: Diagnostics) -> None:
+def _check_column(column: PrinterColumn, node: SchemaNode | None) -> Iterator[Diagnostic]:
     if not column.name:
-        diagnostics.add(COLUMN_TYPE.at(column.span, "a printer column has no name", severity=Severity.ERROR))
+        yield COLUMN_TYPE.at(column.span, "a printer column has no name", severity=Severity.ERROR)
     shown = _SHOWN.get(column.type)
     if shown is None or node is None or node.type is None or node.type in shown:
         return
     fitting = node.type if node.type in _SHOWN else "string"
-    diagnostics.add(
-        COLUMN_TYPE.at(
-            column.span,
-            f"the column `{column.name}` is of type `{column.type}`, but `{column.json_path}` is `{node.type_name}`: "
-            "its cells would be empty",
-            help=(f"type={fitting}",),
-        ),
+    yield COLUMN_TYPE.at(
+        column.span,
+        f"the column `{column.name}` is of type `{column.type}`, but `{column.json_path}` is `{node.type_name}`: "
+        "its cells would be empty",
+        help=(f"type={fitting}",),
     )
 
 
@@ -215,32 +198,28 @@ def _follow(
     root: SchemaNode,
     path: str,
     span: Span | None,
-    diagnostics: Diagnostics,
     *,
     simple: bool = False,
     known: bool = False,
     missing: Severity = Severity.ERROR,
-) -> SchemaNode | None:
+) -> Generator[Diagnostic, None, SchemaNode | None]:
     """The schema that a path leads to, if known. Reports a path that does not lead to a field.
 
     Args:
         root: The schema of the kind.
         path: The JSONPath from there.
         span: Where the path is written.
-        diagnostics: Gets what is wrong with the path.
         simple: Whether only field names are allowed in the path.
         known: Whether the field must be in the schema, even where an object allows unknown fields.
         missing: The severity of a path that does not lead to a field.
     """
     if simple and not _SIMPLE.match(path):
-        diagnostics.add(
-            JSON_PATH.at(
-                span, f"expected a path of field names, found `{path}`", help=("for example `.spec.replicas`",)
-            ),
+        yield JSON_PATH.at(
+            span, f"expected a path of field names, found `{path}`", help=("for example `.spec.replicas`",)
         )
         return None
     if not path.startswith((".", "[")):
-        diagnostics.add(JSON_PATH.at(span, f"a JSONPath starts with a dot, found `{path}`", help=(f".{path}",)))
+        yield JSON_PATH.at(span, f"a JSONPath starts with a dot, found `{path}`", help=(f".{path}",))
         return None
     node = root
     at, walked = 0, ""
@@ -249,14 +228,14 @@ def _follow(
         if match is None:
             # The apiserver checks `..name`, `.*` and the like.
             if not path[at:].startswith(("..", ".*", "[")):
-                diagnostics.add(JSON_PATH.at(span, f"`{path}` is not a JSONPath: `{path[at:]}` has no meaning"))
+                yield JSON_PATH.at(span, f"`{path}` is not a JSONPath: `{path[at:]}` has no meaning")
             return None
         name = match["name"] or match["quoted"]
         inner = _step(node, name.replace("\\.", ".") if name else None, walked)
         if inner is None:
             if name is not None and (known or _is_closed(node, walked)):
                 message, help_ = _no_field(node, name, walked, path)
-                diagnostics.add(JSON_PATH.at(span, message, help=help_, severity=missing))
+                yield JSON_PATH.at(span, message, help=help_, severity=missing)
             return None
         node, walked, at = inner, walked + match[0], match.end()
     return node

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from pykb.diagnostics import Code, Diagnostics, Span
+from pykb.diagnostics import Code, Diagnostic, Diagnostics, Severity, Span
 from pykb.diagnostics.codes.crd import (
     CEL_COST,
     CEL_MESSAGE,
@@ -18,14 +18,13 @@ from pykb.diagnostics.codes.crd import (
     JSON_PATH,
     PATTERN,
 )
-from pykb.diagnostics.model import Severity
 from pykb.diagnostics.suggest import closest
 from pykb.gen._since import OLD_SELF, WORDS_AS_FIELDS, missing, report
 from pykb.gen.cel.resolve import resolve
 from pykb.gen.cel.syntax import CelSyntaxError, parse
 from pykb.gen.cel.types import CRD_BUDGET, RULE_BUDGET, Findings, most_occurrences, times
 from pykb.gen.checks.value import pattern_problem
-from pykb.gen.ir import Rule, SchemaNode
+from pykb.gen.ir import CrdVersion, Rule, SchemaNode
 from pykb.project.kubernetes import OLDEST, Minor
 
 _RESULTS = {"rule": "bool", "messageExpression": "string"}
@@ -84,7 +83,8 @@ def check_expression(text: str, part: str, place: Place, *, optional_old_self: b
     _check_names(found, text, name, place)
     _check_types(found, text, part, name, place)
     for feature, offset, length in missing(found.uses, place.oldest):
-        report(feature, name, place.oldest, place.span, place.diagnostics, notes=(_marked(text, offset, length),))
+        notes = (_marked(text, offset, length),)
+        place.diagnostics.extend(report(feature, name, place.oldest, place.span, notes=notes))
     most = most_occurrences(place.node) if place.occurrences is None else place.occurrences
     found = replace(found, cost=times(most, found.cost))
     if found.cost > RULE_BUDGET:
@@ -144,16 +144,14 @@ _WORST_CASE = (
 )
 
 
-def check_total(cost: int, version: str, span: Span | None, diagnostics: Diagnostics) -> None:
+def check_total(cost: int, version: CrdVersion) -> Iterator[Diagnostic]:
     """Check the budget of all rules of a version together."""
     if cost > CRD_BUDGET:
-        diagnostics.add(
-            CEL_COST.at(
-                span,
-                f"the rules of version `{version}` may cost {factor(cost, CRD_BUDGET)} what the API server allows for "
-                "all of them",
-                help=("limit the lists, maps and strings in the rules: `MaxItems`, `MaxProperties`, `MaxLength`",),
-            ),
+        yield CEL_COST.at(
+            version.span,
+            f"the rules of version `{version.name}` may cost {factor(cost, CRD_BUDGET)} what the API server allows for "
+            "all of them",
+            help=("limit the lists, maps and strings in the rules: `MaxItems`, `MaxProperties`, `MaxLength`",),
         )
 
 
@@ -186,7 +184,7 @@ def check_rules(place: Place, *, has_old: bool) -> int:
             place.report(code, message, *help_, notes=notes)
         optional = rule.optional_old_self is True
         if rule.optional_old_self is not None:
-            report(OLD_SELF, f"the rule of {what}", place.oldest, place.span, place.diagnostics)
+            place.diagnostics.extend(report(OLD_SELF, f"the rule of {what}", place.oldest, place.span))
         for part, text in (("rule", rule.rule), ("messageExpression", rule.message_expression)):
             found = check_expression(text, part, place, optional_old_self=optional) if text is not None else None
             if found is not None:

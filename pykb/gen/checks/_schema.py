@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from pykb.diagnostics import Diagnostics, Span
+from pykb.diagnostics import Diagnostic, Diagnostics, Span
 from pykb.diagnostics.codes.crd import LIST_TOPOLOGY, SCHEMA_KEYWORD
 from pykb.diagnostics.codes.types import TEXT
 from pykb.diagnostics.suggest import closest
@@ -29,10 +29,10 @@ _ListProblem = tuple[Keyword, str, *tuple[str, ...]]
 """The keyword, the problem, and what to type."""
 
 
-def check_list(node: SchemaNode, what: str, diagnostics: Diagnostics) -> None:
+def _check_list(node: SchemaNode, what: str) -> Iterator[Diagnostic]:
     """Check that a map list has keys that identify its items, and that a set has comparable elements."""
     for keyword, message, *help_ in _list_problems(node, what):
-        diagnostics.add(LIST_TOPOLOGY.at(keyword.span or node.span, message, help=tuple(help_)))
+        yield LIST_TOPOLOGY.at(keyword.span or node.span, message, help=tuple(help_))
 
 
 def _list_problems(node: SchemaNode, what: str) -> Iterator[_ListProblem]:
@@ -125,7 +125,7 @@ class SchemaChecks:
     def check_root(self, schema: SchemaNode, *, has_status: bool) -> int:
         """Check the schema of a kind. Returns the worst-case cost of all its rules."""
         cost = self._node(schema, "the object", _Context(), schema.span, is_root=True)
-        check_whole(schema, has_status=has_status, diagnostics=self.diagnostics)
+        self.diagnostics.extend(check_whole(schema, has_status=has_status))
         return cost + self._children(schema, "", _Context())
 
     def _visit(self, node: SchemaNode, path: str, context: _Context, at: Span | None) -> int:
@@ -141,15 +141,16 @@ class SchemaChecks:
 
     def _node(self, node: SchemaNode, what: str, context: _Context, at: Span | None, *, is_root: bool = False) -> int:
         """Check a schema without its sub-schemas. Returns the cost of its rules."""
-        _check_text(node, what, at, self.diagnostics)
-        right = [_check_keywords(part, what, at, self.diagnostics) for part in (node, *node.all_of)]
-        if not all(right):
+        self.diagnostics.extend(_check_text(node, what, at))
+        wrong = [problem for part in (node, *node.all_of) for problem in _check_keywords(part, what, at)]
+        self.diagnostics.extend(wrong)
+        if wrong:
             return 0
-        check_structure(node, what, at, self.diagnostics)
-        check_junctors(node, what, at, self.diagnostics)
-        check_constraints(node, what, self.diagnostics)
-        check_list(node, what, self.diagnostics)
-        check_format(node.keywords.get("format"), what, self.oldest, at, self.diagnostics)
+        self.diagnostics.extend(check_structure(node, what, at))
+        self.diagnostics.extend(check_junctors(node, what, at))
+        self.diagnostics.extend(check_constraints(node, what, self.diagnostics))
+        self.diagnostics.extend(_check_list(node, what))
+        self.diagnostics.extend(check_format(node.keywords.get("format"), what, self.oldest, at))
         if not node.rules:
             return 0
         from pykb.gen.checks._rules import Place, check_rules  # loads the compiler of CEL
@@ -172,24 +173,22 @@ class SchemaChecks:
         return cost
 
 
-def _check_keywords(node: SchemaNode, what: str, at: Span | None, diagnostics: Diagnostics) -> bool:
-    """Check that keywords are known and have values of the right form. Returns whether all are.
+def _check_keywords(node: SchemaNode, what: str, at: Span | None) -> Iterator[Diagnostic]:
+    """Check that keywords are known and have values of the right form.
 
     Args:
         node: The schema. Its sub-schemas are checked separately.
         what: How messages call its value.
         at: Where it is declared.
-        diagnostics: Gets what is found.
     """
-    found = [
-        (keyword, problem) for name, keyword in node.keywords.items() if (problem := _problem(name, keyword, what))
-    ]
-    for keyword, (message, *help_) in found:
-        diagnostics.add(SCHEMA_KEYWORD.at(keyword.span or at, message, help=tuple(help_)))
-    return not found
+    for name, keyword in node.keywords.items():
+        message, *help_ = _problem(name, keyword, what)
+        if message:
+            yield SCHEMA_KEYWORD.at(keyword.span or at, message, help=tuple(help_))
 
 
 def _problem(name: str, keyword: Keyword, what: str) -> tuple[str, ...]:
+    """What is wrong with a keyword (empty if nothing is), and what to type."""
     if name in _UNSUPPORTED or (name == "items" and isinstance(keyword.value, list)):
         kind = "a list of schemas as `items`" if name == "items" else f"`{name}`"
         return (f"the schema of {what} has {kind}, which the API server refuses in a CRD",)
@@ -199,21 +198,17 @@ def _problem(name: str, keyword: Keyword, what: str) -> tuple[str, ...]:
             f"the schema of {what} has `{path}{unknown}`, which is not a schema keyword of a CRD",
             *((f"did you mean `{near}`?",) if near else ()),
         )
-    form = SCHEMA.fields[name]
-    if keyword.value is None:
-        return ()
-    fault = next(form.faults(keyword.value, name), None)
-    return (f"`{fault.path}` of {what} has the wrong form: {fault.message}",) if fault is not None else ()
+    fault = next(SCHEMA.fields[name].faults(keyword.value, name), None) if keyword.value is not None else None
+    return (f"`{fault.path}` of {what} has the wrong form: {fault.message}" if fault is not None else "",)
 
 
-def _check_text(node: SchemaNode, what: str, at: Span | None, diagnostics: Diagnostics) -> None:
+def _check_text(node: SchemaNode, what: str, at: Span | None) -> Iterator[Diagnostic]:
     """Find keywords and names of fields that cannot be written.
 
     Args:
         node: The schema. Its sub-schemas are checked separately.
         what: How messages call its value.
         at: Where it is declared.
-        diagnostics: Gets what is found.
     """
     found: list[tuple[str, Span | None]] = [
         (name, keyword.span)
@@ -224,12 +219,10 @@ def _check_text(node: SchemaNode, what: str, at: Span | None, diagnostics: Diagn
     found += [(RULES, rule.span) for rule in node.rules for text in _texts(rule.parts) if not _is_whole(text)]
     found += [("name", prop.span) for name, prop in (node.properties or {}).items() if not _is_whole(name)]
     for name, span in found:
-        diagnostics.add(
-            TEXT.at(
-                span or at,
-                f"the {name} of {what} has half of a surrogate pair, which is not a character",
-                help=("write the character itself, or escape the whole character: `\\U0001f600`",),
-            ),
+        yield TEXT.at(
+            span or at,
+            f"the {name} of {what} has half of a surrogate pair, which is not a character",
+            help=("write the character itself, or escape the whole character: `\\U0001f600`",),
         )
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pykb.diagnostics import Code, Diagnostics, Span
+from pykb.diagnostics import Code, Diagnostic, Span
 from pykb.diagnostics.codes.crd import PATTERN, STRUCTURAL, UNIQUE_ITEMS
 from pykb.gen.checks.value import pattern_problem
 from pykb.gen.draft import patched
@@ -33,33 +33,32 @@ _Problem = tuple[str, str, tuple[str, ...]]
 """The keyword, if there is one, the message, and what to type."""
 
 
-def check_structure(node: SchemaNode, what: str, at: Span | None, diagnostics: Diagnostics) -> None:
+def check_structure(node: SchemaNode, what: str, at: Span | None) -> Iterator[Diagnostic]:
     """Check one schema. Its sub-schemas are checked separately.
 
     Args:
         node: Without references.
         what: How messages call its value.
         at: Where it is declared.
-        diagnostics: Gets what is found.
     """
-    _report(_of_types(node, what), node, at, diagnostics)
-    _report(_of_objects(node, what), node, at, diagnostics)
+    yield from _report(_of_types(node, what), node, at)
+    yield from _report(_of_objects(node, what), node, at)
     if node.get(EMBEDDED):
-        _report(_of_embedded(node, what), node, at, diagnostics)
+        yield from _report(_of_embedded(node, what), node, at)
 
 
-def check_whole(node: SchemaNode, *, has_status: bool, diagnostics: Diagnostics) -> None:
+def check_whole(node: SchemaNode, *, has_status: bool) -> Iterator[Diagnostic]:
     """Check the rules that apply only to the root schema of a kind."""
-    _report(_of_a_whole(node), node, node.span, diagnostics)
+    yield from _report(_of_a_whole(node), node, node.span)
     if has_status:
-        _report(_beside_status(node), node, node.span, diagnostics)
-    _report(_of_metadata(node, "the object"), node, node.span, diagnostics)
+        yield from _report(_beside_status(node), node, node.span)
+    yield from _report(_of_metadata(node, "the object"), node, node.span)
 
 
-def _report(problems: Iterator[_Problem], node: SchemaNode, at: Span | None, diagnostics: Diagnostics) -> None:
+def _report(problems: Iterator[_Problem], node: SchemaNode, at: Span | None) -> Iterator[Diagnostic]:
     for name, message, help_ in problems:
         keyword = node.keywords.get(name)
-        diagnostics.add(STRUCTURAL.at((keyword.span if keyword else None) or at, message, help=help_))
+        yield STRUCTURAL.at((keyword.span if keyword else None) or at, message, help=help_)
 
 
 def _of_types(node: SchemaNode, what: str) -> Iterator[_Problem]:
@@ -171,18 +170,17 @@ _FORBIDDEN = (
 _EITHER = [{"type": "integer"}, {"type": "string"}]
 
 
-def check_junctors(node: SchemaNode, what: str, at: Span | None, diagnostics: Diagnostics) -> None:
+def check_junctors(node: SchemaNode, what: str, at: Span | None) -> Iterator[Diagnostic]:
     """Check the schemas in the junctors of a schema.
 
     Args:
         node: The schema that defines the structure.
         what: How messages call its value.
         at: Where it is declared.
-        diagnostics: Gets what is found.
     """
     for way, part, span in _nested(node, "", top=True):
         for code, message in _problems(part, node, way, what):
-            diagnostics.add(code.at(span or at, message, help=_HELP if code is STRUCTURAL else ()))
+            yield code.at(span or at, message, help=_HELP if code is STRUCTURAL else ())
 
 
 _HELP = ("put it into the schema itself, next to `allOf`, `anyOf`, `oneOf` and `not`",)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pykb.diagnostics import Diagnostics
+from pykb.diagnostics import Diagnostic
 from pykb.diagnostics.codes.crd import VERSIONS_DIFFER
 from pykb.gen.ir import Crd, CrdVersion, SchemaNode
 
@@ -14,17 +14,17 @@ _SHOWN = 5
 _ITEM = "[*]"
 
 
-def check_versions(crd: Crd, diagnostics: Diagnostics) -> None:
+def check_versions(crd: Crd) -> Iterator[Diagnostic]:
     """Report each served version with other fields than the stored one, unless a webhook converts."""
     stored = next((version for version in crd.versions if version.storage), None)
     if stored is None or (crd.conversion or {}).get("strategy") == "Webhook":
         return
     for version in crd.versions:
         if version.served and version is not stored:
-            _check_pair(crd, version, stored, diagnostics)
+            yield from _check_pair(crd, version, stored)
 
 
-def _check_pair(crd: Crd, version: CrdVersion, stored: CrdVersion, diagnostics: Diagnostics) -> None:
+def _check_pair(crd: Crd, version: CrdVersion, stored: CrdVersion) -> Iterator[Diagnostic]:
     notes: list[str] = []
     lost = list(_missing(version.schema, stored.schema))
     if lost:
@@ -40,16 +40,14 @@ def _check_pair(crd: Crd, version: CrdVersion, stored: CrdVersion, diagnostics: 
         return
     kind, group = crd.names.kind, crd.group.partition(".")[0]
     convert = f"pykb create webhook --group {group} --version {stored.name} --kind {kind} --conversion"
-    diagnostics.add(
-        VERSIONS_DIFFER.at(
-            version.span,
-            f"`{kind}` has other fields in {version.name} than in {stored.name}, and nothing converts between them",
-            notes=tuple(notes),
-            help=(
-                f"convert: `{convert}`",
-                f"or give both versions these fields, or stop serving {version.name}: `+kubebuilder:unservedversion`",
-            ),
-        )
+    yield VERSIONS_DIFFER.at(
+        version.span,
+        f"`{kind}` has other fields in {version.name} than in {stored.name}, and nothing converts between them",
+        notes=tuple(notes),
+        help=(
+            f"convert: `{convert}`",
+            f"or give both versions these fields, or stop serving {version.name}: `+kubebuilder:unservedversion`",
+        ),
     )
 
 

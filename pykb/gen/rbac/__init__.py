@@ -97,7 +97,7 @@ def generate_rbac(
     for source in sources:
         for marker in source.package_markers:
             if marker.name == MARKER:
-                check_marker(marker, diagnostics)
+                diagnostics.extend(check_marker(marker))
                 arguments = marker.arguments
                 key = (str(arguments.get("namespace", "")), str(arguments.get("roleName") or role_name))
                 rules[key].append(_rule_of(marker))
@@ -108,17 +108,12 @@ def generate_rbac(
 def _rule_of(marker: Marker) -> Rule:
     """The rule of one marker."""
     return Rule.of(
-        groups=_strings(marker, "groups"),
-        resources=_strings(marker, "resources"),
-        names=_strings(marker, "resourceNames"),
-        urls=_strings(marker, "urls"),
-        verbs=_strings(marker, "verbs"),
+        groups=marker.texts("groups"),
+        resources=marker.texts("resources"),
+        names=marker.texts("resourceNames"),
+        urls=marker.texts("urls"),
+        verbs=marker.texts("verbs"),
     )
-
-
-def _strings(marker: Marker, name: str) -> list[str]:
-    values = marker.arguments.get(name)
-    return [str(v) for v in values] if isinstance(values, Sequence) else []
 
 
 def _role(namespace: str, name: str, rules: list[Rule]) -> dict[str, object]:
@@ -175,22 +170,15 @@ def _unite_verbs(rules: Iterable[Rule]) -> tuple[list[Rule], bool]:
     return list(found.values()), twice
 
 
-def _merge_resources(rules: list[Rule]) -> Rule:
-    return replace(rules[0], resources=_normal(x for r in rules for x in r.resources))
-
-
-def _merge_groups(rules: list[Rule]) -> Rule:
-    return replace(rules[0], groups=_normal(x for r in rules for x in r.groups))
-
-
-def _merge_urls(rules: list[Rule]) -> Rule:
-    return replace(rules[0], urls=_normal(x for r in rules for x in r.urls))
+def _united(field: str) -> Callable[[list[Rule]], Rule]:
+    """Merges rules that differ in one field only."""
+    return lambda rules: replace(rules[0], **{field: _normal(x for rule in rules for x in getattr(rule, field))})
 
 
 _Step = tuple[Callable[[Rule], tuple[object, ...]], Callable[[list[Rule]], Rule]]
 # A rule without resources (or groups, or URLs) is not merged with one that has some. Their subjects differ.
 _STEPS: tuple[_Step, ...] = (
-    (lambda r: (r.groups, r.names, r.urls, r.verbs, bool(r.resources)), _merge_resources),
-    (lambda r: (r.resources, r.names, r.urls, r.verbs, bool(r.groups)), _merge_groups),
-    (lambda r: (r.groups, r.resources, r.names, r.verbs, bool(r.urls)), _merge_urls),
+    (lambda r: (r.groups, r.names, r.urls, r.verbs, bool(r.resources)), _united("resources")),
+    (lambda r: (r.resources, r.names, r.urls, r.verbs, bool(r.groups)), _united("groups")),
+    (lambda r: (r.groups, r.resources, r.names, r.verbs, bool(r.urls)), _united("urls")),
 )

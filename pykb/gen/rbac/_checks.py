@@ -5,10 +5,10 @@ Sources: https://kubernetes.io/docs/reference/access-authn-authz/rbac/ and apise
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 
 from pykb.api.builtin import kinds
-from pykb.diagnostics import Diagnostics, Label, Severity
+from pykb.diagnostics import Diagnostic, Label, Severity
 from pykb.diagnostics.codes.generate import (
     RBAC_GROUP,
     RBAC_INCOMPLETE,
@@ -31,91 +31,74 @@ _HTTP_VERBS = ("get", "head", "post", "put", "patch", "delete", "options")
 _UNNAMED = {"create", "deletecollection"}
 
 
-def check_marker(marker: Marker, diagnostics: Diagnostics) -> None:
+def check_marker(marker: Marker) -> Iterator[Diagnostic]:
     """Report a rule that the API server would refuse, or that can never allow anything."""
-    _check_shape(marker, diagnostics)
-    _check_verbs(marker, diagnostics)
-    _check_groups(marker, diagnostics)
-    _check_resources(marker, diagnostics)
-    _check_names(marker, diagnostics)
-    _check_urls(marker, diagnostics)
-    _check_role(marker, diagnostics)
+    yield from _check_shape(marker)
+    yield from _check_verbs(marker)
+    yield from _check_groups(marker)
+    yield from _check_resources(marker)
+    yield from _check_names(marker)
+    yield from _check_urls(marker)
+    yield from _check_role(marker)
 
 
-def _values(marker: Marker, argument: str) -> list[str]:
-    values = marker.arguments.get(argument)
-    return [str(v) for v in values] if isinstance(values, Sequence) and not isinstance(values, str) else []
-
-
-def _check_shape(marker: Marker, diagnostics: Diagnostics) -> None:
-    groups, resources, urls = (_values(marker, a) for a in ("groups", "resources", "urls"))
-    if not _values(marker, "verbs"):
-        diagnostics.add(
-            RBAC_INCOMPLETE.at(marker.span_of("verbs"), "`verbs` is empty: the rule allows nothing", label="no verb")
-        )
+def _check_shape(marker: Marker) -> Iterator[Diagnostic]:
+    groups, resources, urls = (marker.texts(a) for a in ("groups", "resources", "urls"))
+    if not marker.texts("verbs"):
+        yield RBAC_INCOMPLETE.at(marker.span_of("verbs"), "`verbs` is empty: the rule allows nothing", label="no verb")
     if not resources and not urls:
-        diagnostics.add(
-            RBAC_INCOMPLETE.at(
-                marker.span,
-                "expected `resources` or `urls`, found neither",
-                label="this rule has verbs but nothing to apply them to",
-                help=("for example `resources=deployments`",),
-            )
+        yield RBAC_INCOMPLETE.at(
+            marker.span,
+            "expected `resources` or `urls`, found neither",
+            label="this rule has verbs but nothing to apply them to",
+            help=("for example `resources=deployments`",),
         )
     elif resources and not groups:
-        diagnostics.add(
-            RBAC_INCOMPLETE.at(
-                marker.span,
-                "expected `groups` with `resources`, found none",
-                label="`groups` is missing",
-                help=('for the core group (pods, services, secrets, ...), write `groups=""`',),
-            )
+        yield RBAC_INCOMPLETE.at(
+            marker.span,
+            "expected `groups` with `resources`, found none",
+            label="`groups` is missing",
+            help=('for the core group (pods, services, secrets, ...), write `groups=""`',),
         )
-    if urls and (resources or groups or _values(marker, "resourceNames")):
-        other = next(a for a in ("resources", "groups", "resourceNames") if _values(marker, a))
-        diagnostics.add(
-            RBAC_URL.at(
-                marker.span_of("urls"),
-                f"`urls` and `{other}` are in one marker, but a rule is either for URLs or for resources",
-                label="URLs",
-                labels=(Label(marker.span_of(other), f"`{other}`"),),
-                help=("write two markers",),
-            )
+    if urls and (resources or groups or marker.texts("resourceNames")):
+        other = next(a for a in ("resources", "groups", "resourceNames") if marker.texts(a))
+        yield RBAC_URL.at(
+            marker.span_of("urls"),
+            f"`urls` and `{other}` are in one marker, but a rule is either for URLs or for resources",
+            label="URLs",
+            labels=(Label(marker.span_of(other), f"`{other}`"),),
+            help=("write two markers",),
         )
 
 
-def _check_verbs(marker: Marker, diagnostics: Diagnostics) -> None:
-    known = _HTTP_VERBS if _values(marker, "urls") and not _values(marker, "resources") else _VERBS
-    for verb in _values(marker, "verbs"):
+def _check_verbs(marker: Marker) -> Iterator[Diagnostic]:
+    known = _HTTP_VERBS if marker.texts("urls") and not marker.texts("resources") else _VERBS
+    for verb in marker.texts("verbs"):
         if verb in known or verb == "*":
             continue
         nearest = verb.lower() if verb.lower() in known else closest(verb, known)
         meant = only_meaning(verb, known)
         if nearest:
-            diagnostics.add(
-                RBAC_VERB.at(
-                    marker.span_of_element("verbs", verb),
-                    f"expected a verb of the Kubernetes API, found `{verb}`",
-                    label="would never match" if verb.lower() == nearest else "no such verb",
-                    notes=("verbs are lower case",) if verb.lower() == nearest else (),
-                    help=(f"write `{nearest}`",),
-                    fix=marker.fix_of_element("verbs", verb, meant) if meant else (),
-                )
+            yield RBAC_VERB.at(
+                marker.span_of_element("verbs", verb),
+                f"expected a verb of the Kubernetes API, found `{verb}`",
+                label="would never match" if verb.lower() == nearest else "no such verb",
+                notes=("verbs are lower case",) if verb.lower() == nearest else (),
+                help=(f"write `{nearest}`",),
+                fix=marker.fix_of_element("verbs", verb, meant) if meant else (),
             )
         else:
-            diagnostics.add(
-                RBAC_VERB.at(
-                    marker.span_of_element("verbs", verb),
-                    f"`{verb}` is not a verb of the Kubernetes API",
-                    label="only an API extension could define it",
-                    notes=("the verbs are " + ", ".join(f"`{v}`" for v in known),),
-                    severity=Severity.WARNING,
-                )
+            yield RBAC_VERB.at(
+                marker.span_of_element("verbs", verb),
+                f"`{verb}` is not a verb of the Kubernetes API",
+                label="only an API extension could define it",
+                notes=("the verbs are " + ", ".join(f"`{v}`" for v in known),),
+                severity=Severity.WARNING,
             )
 
 
-def _check_groups(marker: Marker, diagnostics: Diagnostics) -> None:
-    for group in _values(marker, "groups"):
+def _check_groups(marker: Marker) -> Iterator[Diagnostic]:
+    for group in marker.texts("groups"):
         if group in {"", "*", "core"} or is_subdomain(group):
             continue
         base, slash, version = group.partition("/")
@@ -123,127 +106,107 @@ def _check_groups(marker: Marker, diagnostics: Diagnostics) -> None:
         help_ = (f"write `{base}`: rules apply to all versions of a group",) if versioned else ()
         if base == "v1" and not version:
             help_ = ('for the core group, write `groups=""`',)
-        diagnostics.add(
-            RBAC_GROUP.at(
-                marker.span_of_element("groups", group),
-                f"expected an API group such as `apps`, found `{group}`",
-                label="not a group name",
-                help=help_,
-                fix=marker.fix_of_element("groups", group, base) if versioned and is_version(version) else (),
-            )
+        yield RBAC_GROUP.at(
+            marker.span_of_element("groups", group),
+            f"expected an API group such as `apps`, found `{group}`",
+            label="not a group name",
+            help=help_,
+            fix=marker.fix_of_element("groups", group, base) if versioned and is_version(version) else (),
         )
 
 
-def _check_resources(marker: Marker, diagnostics: Diagnostics) -> None:
-    for resource in _values(marker, "resources"):
+def _check_resources(marker: Marker) -> Iterator[Diagnostic]:
+    for resource in marker.texts("resources"):
         if resource != resource.lower():
             kind, slash, subresource = resource.partition("/")
             wanted = f"{pluralize(kind)}{slash}{subresource.lower()}"
-            diagnostics.add(
-                RBAC_RESOURCE.at(
-                    marker.span_of_element("resources", resource),
-                    f"expected the plural name of a resource in lower case, found `{resource}`",
-                    label="would never match",
-                    help=(f"write `{wanted}`",),
-                    fix=marker.fix_of_element("resources", resource, wanted) if _is_builtin(wanted, marker) else (),
-                )
+            yield RBAC_RESOURCE.at(
+                marker.span_of_element("resources", resource),
+                f"expected the plural name of a resource in lower case, found `{resource}`",
+                label="would never match",
+                help=(f"write `{wanted}`",),
+                fix=marker.fix_of_element("resources", resource, wanted) if _is_builtin(wanted, marker) else (),
             )
         elif not resource or any(c.isspace() for c in resource) or resource.startswith("/"):
-            diagnostics.add(
-                RBAC_RESOURCE.at(
-                    marker.span_of_element("resources", resource),
-                    f"expected the plural name of a resource, found `{resource}`",
-                    label="would never match",
-                    help=(f"for a path, write `urls={resource}`",) if resource.startswith("/") else (),
-                )
+            yield RBAC_RESOURCE.at(
+                marker.span_of_element("resources", resource),
+                f"expected the plural name of a resource, found `{resource}`",
+                label="would never match",
+                help=(f"for a path, write `urls={resource}`",) if resource.startswith("/") else (),
             )
 
 
 def _is_builtin(resource: str, marker: Marker) -> bool:
     """Whether Kubernetes has this resource in a group of the marker. The plural of another's kind can be any word."""
-    groups = {"" if group == "core" else group.partition("/")[0] for group in _values(marker, "groups")}
+    groups = {"" if group == "core" else group.partition("/")[0] for group in marker.texts("groups")}
     return any(each.group in groups and pluralize(each.kind) == resource for each in kinds())
 
 
-def _check_names(marker: Marker, diagnostics: Diagnostics) -> None:
-    names, verbs, resources = (_values(marker, a) for a in ("resourceNames", "verbs", "resources"))
+def _check_names(marker: Marker) -> Iterator[Diagnostic]:
+    names, verbs, resources = (marker.texts(a) for a in ("resourceNames", "verbs", "resources"))
     if not names:
         return
     # This concerns only whole resources: the URL of a subresource (pods/exec) contains the name.
     unnamed = [v for v in verbs if v in _UNNAMED] if any("/" not in r for r in resources) else []
     for verb in unnamed:
-        diagnostics.add(
-            RBAC_NAMES.at(
-                marker.span_of("resourceNames"),
-                f"`{verb}` cannot be limited to names: such a request has no name, so this rule never allows it",
-                label="no effect on this verb",
-                help=(f"use a separate marker without `resourceNames` for `{verb}`",),
-            )
+        yield RBAC_NAMES.at(
+            marker.span_of("resourceNames"),
+            f"`{verb}` cannot be limited to names: such a request has no name, so this rule never allows it",
+            label="no effect on this verb",
+            help=(f"use a separate marker without `resourceNames` for `{verb}`",),
         )
     listing = [v for v in verbs if v in {"list", "watch"}]
     if listing:
         joined = " and ".join(f"`{v}`" for v in listing)
-        diagnostics.add(
-            RBAC_NAMES.at(
-                marker.span_of("resourceNames"),
-                f"{joined} with names only covers requests that select `metadata.name`",
-                label="caches and informers would be refused",
-                help=("watch with `--field-selector metadata.name=...`, or remove the names",),
-                severity=Severity.NOTE,
-            )
+        yield RBAC_NAMES.at(
+            marker.span_of("resourceNames"),
+            f"{joined} with names only covers requests that select `metadata.name`",
+            label="caches and informers would be refused",
+            help=("watch with `--field-selector metadata.name=...`, or remove the names",),
+            severity=Severity.NOTE,
         )
 
 
-def _check_urls(marker: Marker, diagnostics: Diagnostics) -> None:
-    urls = _values(marker, "urls")
+def _check_urls(marker: Marker) -> Iterator[Diagnostic]:
+    urls = marker.texts("urls")
     for url in urls:
         if url != "*" and not url.startswith("/"):
-            diagnostics.add(
-                RBAC_URL.at(
-                    marker.span_of_element("urls", url),
-                    f"expected a path such as `/metrics`, found `{url}`",
-                    label="not a path",
-                    help=(f"write `/{url}`",),
-                    fix=marker.fix_of_element("urls", url, f"/{url}"),
-                )
+            yield RBAC_URL.at(
+                marker.span_of_element("urls", url),
+                f"expected a path such as `/metrics`, found `{url}`",
+                label="not a path",
+                help=(f"write `/{url}`",),
+                fix=marker.fix_of_element("urls", url, f"/{url}"),
             )
         elif "*" in url[:-1]:
-            diagnostics.add(
-                RBAC_URL.at(
-                    marker.span_of_element("urls", url),
-                    f"`*` is only a wildcard at the end of a path, found `{url}`",
-                    label="here",
-                )
+            yield RBAC_URL.at(
+                marker.span_of_element("urls", url),
+                f"`*` is only a wildcard at the end of a path, found `{url}`",
+                label="here",
             )
     namespace = marker.arguments.get("namespace")
     if urls and namespace:
-        diagnostics.add(
-            RBAC_URL.at(
-                marker.span_of("urls"),
-                f"URLs have no namespace, but this marker creates a Role in the namespace `{namespace}`",
-                label="refused by the API server",
-                labels=(Label(marker.span_of("namespace"), "makes it a Role"),),
-                help=("remove `namespace`, then the rule goes into the ClusterRole",),
-            )
+        yield RBAC_URL.at(
+            marker.span_of("urls"),
+            f"URLs have no namespace, but this marker creates a Role in the namespace `{namespace}`",
+            label="refused by the API server",
+            labels=(Label(marker.span_of("namespace"), "makes it a Role"),),
+            help=("remove `namespace`, then the rule goes into the ClusterRole",),
         )
 
 
-def _check_role(marker: Marker, diagnostics: Diagnostics) -> None:
+def _check_role(marker: Marker) -> Iterator[Diagnostic]:
     namespace = str(marker.arguments.get("namespace", ""))
     if namespace and not is_label(namespace):
-        diagnostics.add(
-            RBAC_ROLE.at(
-                marker.span_of("namespace"),
-                f"expected the name of a namespace, found `{namespace}`",
-                label="not a DNS label",
-            )
+        yield RBAC_ROLE.at(
+            marker.span_of("namespace"),
+            f"expected the name of a namespace, found `{namespace}`",
+            label="not a DNS label",
         )
     role = str(marker.arguments.get("roleName", ""))
     if role in {".", ".."} or set(role) & set("/% "):
-        diagnostics.add(
-            RBAC_ROLE.at(
-                marker.span_of("roleName"),
-                f"expected the name of a role, found `{role}`",
-                label="`/`, `%` and blanks are not allowed in it",
-            )
+        yield RBAC_ROLE.at(
+            marker.span_of("roleName"),
+            f"expected the name of a role, found `{role}`",
+            label="`/`, `%` and blanks are not allowed in it",
         )

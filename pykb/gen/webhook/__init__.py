@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from pykb.diagnostics import Diagnostics, Label, Severity
+from pykb.diagnostics import Diagnostic, Diagnostics, Label, Severity
 from pykb.diagnostics.codes.generate import WEBHOOK_CONFIGURATION, WEBHOOK_DUPLICATE, WEBHOOK_PATCH, WEBHOOK_PATH
 from pykb.diagnostics.suggest import closest
 from pykb.gen.output import Artifact
@@ -84,7 +84,7 @@ def _apply_patch(
             )
         )
         return webhook
-    check_conditions(patched, oldest, marker.span_of("patch"), diagnostics)
+    diagnostics.extend(check_conditions(patched, oldest, marker.span_of("patch")))
     return patched
 
 
@@ -197,28 +197,28 @@ def generate_webhook(
     Returns:
         One artifact, or none when there are no webhooks.
     """
-    found: dict[bool, list[Marker]] = defaultdict(list)
+    webhooks: dict[bool, list[Marker]] = defaultdict(list)
     configurations: list[Marker] = []
     for source in sources:
         for marker in source.package_markers:
             if marker.name == WEBHOOK:
-                check_marker(marker, diagnostics)
-                found[bool(marker.arguments["mutating"])].append(marker)
+                diagnostics.extend(check_marker(marker))
+                webhooks[bool(marker.arguments["mutating"])].append(marker)
             elif marker.name == CONFIGURATION:
                 configurations.append(marker)
-    names = _configuration_names(configurations, found, diagnostics)
-    _check_duplicates(found, diagnostics)
+    names = {bool(m.arguments["mutating"]): str(m.arguments.get("name", "")) for m in reversed(configurations)}
+    diagnostics.extend(_check_configurations(configurations, webhooks))
+    diagnostics.extend(_check_duplicates(webhooks))
     documents: list[Mapping[str, object]] = []
     for mutating in (True, False):
-        markers = sorted(found[mutating], key=lambda m: str(m.arguments["name"]))
+        markers = sorted(webhooks[mutating], key=lambda m: str(m.arguments["name"]))
         if markers:
-            webhooks = [_apply_patch(_webhook(m), m, oldest, diagnostics) for m in markers]
             documents.append(
                 {
                     "apiVersion": _API_VERSION,
                     "kind": _KINDS[mutating],
                     "metadata": {"name": names.get(mutating) or _NAMES[mutating]},
-                    "webhooks": webhooks,
+                    "webhooks": [_apply_patch(_webhook(m), m, oldest, diagnostics) for m in markers],
                 }
             )
     return [Artifact(FILE_NAME, tuple(documents), header)] if documents else []
@@ -232,10 +232,10 @@ def _webhook(marker: Marker) -> dict[str, object]:
         "clientConfig": _client_config(given),
         "rules": [
             {
-                "apiGroups": ["" if g == "core" else g for g in _strings(given, "groups")],
-                "apiVersions": _strings(given, "versions"),
-                "operations": [v.upper() for v in _strings(given, "verbs")],
-                "resources": _strings(given, "resources"),
+                "apiGroups": ["" if g == "core" else g for g in marker.texts("groups")],
+                "apiVersions": marker.texts("versions"),
+                "operations": [v.upper() for v in marker.texts("verbs")],
+                "resources": marker.texts("resources"),
             }
         ],
     }
@@ -260,76 +260,55 @@ def _client_config(given: Mapping[str, object]) -> dict[str, object]:
     return {"service": service}
 
 
-def _strings(given: Mapping[str, object], name: str) -> list[str]:
-    values = given.get(name)
-    return [str(v) for v in values] if isinstance(values, Sequence) else []
-
-
-def _configuration_names(
-    markers: Sequence[Marker], webhooks: Mapping[bool, Sequence[Marker]], diagnostics: Diagnostics
-) -> dict[bool, str]:
-    """The names of the two objects. Each exists once, so a second marker for one of them is an error."""
+def _check_configurations(markers: Sequence[Marker], webhooks: Mapping[bool, Sequence[Marker]]) -> Iterator[Diagnostic]:
+    """Check the markers that name the two objects. Each exists once, so a second marker for one is an error."""
     first: dict[bool, Marker] = {}
     for marker in markers:
         mutating = bool(marker.arguments["mutating"])
         earlier = first.setdefault(mutating, marker)
         if earlier is not marker:
-            diagnostics.add(
-                WEBHOOK_DUPLICATE.at(
-                    marker.span,
-                    f"the {_KINDS[mutating]} is named a second time",
-                    label="only one name can apply",
-                    labels=(Label(earlier.span, "first here"),),
-                    help=("remove one of the two",),
-                )
+            yield WEBHOOK_DUPLICATE.at(
+                marker.span,
+                f"the {_KINDS[mutating]} is named a second time",
+                label="only one name can apply",
+                labels=(Label(earlier.span, "first here"),),
+                help=("remove one of the two",),
             )
         name = str(marker.arguments.get("name", ""))
         if name and not is_subdomain(name):
-            diagnostics.add(
-                WEBHOOK_CONFIGURATION.at(
-                    marker.span_of("name"),
-                    f"expected a name of lower case letters, digits, hyphens and dots, found `{name}`",
-                    label="not the name of an object",
-                    severity=Severity.ERROR,
-                )
+            yield WEBHOOK_CONFIGURATION.at(
+                marker.span_of("name"),
+                f"expected a name of lower case letters, digits, hyphens and dots, found `{name}`",
+                label="not the name of an object",
+                severity=Severity.ERROR,
             )
         if not webhooks.get(mutating):
             word = "mutating" if mutating else "validating"
-            diagnostics.add(
-                WEBHOOK_CONFIGURATION.at(
-                    marker.span,
-                    f"this configuration has no {word} webhooks",
-                    label="has no effect",
-                )
-            )
-    return {mutating: str(marker.arguments.get("name", "")) for mutating, marker in first.items()}
+            message = f"this configuration has no {word} webhooks"
+            yield WEBHOOK_CONFIGURATION.at(marker.span, message, label="has no effect")
 
 
-def _check_duplicates(found: Mapping[bool, Sequence[Marker]], diagnostics: Diagnostics) -> None:
+def _check_duplicates(webhooks: Mapping[bool, Sequence[Marker]]) -> Iterator[Diagnostic]:
     names: dict[tuple[bool, str], Marker] = {}
     paths: dict[str, Marker] = {}
-    for mutating, markers in found.items():
+    for mutating, markers in webhooks.items():
         for marker in markers:
             name = str(marker.arguments["name"])
             earlier = names.setdefault((mutating, name), marker)
             if earlier is not marker:
-                diagnostics.add(
-                    WEBHOOK_DUPLICATE.at(
-                        marker.span_of("name"),
-                        f"two webhooks of one configuration have the name `{name}`",
-                        label="a second time",
-                        labels=(Label(earlier.span_of("name"), "first here"),),
-                    )
+                yield WEBHOOK_DUPLICATE.at(
+                    marker.span_of("name"),
+                    f"two webhooks of one configuration have the name `{name}`",
+                    label="a second time",
+                    labels=(Label(earlier.span_of("name"), "first here"),),
                 )
             path = str(marker.arguments.get("path", ""))
             other = paths.setdefault(path, marker) if path else marker
             if other is not marker and other.arguments["mutating"] != mutating:
-                diagnostics.add(
-                    WEBHOOK_PATH.at(
-                        marker.span_of("path"),
-                        f"a mutating and a validating webhook have the same path `{path}`",
-                        label="a second time",
-                        labels=(Label(other.span_of("path"), "first here"),),
-                        notes=("each path has only one handler",),
-                    )
+                yield WEBHOOK_PATH.at(
+                    marker.span_of("path"),
+                    f"a mutating and a validating webhook have the same path `{path}`",
+                    label="a second time",
+                    labels=(Label(other.span_of("path"), "first here"),),
+                    notes=("each path has only one handler",),
                 )

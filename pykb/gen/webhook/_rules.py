@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from urllib.parse import urlsplit
 
-from pykb.diagnostics import Diagnostics, Span
+from pykb.diagnostics import Diagnostic, Span
 from pykb.gen._since import missing, report
 from pykb.gen.cel.resolve import in_scope
 from pykb.gen.cel.syntax import CelSyntaxError, parse
@@ -210,12 +210,12 @@ def _conditions(conditions: list[_Object]) -> Iterator[str]:
             yield f"the match condition `{name}` has the type `{found.type}`, expected `bool`"
 
 
-def check_conditions(webhook: _Object, oldest: Minor | None, span: Span | None, diagnostics: Diagnostics) -> None:
+def check_conditions(webhook: _Object, oldest: Minor | None, span: Span | None) -> Iterator[Diagnostic]:
     """Report what the oldest server of the project lacks of the expressions of a valid webhook."""
     for condition in _mappings(webhook.get("matchConditions")) if oldest is not None else ():
         found = in_scope(parse(str(condition["expression"])), _VARIABLES)
         for feature, _, _ in missing(found.uses, oldest):
-            report(feature, f"the match condition `{condition['name']}`", oldest, span, diagnostics)
+            yield from report(feature, f"the match condition `{condition['name']}`", oldest, span)
 
 
 def _mapping(value: object) -> _Object:

@@ -144,7 +144,7 @@ def test_policies_that_are_not_deployed_need_nothing(tmp_path: Path) -> None:
 
     def lines(oldest: Minor) -> list[tuple[str, int]]:
         found = Diagnostics()
-        check_policies(tmp_path, oldest, found)
+        found.extend(check_policies(tmp_path, oldest))
         return [(each.span.path, each.span.line) for each in found if each.span is not None]
 
     assert lines((1, 29)) == []
