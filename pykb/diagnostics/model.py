@@ -135,34 +135,49 @@ class Diagnostic:
 class Diagnostics:
     """Collects findings. Iterates over them sorted by place, without duplicates."""
 
-    __slots__ = ("_found",)
+    __slots__ = ("_findings",)
 
-    def __init__(self, found: Iterable[Diagnostic] = ()) -> None:
-        self._found: dict[Diagnostic, None] = dict.fromkeys(found)
+    def __init__(self, findings: Iterable[Diagnostic] = ()) -> None:
+        self._findings: dict[Diagnostic, None] = dict.fromkeys(findings)
 
     def add(self, diagnostic: Diagnostic) -> None:
         """Add one finding. A duplicate has no effect."""
-        self._found[diagnostic] = None
+        self._findings[diagnostic] = None
 
     def extend(self, diagnostics: Iterable[Diagnostic]) -> None:
         """Add several findings."""
-        self._found.update(dict.fromkeys(diagnostics))
+        self._findings.update(dict.fromkeys(diagnostics))
+
+    def report(
+        self,
+        code: Code,
+        span: Span | None,
+        message: str,
+        *help: str,  # noqa: A002 - the word the output uses
+        label: str = "",
+        labels: tuple[Label, ...] = (),
+        notes: tuple[str, ...] = (),
+        fix: tuple[Edit, ...] = (),
+        severity: Severity | None = None,
+    ) -> None:
+        """Add a finding of a kind, with what to type. The other arguments are those of :meth:`Code.at`."""
+        self.add(code.at(span, message, label=label, labels=labels, notes=notes, help=help, fix=fix, severity=severity))
 
     def take(self) -> tuple[Diagnostic, ...]:
         """Remove all findings and return them."""
-        found = tuple(self._found)
-        self._found.clear()
-        return found
+        findings = tuple(self._findings)
+        self._findings.clear()
+        return findings
 
     def __iter__(self) -> Iterator[Diagnostic]:
-        return iter(sorted(self._found, key=lambda d: d.sort_key))
+        return iter(sorted(self._findings, key=lambda d: d.sort_key))
 
     def __len__(self) -> int:
-        return len(self._found)
+        return len(self._findings)
 
     def has_errors(self) -> bool:
         """Whether any finding is an error."""
-        return any(d.severity is Severity.ERROR for d in self._found)
+        return any(d.severity is Severity.ERROR for d in self._findings)
 
 
 class PykbError(Exception):

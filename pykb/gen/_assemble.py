@@ -224,12 +224,11 @@ def _pairs(markers: Iterable[Marker], argument: str, diagnostics: Diagnostics) -
             key, equals, value = text.partition("=")
             pairs[key] = value
             if not equals or not key:
-                diagnostics.add(
-                    METADATA_FORM.at(
-                        marker.span_of(argument),
-                        f"expected `key=value` in `{argument}`, found `{text}`",
-                        help=(f'+kubebuilder:metadata:{argument}="{key or "key"}=value"',),
-                    ),
+                diagnostics.report(
+                    METADATA_FORM,
+                    marker.span_of(argument),
+                    f"expected `key=value` in `{argument}`, found `{text}`",
+                    f'+kubebuilder:metadata:{argument}="{key or "key"}=value"',
                 )
     return pairs
 

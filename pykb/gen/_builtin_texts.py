@@ -62,12 +62,12 @@ def read_builtin_texts(root: Path, name: str, diagnostics: Diagnostics) -> Built
         if found:
             return BuiltinTexts({".".join(key.split(".")[-3:]): value for key, value in found.items()})
         reason = "it has neither `definitions` nor `components.schemas`"
-    diagnostics.add(
-        OPENAPI_FILE.at(
-            None,
-            f"expected OpenAPI in `{name}`: {reason}",
-            help=("--builtin-descriptions cluster", "or: kubectl get --raw /openapi/v2 > openapi.json"),
-        ),
+    diagnostics.report(
+        OPENAPI_FILE,
+        None,
+        f"expected OpenAPI in `{name}`: {reason}",
+        "--builtin-descriptions cluster",
+        "or: kubectl get --raw /openapi/v2 > openapi.json",
     )
     return None
 

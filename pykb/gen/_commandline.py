@@ -160,8 +160,8 @@ class _Reader:
                 )
         skipped = tuple(name for name in self._options if name in _GO_ONLY)
         for name in skipped:
-            self._diagnostics.add(
-                COMMAND_LINE_GO.at(None, f"`{name}` generates Go code, which Python does not need: nothing to do")
+            self._diagnostics.report(
+                COMMAND_LINE_GO, None, f"`{name}` generates Go code, which Python does not need: nothing to do"
             )
         return CommandLine(self._options, tuple(self._paths), self._outputs, skipped)
 
@@ -216,7 +216,7 @@ class _Reader:
             )
 
     def _wrong(self, message: str, *help_: str) -> None:
-        self._diagnostics.add(COMMAND_LINE.at(None, message, help=help_))
+        self._diagnostics.report(COMMAND_LINE, None, message, *help_)
 
 
 def _strings(value: object) -> list[object]:

@@ -94,24 +94,22 @@ def _check_package(
             continue
         earlier = first.setdefault(marker.name, marker)
         if earlier.value != marker.value:
-            diagnostics.add(
-                MARKER_CONFLICT.at(
-                    marker.span,
-                    f"`{marker.text}` contradicts `{earlier.text}` in another file of the package",
-                    labels=(Label(earlier.span, "the other one"),),
-                    help=("remove one of the two: a package is one group and version",),
-                ),
+            diagnostics.report(
+                MARKER_CONFLICT,
+                marker.span,
+                f"`{marker.text}` contradicts `{earlier.text}` in another file of the package",
+                "remove one of the two: a package is one group and version",
+                labels=(Label(earlier.span, "the other one"),),
             )
     for name, said in (("groupName", gvk.group if gvk else None), ("versionName", gvk.version if gvk else None)):
         found = first.get(name)
         if found is not None and said is not None and found.value and found.value != said:
-            diagnostics.add(
-                MARKER_CONFLICT.at(
-                    found.span,
-                    f"`{found.text}` contradicts the class `{named.name}`, whose `group_version` says `{said}`",
-                    labels=(Label(named.span, "this class"),) if named.span else (),
-                    help=("remove the marker: `group_version=GROUP_VERSION` says it in Python",),
-                ),
+            diagnostics.report(
+                MARKER_CONFLICT,
+                found.span,
+                f"`{found.text}` contradicts the class `{named.name}`, whose `group_version` says `{said}`",
+                "remove the marker: `group_version=GROUP_VERSION` says it in Python",
+                labels=(Label(named.span, "this class"),) if named.span else (),
             )
 
 

@@ -53,24 +53,17 @@ def find_files(root: Path, paths: Sequence[str], diagnostics: Diagnostics) -> li
     for text in paths:
         place = real_path(root / text.removesuffix("..."))
         if not place.is_relative_to(root):
-            diagnostics.add(
-                PATH_OUTSIDE.at(
-                    None,
-                    f"the path `{text}` is outside the project `{root.name}`",
-                    help=("run `pykb generate` in the project that the path belongs to",),
-                ),
+            diagnostics.report(
+                PATH_OUTSIDE,
+                None,
+                f"the path `{text}` is outside the project `{root.name}`",
+                "run `pykb generate` in the project that the path belongs to",
             )
             continue
         files = list(_files(place))
         if not files:
             what = "does not exist" if not place.exists() else "has no Python files"
-            diagnostics.add(
-                PATH_NOT_FOUND.at(
-                    None,
-                    f"the path `{text}` {what}",
-                    help=(_where_to_look(place, root),),
-                ),
-            )
+            diagnostics.report(PATH_NOT_FOUND, None, f"the path `{text}` {what}", _where_to_look(place, root))
         found.update(dict.fromkeys(files))
     return sorted(found)
 

@@ -57,12 +57,11 @@ def check_samples(root: Path, crds: Sequence[Crd], diagnostics: Diagnostics, *, 
                     diagnostics.add(_unknown(_key_span(span, node), *identity, help_))
                 continue
             for reason in _refusals(data, version):
-                diagnostics.add(
-                    SAMPLE_REFUSED.at(
-                        _span(span, node, reason),
-                        f"the API server would refuse this sample: {reason}",
-                        help=(f"change the sample or the type of {identity[1]}",),
-                    )
+                diagnostics.report(
+                    SAMPLE_REFUSED,
+                    _span(span, node, reason),
+                    f"the API server would refuse this sample: {reason}",
+                    f"change the sample or the type of {identity[1]}",
                 )
 
 

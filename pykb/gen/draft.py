@@ -39,7 +39,7 @@ class Draft:
 
     def report(self, code: Code, message: str, *help_: str, notes: tuple[str, ...] = ()) -> None:
         """Report a problem with this use."""
-        self.diagnostics.add(code.at(self.place.span, message, notes=notes, help=help_))
+        self.diagnostics.report(code, self.place.span, message, *help_, notes=notes)
 
     def start(self, node: SchemaNode) -> None:
         """Replace the schema, whatever the type says."""
@@ -74,14 +74,13 @@ class Draft:
     def contradict(self, new: Keyword, old: Keyword) -> None:
         """Report that a marker contradicts another part of the declaration."""
         at = old.span or self.place.span
-        self.diagnostics.add(
-            CONSTRAINT_CONFLICT.at(
-                new.span,
-                f"`{new.spelling}` contradicts `{old.spelling}`",
-                label=f"says {new.value!r}",
-                labels=(Label(at, f"says {old.value!r}"),) if at else (),
-                help=("remove one of the two, or make them equal",),
-            )
+        self.diagnostics.report(
+            CONSTRAINT_CONFLICT,
+            new.span,
+            f"`{new.spelling}` contradicts `{old.spelling}`",
+            "remove one of the two, or make them equal",
+            label=f"says {new.value!r}",
+            labels=(Label(at, f"says {old.value!r}"),) if at else (),
         )
 
     def add(self, *rules: Rule) -> None:

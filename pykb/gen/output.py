@@ -123,5 +123,5 @@ def check(plan: Plan, *, command: str = "pykb generate") -> tuple[str, Diagnosti
         else:
             message = f"`{change.path}` does not match the types"
         span = Span(change.path, 1, 1) if change.snapshot.exists else None
-        diagnostics.add(OUT_OF_DATE.at(span, message, notes=("nothing was written",), help=(command,)))
+        diagnostics.report(OUT_OF_DATE, span, message, command, notes=("nothing was written",))
     return plan.diff(), diagnostics

@@ -34,14 +34,14 @@ def read_settings(root: Path, diagnostics: Diagnostics) -> Mapping[str, Any]:
     except FileNotFoundError:
         return {}
     except OSError as error:
-        diagnostics.add(OPTION.at(None, f"cannot read `pyproject.toml`: {error.strerror}"))
+        diagnostics.report(OPTION, None, f"cannot read `pyproject.toml`: {error.strerror}")
         return {}
     if b"tool.pykb" not in content:
         return {}
     try:
         own = read_toml(content).get("tool", {}).get("pykb", {})
     except TomlError as error:
-        diagnostics.add(OPTION.at(Span(SETTINGS, error.line, error.column), str(error)))
+        diagnostics.report(OPTION, Span(SETTINGS, error.line, error.column), str(error))
         return {}
     text = content.decode()
     for key in own:
@@ -55,7 +55,7 @@ def read_settings(root: Path, diagnostics: Diagnostics) -> Mapping[str, Any]:
         elif not _fits(value, option):
             wanted = _NOUNS[option.kind] + (f" or {_NOUNS[int]}" if option.may_be_number else "")
             place = place_of(text, "tool.pykb.generate", key)
-            diagnostics.add(OPTION.at(place, f"`{key}` takes {wanted}, found `{_shown(value)}`"))
+            diagnostics.report(OPTION, place, f"`{key}` takes {wanted}, found `{_shown(value)}`")
         else:
             found[key] = value
     return found
@@ -146,12 +146,8 @@ def make_request(root: Path, given: Given, diagnostics: Diagnostics) -> Request:
     if not given.allow_outside:  # not a setting: a cloned repository brings its own
         diagnostics.extend(check_places(root, rules, options.generators))
     if given.check and rules.printed:
-        diagnostics.add(
-            OPTION.at(
-                None,
-                "`--check` compares files, but `--stdout` writes no files",
-                help=("remove `--check` or `--stdout`",),
-            ),
+        diagnostics.report(
+            OPTION, None, "`--check` compares files, but `--stdout` writes no files", "remove `--check` or `--stdout`"
         )
     return Request(options, rules, values.get("allow-breaking", False))
 
@@ -243,20 +239,18 @@ class _Typed:
 def _check_values(values: Mapping[str, Any], diagnostics: Diagnostics) -> None:
     for version in values.get("crd-versions", ()):
         if version != "v1":
-            diagnostics.add(
-                OPTION.at(
-                    None,
-                    f"`--crd-versions {version}`: API servers know `apiextensions.k8s.io/v1` only",
-                    help=("--crd-versions v1",),
-                ),
+            diagnostics.report(
+                OPTION,
+                None,
+                f"`--crd-versions {version}`: API servers know `apiextensions.k8s.io/v1` only",
+                "--crd-versions v1",
             )
     if values.get("preserve-unknown-fields"):
-        diagnostics.add(
-            OPTION.at(
-                None,
-                "`preserveUnknownFields: true` is refused by the API server in `apiextensions.k8s.io/v1`",
-                help=("keep unknown fields where they are meant to be: `PreserveUnknown()`",),
-            ),
+        diagnostics.report(
+            OPTION,
+            None,
+            "`preserveUnknownFields: true` is refused by the API server in `apiextensions.k8s.io/v1`",
+            "keep unknown fields where they are meant to be: `PreserveUnknown()`",
         )
 
 
@@ -300,12 +294,11 @@ def _compat(text: str | None, diagnostics: Diagnostics) -> str | None:
         return None
     match = _COMPAT.fullmatch(text)
     if match is None:
-        diagnostics.add(
-            OPTION.at(
-                None,
-                f"`--compat` takes `controller-gen=VERSION`, found `{text}`",
-                help=("--compat controller-gen=v0.23.0",),
-            ),
+        diagnostics.report(
+            OPTION,
+            None,
+            f"`--compat` takes `controller-gen=VERSION`, found `{text}`",
+            "--compat controller-gen=v0.23.0",
         )
         return None
     return match["version"]

@@ -109,8 +109,8 @@ def _header(options: GenerateOptions, generator: str, diagnostics: Diagnostics) 
         text = read_text(path)
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not encoded in UTF-8"
-        diagnostics.add(
-            HEADER_FILE.at(None, f"the header file `{name}` cannot be read: {reason}", help=("--header-file FILE",)),
+        diagnostics.report(
+            HEADER_FILE, None, f"the header file `{name}` cannot be read: {reason}", "--header-file FILE"
         )
         return ""
     return text.replace(" YEAR", f" {year}")
@@ -237,15 +237,15 @@ def _check_size(document: dict[str, object], crd: Crd, diagnostics: Diagnostics)
     consequence = (
         f"etcd stores at most {_ETCD_LIMIT}" if too_large else "client-side `kubectl apply` fails: use `--server-side`"
     )
-    diagnostics.add(
-        CRD_TOO_LARGE.at(
-            crd.span,
-            f"the CRD of `{crd.names.kind}` has {size} bytes of JSON, more than "
-            f"{_ETCD_LIMIT if too_large else _ANNOTATION_LIMIT}",
-            notes=(consequence,),
-            help=("--max-desc-len 0", "or keep embedded types open: `PreserveUnknown()`"),
-            severity=Severity.ERROR if too_large else None,
-        ),
+    diagnostics.report(
+        CRD_TOO_LARGE,
+        crd.span,
+        f"the CRD of `{crd.names.kind}` has {size} bytes of JSON, more than "
+        f"{_ETCD_LIMIT if too_large else _ANNOTATION_LIMIT}",
+        "--max-desc-len 0",
+        "or keep embedded types open: `PreserveUnknown()`",
+        notes=(consequence,),
+        severity=Severity.ERROR if too_large else None,
     )
 
 

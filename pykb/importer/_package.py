@@ -304,13 +304,12 @@ def package_files(definitions: Iterable[Definition], diagnostics: Diagnostics) -
         folder = group_folder(definition.group)
         other = groups.setdefault(folder, definition.group)
         if other != definition.group:
-            diagnostics.add(
-                FOLDER_CLASH.at(
-                    None,
-                    f"the groups `{other}` and `{definition.group}` are both the folder `{folder}`",
-                    notes=("nothing was written",),
-                    help=(f"import them separately: `--output DIR1` for `{other}`, `--output DIR2` for the other",),
-                ),
+            diagnostics.report(
+                FOLDER_CLASH,
+                None,
+                f"the groups `{other}` and `{definition.group}` are both the folder `{folder}`",
+                f"import them separately: `--output DIR1` for `{other}`, `--output DIR2` for the other",
+                notes=("nothing was written",),
             )
             continue
         for version in definition.versions:

@@ -82,7 +82,7 @@ def parse(text: str, origin: str, diagnostics: Diagnostics) -> list[Document]:
         )
     except yaml.MarkedYAMLError as error:
         message = f"`{origin}` {yaml_text.verdict(error)}: {error.problem}"
-        diagnostics.add(SOURCE_BROKEN.at(yaml_text.place(error, origin), message))
+        diagnostics.report(SOURCE_BROKEN, yaml_text.place(error, origin), message)
     return documents
 
 
@@ -90,7 +90,7 @@ def _from_path(path: Path, diagnostics: Diagnostics) -> list[Document]:
     if path.is_dir():
         files = sorted(p for p in path.rglob("*") if p.suffix in _SUFFIXES and p.is_file())
         if not files:
-            diagnostics.add(SOURCE_MISSING.at(None, f"the folder `{path}` has no YAML and no JSON files"))
+            diagnostics.report(SOURCE_MISSING, None, f"the folder `{path}` has no YAML and no JSON files")
         documents = [document for file in files for document in _read(file, diagnostics)]
         # A folder of manifests also has other objects, which are ignored.
         crds = list(_with_crds(documents))
@@ -109,16 +109,15 @@ def _read(path: Path, diagnostics: Diagnostics, *, is_named: bool = False) -> li
     try:
         text = read_bytes(path, most=yaml_text.LONGEST, anything=is_named).decode("utf-8-sig")
     except OSError as error:
-        diagnostics.add(
-            SOURCE_MISSING.at(
-                None,
-                f"`{path}` cannot be read: {(error.strerror or 'unknown reason').lower()}",
-                help=("pykb import crd FILE|FOLDER|-|cluster://NAME --output DIR",),
-            ),
+        diagnostics.report(
+            SOURCE_MISSING,
+            None,
+            f"`{path}` cannot be read: {(error.strerror or 'unknown reason').lower()}",
+            "pykb import crd FILE|FOLDER|-|cluster://NAME --output DIR",
         )
         return []
     except UnicodeDecodeError as error:
-        diagnostics.add(SOURCE_BROKEN.at(Span(path.as_posix(), 1, 1), f"`{path}` is not UTF-8 text: {error.reason}"))
+        diagnostics.report(SOURCE_BROKEN, Span(path.as_posix(), 1, 1), f"`{path}` is not UTF-8 text: {error.reason}")
         return []
     return _documents(text, path.as_posix(), diagnostics)
 
@@ -128,7 +127,7 @@ def _documents(text: str, origin: str, diagnostics: Diagnostics) -> list[Documen
     own = Diagnostics()
     documents = parse(text, origin, own)
     if not documents and not own.has_errors():
-        own.add(SOURCE_BROKEN.at(Span(origin, 1, 1), f"`{origin}` is empty"))
+        own.report(SOURCE_BROKEN, Span(origin, 1, 1), f"`{origin}` is empty")
     diagnostics.extend(own)
     return documents
 
@@ -148,12 +147,11 @@ def _from_cluster(name: str, kubectl: Kubectl, diagnostics: Diagnostics) -> list
     ]
     if not wanted:
         groups = sorted({item["spec"]["group"] for item in items})
-        diagnostics.add(
-            SOURCE_MISSING.at(
-                None,
-                f"the cluster has no CRD and no group of CRDs called `{name}`" if name else "the cluster has no CRDs",
-                help=tuple(f"pykb import crd {CLUSTER}{group} --output DIR" for group in groups[:5]),
-            ),
+        diagnostics.report(
+            SOURCE_MISSING,
+            None,
+            f"the cluster has no CRD and no group of CRDs called `{name}`" if name else "the cluster has no CRDs",
+            *tuple(f"pykb import crd {CLUSTER}{group} --output DIR" for group in groups[:5]),
         )
     return wanted
 
@@ -230,23 +228,22 @@ def find_definitions(documents: Iterable[Document], diagnostics: Diagnostics) ->
                 continue
             other = found.setdefault(made.name, made)
             if other is not made and other.manifest.get("spec") != made.manifest.get("spec"):
-                diagnostics.add(
-                    NO_CRD.at(
-                        document.span,
-                        f"`{made.name}` has two different definitions, in "
-                        + " and in ".join(dict.fromkeys((f"`{other.origin}`", f"`{made.origin}`"))),
-                        help=("give only one of the two",),
-                    ),
+                diagnostics.report(
+                    NO_CRD,
+                    document.span,
+                    f"`{made.name}` has two different definitions, in "
+                    + " and in ".join(dict.fromkeys((f"`{other.origin}`", f"`{made.origin}`"))),
+                    "give only one of the two",
                 )
     for origin, kinds in others.items():
         if origin not in seen:
             shown = ", ".join(f"`{kind}`" for kind in dict.fromkeys(kinds))
-            diagnostics.add(
-                NO_CRD.at(
-                    Span(origin, 1, 1),
-                    f"expected a `{KIND}`, found {shown}",
-                    help=("kubectl get crd NAME -o yaml > FILE", "pykb import crd cluster://NAME"),
-                ),
+            diagnostics.report(
+                NO_CRD,
+                Span(origin, 1, 1),
+                f"expected a `{KIND}`, found {shown}",
+                "kubectl get crd NAME -o yaml > FILE",
+                "pykb import crd cluster://NAME",
             )
     return [found[name] for name in sorted(found)]
 

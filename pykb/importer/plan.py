@@ -43,12 +43,11 @@ def verify(definitions: Iterable[Definition], files: Iterable[ModuleFile], diagn
         lost = list(differences(definition.manifest, found, builtin.is_known))
         if lost:
             more = f" and {len(lost) - _SHOWN} more" if len(lost) > _SHOWN else ""
-            diagnostics.add(
-                CRD_NOT_KEPT.at(
-                    None,
-                    f"`{definition.name}`, generated from these types, differs from what was imported",
-                    notes=(*lost[: _SHOWN - 1], lost[_SHOWN - 1] + more) if more else tuple(lost),
-                ),
+            diagnostics.report(
+                CRD_NOT_KEPT,
+                None,
+                f"`{definition.name}`, generated from these types, differs from what was imported",
+                notes=(*lost[: _SHOWN - 1], lost[_SHOWN - 1] + more) if more else tuple(lost),
             )
 
 
@@ -245,25 +244,23 @@ def _check_replaced(path: str, old: str, file: ModuleFile, diagnostics: Diagnost
     """Whether the kinds of a module allow an import to replace it."""
     group = group_of(old)
     if group is not None and group != file.group:
-        diagnostics.add(
-            FOLDER_CLASH.at(
-                Span(path, 1, 1),
-                f"`{path}` has the group `{group}`, and `{file.group}` would be the same folder",
-                notes=("nothing was written",),
-                help=("name another folder with `--output`",),
-            ),
+        diagnostics.report(
+            FOLDER_CLASH,
+            Span(path, 1, 1),
+            f"`{path}` has the group `{group}`, and `{file.group}` would be the same folder",
+            "name another folder with `--output`",
+            notes=("nothing was written",),
         )
         return False
     lost = sorted(kinds_in(old) - file.kinds) if group is not None else []
     if lost:
         shown = ", ".join(f"`{kind}`" for kind in lost)
-        diagnostics.add(
-            KINDS_LOST.at(
-                Span(path, 1, 1),
-                f"`{path}` also has {shown}, of which this import has no CRD",
-                notes=("nothing was written",),
-                help=("import all CRDs of the group in one command, or drop those kinds with `--force`",),
-            ),
+        diagnostics.report(
+            KINDS_LOST,
+            Span(path, 1, 1),
+            f"`{path}` also has {shown}, of which this import has no CRD",
+            "import all CRDs of the group in one command, or drop those kinds with `--force`",
+            notes=("nothing was written",),
         )
         return False
     return True

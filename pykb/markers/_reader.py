@@ -60,14 +60,13 @@ class Misspellings:
         if not namespaced and suggestion is None:
             self._foreign(comment, place)
             return
-        self._diagnostics.add(
-            MARKER_UNKNOWN.at(
-                comment.span(0, len(word) + 1),
-                f"unknown marker `+{word}`",
-                label="no marker has this name",
-                help=(f"{known_as} `+{suggestion}`",) if suggestion else ("`pykb explain markers` lists all markers",),
-                fix=(comment.edit(1, len(meant[0]) + 1, meant[1]),) if meant else (),
-            )
+        self._diagnostics.report(
+            MARKER_UNKNOWN,
+            comment.span(0, len(word) + 1),
+            f"unknown marker `+{word}`",
+            *((f"{known_as} `+{suggestion}`",) if suggestion else ("`pykb explain markers` lists all markers",)),
+            label="no marker has this name",
+            fix=(comment.edit(1, len(meant[0]) + 1, meant[1]),) if meant else (),
         )
 
     def _suggest(self, word: str, target: MarkerTarget | None, *, namespaced: bool) -> str | None:
@@ -169,19 +168,18 @@ class Misspellings:
     ) -> None:
         fixes = (comment.edit(*fix),) if fix else ()
         span = comment.span(start, end)
-        self._diagnostics.add(MARKER_SYNTAX.at(span, message, label="here", help=(help_,), fix=fixes))
+        self._diagnostics.report(MARKER_SYNTAX, span, message, help_, label="here", fix=fixes)
 
     def _foreign(self, comment: MarkerComment, place: Place) -> None:
         """Warn of a possible marker of another tool. Does nothing where markers cannot be."""
         if not place.targets:
             return
-        self._diagnostics.add(
-            MARKER_FOREIGN.at(
-                comment.span(),
-                f"`{comment.text.split()[0]}` is not a marker of pykb",
-                label="has no effect",
-                help=("if it is not a marker of another tool, start the comment with another character than `+`",),
-            )
+        self._diagnostics.report(
+            MARKER_FOREIGN,
+            comment.span(),
+            f"`{comment.text.split()[0]}` is not a marker of pykb",
+            "if it is not a marker of another tool, start the comment with another character than `+`",
+            label="has no effect",
         )
 
 
@@ -276,29 +274,27 @@ class MarkerReader:
             name = match[0] if match else comment.text[at:]
             nearest = self._registry.suggest(name.removeprefix("+"))
             meant = self._registry.only_meaning(name.removeprefix("+"))
-            self._diagnostics.add(
-                MARKER_UNKNOWN.at(
-                    comment.span(at, at + len(name)),
-                    f"unknown tag `{name}`",
-                    label="no `+k8s:` tag of this name",
-                    help=(f"a tag with a similar name exists: `+{nearest}`",) if nearest else (),
-                    fix=(comment.edit(at + 1, at + len(name), meant),) if meant and match else (),
-                )
+            self._diagnostics.report(
+                MARKER_UNKNOWN,
+                comment.span(at, at + len(name)),
+                f"unknown tag `{name}`",
+                *((f"a tag with a similar name exists: `+{nearest}`",) if nearest else ()),
+                label="no `+k8s:` tag of this name",
+                fix=(comment.edit(at + 1, at + len(name), meant),) if meant and match else (),
             )
             return None, len(comment.text)
         return self._tag(definition, comment, target, match.end(), start=at)
 
     def _report(self, problems: Sequence[Problem], comment: MarkerComment) -> None:
         for problem in problems:
-            self._diagnostics.add(
-                problem.code.at(
-                    comment.span(problem.start, problem.end),
-                    problem.message,
-                    label=problem.label,
-                    notes=problem.notes,
-                    help=problem.help,
-                    fix=(comment.edit(*problem.fix),) if problem.fix else (),
-                )
+            self._diagnostics.report(
+                problem.code,
+                comment.span(problem.start, problem.end),
+                problem.message,
+                *problem.help,
+                label=problem.label,
+                notes=problem.notes,
+                fix=(comment.edit(*problem.fix),) if problem.fix else (),
             )
 
     def _target(self, definition: MarkerDefinition, comment: MarkerComment, place: Place) -> MarkerTarget | None:
@@ -308,34 +304,31 @@ class MarkerReader:
         if definition.anywhere:
             return MarkerTarget.PACKAGE
         if not place.targets:
-            self._diagnostics.add(
-                MARKER_DETACHED.at(
-                    comment.span(),
-                    f"`+{definition.name}` does not apply here: {place.reason}",
-                    label="has no effect",
-                    help=(place.help,) if place.help else (),
-                )
+            self._diagnostics.report(
+                MARKER_DETACHED,
+                comment.span(),
+                f"`+{definition.name}` does not apply here: {place.reason}",
+                *((place.help,) if place.help else ()),
+                label="has no effect",
             )
             return None
-        self._diagnostics.add(
-            MARKER_TARGET.at(
-                comment.span(),
-                f"`+{definition.name}` applies to {_kinds(definition)}, but this is {place.description}",
-                label="has no effect here",
-                labels=(Label(place.span, f"{place.description}"),) if place.span else (),
-                help=(_where(definition),),
-            )
+        self._diagnostics.report(
+            MARKER_TARGET,
+            comment.span(),
+            f"`+{definition.name}` applies to {_kinds(definition)}, but this is {place.description}",
+            _where(definition),
+            label="has no effect here",
+            labels=(Label(place.span, f"{place.description}"),) if place.span else (),
         )
         return None
 
     def _note_go_only(self, definition: MarkerDefinition, comment: MarkerComment) -> None:
-        self._diagnostics.add(
-            MARKER_GO_ONLY.at(
-                comment.span(),
-                f"`+{definition.name}` affects only Go code generators",
-                label="no effect in Python",
-                help=("remove it, or keep it for comparison with the Go source",),
-            )
+        self._diagnostics.report(
+            MARKER_GO_ONLY,
+            comment.span(),
+            f"`+{definition.name}` affects only Go code generators",
+            "remove it, or keep it for comparison with the Go source",
+            label="no effect in Python",
         )
 
 

@@ -66,7 +66,7 @@ def collect(text: str, path: str, *, registry: MarkerRegistry, diagnostics: Diag
         diagnostics.add(syntax_error(error, path))
         return SourceFile(path, (), {})
     except RecursionError:
-        diagnostics.add(SOURCE_SYNTAX.at(Span(path, 1, 1), "expected Python, found code that is nested too deeply"))
+        diagnostics.report(SOURCE_SYNTAX, Span(path, 1, 1), "expected Python, found code that is nested too deeply")
         return SourceFile(path, (), {})
     return _Attachment(text, path, declarations, registry=registry, diagnostics=diagnostics).run()
 
@@ -236,13 +236,12 @@ class _Attachment:
         place = Place((), reason="it is at the end of a line of code", help="move it to a line of its own above")
         marker = self._read(comment, place)
         if marker is not None:
-            self._diagnostics.add(
-                MARKER_DETACHED.at(
-                    marker.span,
-                    f"`+{marker.name}` has no effect at the end of a line of code",
-                    label="has no effect here",
-                    help=("move it to a line of its own",),
-                )
+            self._diagnostics.report(
+                MARKER_DETACHED,
+                marker.span,
+                f"`+{marker.name}` has no effect at the end of a line of code",
+                "move it to a line of its own",
+                label="has no effect here",
             )
 
     def _near_misses(self) -> None:
@@ -258,26 +257,24 @@ class _Attachment:
     def _slashes(self, comment: Comment) -> None:
         """Report markers after the slashes of a Go comment."""
         column = comment.column + 1 + comment.text.index("/")
-        self._diagnostics.add(
-            MARKER_SYNTAX.at(
-                Span(self._path, comment.line, column, comment.line, column + 2),
-                "expected a marker after `#`, found the `//` of a Go comment",
-                label="text of the description",
-                help=(f"write `# {_go_comment(comment.text)}`",),
-            )
+        self._diagnostics.report(
+            MARKER_SYNTAX,
+            Span(self._path, comment.line, column, comment.line, column + 2),
+            "expected a marker after `#`, found the `//` of a Go comment",
+            f"write `# {_go_comment(comment.text)}`",
+            label="text of the description",
         )
 
     def _without_plus(self, comment: Comment) -> None:
         text = comment.text.strip()
         column = comment.column + 1 + comment.text.index(text)
-        self._diagnostics.add(
-            MARKER_SYNTAX.at(
-                Span(self._path, comment.line, column, comment.line, column + len(text)),
-                "expected `+` before the name of a marker",
-                label="text of the description",
-                help=(f"write `# +{text}`",),
-                severity=Severity.WARNING,
-            )
+        self._diagnostics.report(
+            MARKER_SYNTAX,
+            Span(self._path, comment.line, column, comment.line, column + len(text)),
+            "expected `+` before the name of a marker",
+            f"write `# +{text}`",
+            label="text of the description",
+            severity=Severity.WARNING,
         )
 
     def _documentation(self, comment: Comment) -> None:
@@ -286,13 +283,12 @@ class _Attachment:
         known = text.startswith(_NAMESPACES) or (text.startswith("+") and self._registry.resolve(text)[0] is not None)
         if not known or (not comment.own_line and not is_comment(self._text, comment)):
             return
-        self._diagnostics.add(
-            MARKER_SYNTAX.at(
-                Span(self._path, comment.line, comment.column, comment.line, comment.column + 2),
-                "expected `#` before a marker, found `#:`",
-                label="text of the documentation",
-                help=(f"write `# {text}`",),
-            )
+        self._diagnostics.report(
+            MARKER_SYNTAX,
+            Span(self._path, comment.line, comment.column, comment.line, comment.column + 2),
+            "expected `#` before a marker, found `#:`",
+            f"write `# {text}`",
+            label="text of the documentation",
         )
 
     def _docstrings(self) -> None:
@@ -302,13 +298,12 @@ class _Attachment:
             if any(line in lines for lines in self._declarations.docstring_lines):
                 column = match.start(1) - self._text.rfind("\n", 0, match.start(1))
                 name = match[1].split("=")[0]
-                self._diagnostics.add(
-                    MARKER_DETACHED.at(
-                        Span(self._path, line, column, line, column + len(match[1])),
-                        f"`{name}` has no effect inside a docstring",
-                        label="text of the description",
-                        help=(f"write it as a comment above the declaration: `# {match[1]}`",),
-                    )
+                self._diagnostics.report(
+                    MARKER_DETACHED,
+                    Span(self._path, line, column, line, column + len(match[1])),
+                    f"`{name}` has no effect inside a docstring",
+                    f"write it as a comment above the declaration: `# {match[1]}`",
+                    label="text of the description",
                 )
 
 

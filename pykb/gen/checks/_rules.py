@@ -62,7 +62,7 @@ class Place:
         severity: Severity | None = None,
     ) -> None:
         """Report a problem with the rule."""
-        self.diagnostics.add(code.at(self.span, message, notes=notes, help=help_, severity=severity))
+        self.diagnostics.report(code, self.span, message, *help_, notes=notes, severity=severity)
 
 
 def check_expression(text: str, part: str, place: Place, *, optional_old_self: bool) -> Findings | None:

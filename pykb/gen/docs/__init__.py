@@ -206,13 +206,13 @@ def generate_docs(options: GenerateOptions) -> tuple[str, Diagnostics]:
     sources = read_sources(options, builtin_registry(), diagnostics)
     crds = find_crds(sources, options, diagnostics) if sources.modules else []
     if not crds and not diagnostics.has_errors():
-        diagnostics.add(
-            NOTHING_FOUND.at(
-                None,
-                "there are no kinds to document",
-                notes=("pykb looks for kinds in `api` packages",),
-                help=("pykb create api --group GROUP --version v1 --kind KIND", "or name the files: `--paths DIR`"),
-            )
+        diagnostics.report(
+            NOTHING_FOUND,
+            None,
+            "there are no kinds to document",
+            "pykb create api --group GROUP --version v1 --kind KIND",
+            "or name the files: `--paths DIR`",
+            notes=("pykb looks for kinds in `api` packages",),
         )
     if diagnostics.has_errors() or not crds:
         return "", diagnostics
@@ -234,21 +234,20 @@ def target_file(root: Path, output: Path | None, diagnostics: Diagnostics) -> st
     root = root.resolve()
     place = real_path(output or root / _FOLDER)
     if not place.is_relative_to(root):
-        diagnostics.add(
-            PATH_OUTSIDE.at(
-                None,
-                f"the output `{output}` is outside the project `{root.name}`",
-                notes=("nothing was written",),
-                help=("name a place inside the project",),
-            )
+        diagnostics.report(
+            PATH_OUTSIDE,
+            None,
+            f"the output `{output}` is outside the project `{root.name}`",
+            "name a place inside the project",
+            notes=("nothing was written",),
         )
     elif place.suffix not in ("", ".md") and not place.is_dir():
-        diagnostics.add(
-            OPTION.at(
-                None,
-                f"`--output` names the file `{place.name}`, and the page is Markdown",
-                help=(f"--output {place.with_suffix('.md').relative_to(root).as_posix()}", "or name a folder"),
-            )
+        diagnostics.report(
+            OPTION,
+            None,
+            f"`--output` names the file `{place.name}`, and the page is Markdown",
+            f"--output {place.with_suffix('.md').relative_to(root).as_posix()}",
+            "or name a folder",
         )
     else:
         return (place if place.suffix == ".md" else place / _FILE).relative_to(root).as_posix()

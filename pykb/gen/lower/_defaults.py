@@ -30,12 +30,11 @@ def python_default(info: FieldInfo, place: Place, diagnostics: Diagnostics) -> t
     try:
         value = _value_of(info)
     except Exception as error:  # noqa: BLE001 - whatever the user's factory raises
-        diagnostics.add(
-            DEFAULT_NOT_JSON.at(
-                place.span,
-                f"making the default of {place.what} fails: {type(error).__name__}: {error}",
-                help=("fix the `default_factory`",),
-            ),
+        diagnostics.report(
+            DEFAULT_NOT_JSON,
+            place.span,
+            f"making the default of {place.what} fails: {type(error).__name__}: {error}",
+            "fix the `default_factory`",
         )
         return None, ""
     if value is PydanticUndefined or value is None:
@@ -52,13 +51,12 @@ def python_default(info: FieldInfo, place: Place, diagnostics: Diagnostics) -> t
     try:
         return _encode(value), shown
     except (TypeError, ValueError) as error:
-        diagnostics.add(
-            DEFAULT_NOT_JSON.at(
-                place.span,
-                f"the default of {place.what}, `{_shown(value)}`, has no JSON form",
-                notes=(str(error),),
-                help=("use a plain value, or use `None` and set the value in your code",),
-            ),
+        diagnostics.report(
+            DEFAULT_NOT_JSON,
+            place.span,
+            f"the default of {place.what}, `{_shown(value)}`, has no JSON form",
+            "use a plain value, or use `None` and set the value in your code",
+            notes=(str(error),),
         )
         return None, ""
 
@@ -69,14 +67,14 @@ def _check_none(annotation: Any, place: Place, diagnostics: Diagnostics) -> None
     if not isinstance(plain, type) or plain in {Any, object, types.NoneType, types.UnionType}:
         return
     name = annotation.__name__ if isinstance(annotation, type) and annotation is plain else str(annotation)
-    diagnostics.add(
-        DEFAULT_VALUE.at(
-            place.span,
-            f"the default of {place.what} is `None`, which is not of type `{name}`",
-            notes=("in the schema, the field is optional and has no default; your code gets `None` if it is absent",),
-            help=(f"{name} | None = None", "or leave the default out: then the field is required"),
-            severity=Severity.WARNING,
-        ),
+    diagnostics.report(
+        DEFAULT_VALUE,
+        place.span,
+        f"the default of {place.what} is `None`, which is not of type `{name}`",
+        f"{name} | None = None",
+        "or leave the default out: then the field is required",
+        notes=("in the schema, the field is optional and has no default; your code gets `None` if it is absent",),
+        severity=Severity.WARNING,
     )
 
 

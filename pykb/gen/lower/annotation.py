@@ -176,47 +176,41 @@ class Lowering:
         try:
             found = evaluated(text, {**vars(typing), **namespace})
         except Exception as error:  # noqa: BLE001 - whatever the user's expression raises
-            self.diagnostics.add(
-                UNRESOLVED.at(
-                    place.span,
-                    f"the annotation `{' '.join(text.split())}` of {place.what} cannot be evaluated: {error}",
-                    help=("import the name in this module, not only under `if TYPE_CHECKING:`",),
-                ),
+            self.diagnostics.report(
+                UNRESOLVED,
+                place.span,
+                f"the annotation `{' '.join(text.split())}` of {place.what} cannot be evaluated: {error}",
+                "import the name in this module, not only under `if TYPE_CHECKING:`",
             )
             return ANYTHING
         return self.lower(found, place)
 
     def _unsupported(self, annotation: object, place: Place) -> SchemaNode:
         name = getattr(annotation, "__name__", None) or str(annotation)
-        self.diagnostics.add(
-            UNSUPPORTED_TYPE.at(
-                place.span,
-                f"{place.what} has the type `{name}`, which has no counterpart in a CRD",
-                help=("derive it from `pykb.api.Struct`, use one of the supported types, or `Any` for arbitrary JSON",),
-            ),
+        self.diagnostics.report(
+            UNSUPPORTED_TYPE,
+            place.span,
+            f"{place.what} has the type `{name}`, which has no counterpart in a CRD",
+            "derive it from `pykb.api.Struct`, use one of the supported types, or `Any` for arbitrary JSON",
         )
         return ANYTHING
 
     def _plain_model(self, annotation: type, place: Place) -> None:
-        self.diagnostics.add(
-            PLAIN_MODEL.at(
-                place.span,
-                f"`{annotation.__name__}`, used by {place.what}, is a Pydantic model that is not derived from `Struct`",
-                notes=("only a `Struct` uses JSON names and keeps unknown fields",),
-                help=(f"class {annotation.__name__}(Struct): ...",),
-            ),
+        self.diagnostics.report(
+            PLAIN_MODEL,
+            place.span,
+            f"`{annotation.__name__}`, used by {place.what}, is a Pydantic model that is not derived from `Struct`",
+            f"class {annotation.__name__}(Struct): ...",
+            notes=("only a `Struct` uses JSON names and keeps unknown fields",),
         )
 
     def _float(self, place: Place) -> None:
-        self.diagnostics.add(
-            FLOAT.at(
-                place.span,
-                f"{place.what} is a float, which clients and languages do not all preserve exactly",
-                help=(
-                    "use `Quantity`, an integer of a smaller unit, or a string",
-                    "or pass `--allow-dangerous-types`",
-                ),
-            ),
+        self.diagnostics.report(
+            FLOAT,
+            place.span,
+            f"{place.what} is a float, which clients and languages do not all preserve exactly",
+            "use `Quantity`, an integer of a smaller unit, or a string",
+            "or pass `--allow-dangerous-types`",
         )
 
 
@@ -275,12 +269,11 @@ def _list_node(found: Collection, elements: Sequence[SchemaNode], place: Place, 
     # Python does not compare two `Annotated` types with the same content as equal.
     if len({shape(element) for element in elements}) == 1:
         return SchemaNode(found.keywords, items=elements[0])
-    diagnostics.add(
-        UNSUPPORTED_TYPE.at(
-            place.span,
-            f"{place.what} is a tuple of different types, but all elements of a list in a CRD have one type",
-            help=("make it a `Struct` with one field for each element",),
-        ),
+    diagnostics.report(
+        UNSUPPORTED_TYPE,
+        place.span,
+        f"{place.what} is a tuple of different types, but all elements of a list in a CRD have one type",
+        "make it a `Struct` with one field for each element",
     )
     return SchemaNode(_ARRAY, items=ANYTHING)
 
@@ -289,13 +282,12 @@ def _map(arguments: tuple[object, ...], place: Place, diagnostics: Diagnostics) 
     key, value = arguments if len(arguments) == 2 else (str, Any)
     if not _is_text(key):
         name = getattr(key, "__name__", str(key))
-        diagnostics.add(
-            MAP_KEY.at(
-                place.span,
-                f"map keys must be strings in a CRD, but {place.what} has keys of type `{name}`",
-                notes=("structural schemas describe maps by `additionalProperties`, which has no key type",),
-                help=("use `dict[str, ...]`, or a list of objects with `+listType=map` and `+listMapKey=<field>`",),
-            ),
+        diagnostics.report(
+            MAP_KEY,
+            place.span,
+            f"map keys must be strings in a CRD, but {place.what} has keys of type `{name}`",
+            "use `dict[str, ...]`, or a list of objects with `+listType=map` and `+listMapKey=<field>`",
+            notes=("structural schemas describe maps by `additionalProperties`, which has no key type",),
         )
     if value in _ANYTHING:
         return Collection({**_OBJECT, "x-kubernetes-preserve-unknown-fields": Keyword(value=True)})

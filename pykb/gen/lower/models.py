@@ -146,13 +146,12 @@ def _description(info: FieldInfo, declaration: FieldDeclaration | None, lowering
     if at is None:
         return declaration.description or info.description
     if declaration.description and declaration.description != info.description:
-        lowering.diagnostics.add(
-            DESCRIPTION_CONFLICT.at(
-                at,
-                f"the field `{declaration.name}` has two descriptions, and only this one goes into the schema",
-                labels=(Label(declaration.span, "its docstring or comment is another one"),),
-                help=("keep one of the two",),
-            ),
+        lowering.diagnostics.report(
+            DESCRIPTION_CONFLICT,
+            at,
+            f"the field `{declaration.name}` has two descriptions, and only this one goes into the schema",
+            "keep one of the two",
+            labels=(Label(declaration.span, "its docstring or comment is another one"),),
         )
     return info.description
 
@@ -172,26 +171,26 @@ def _check_alias(attribute: str, declaration: FieldDeclaration, lowering: Loweri
         at = declaration.arguments.get(argument)
         if at is not None:
             name = lowering.declarations.text(at).partition("=")[2].strip() or '"..."'
-            lowering.diagnostics.add(
-                ALIAS.at(
-                    at,
-                    f"the field `{attribute}` gets its JSON name from `{argument}=`",
-                    label="type checkers use it as the name of the constructor's argument",
-                    help=(f"{attribute}: Annotated[..., Wire({name})]", "with `from pykb.api import Wire`"),
-                ),
+            lowering.diagnostics.report(
+                ALIAS,
+                at,
+                f"the field `{attribute}` gets its JSON name from `{argument}=`",
+                f"{attribute}: Annotated[..., Wire({name})]",
+                "with `from pykb.api import Wire`",
+                label="type checkers use it as the name of the constructor's argument",
             )
 
 
 def _check_hidden(attribute: str, wire: str, declaration: FieldDeclaration | None, lowering: Lowering) -> None:
     """Report a field that hides a method which pykb, Pydantic or a type checker needs."""
     is_deprecated = attribute in dir(BaseModel) and not attribute.startswith("model_")
-    lowering.diagnostics.add(
-        HIDDEN_METHOD.at(
-            declaration.span if declaration else None,
-            f"the field `{attribute}` hides the method `{attribute}` that every `Struct` has",
-            severity=Severity.WARNING if is_deprecated else Severity.ERROR,
-            help=(f'{attribute}_: Annotated[..., Wire("{wire}")]', "with `from pykb.api import Wire`"),
-        ),
+    lowering.diagnostics.report(
+        HIDDEN_METHOD,
+        declaration.span if declaration else None,
+        f"the field `{attribute}` hides the method `{attribute}` that every `Struct` has",
+        f'{attribute}_: Annotated[..., Wire("{wire}")]',
+        "with `from pykb.api import Wire`",
+        severity=Severity.WARNING if is_deprecated else Severity.ERROR,
     )
 
 

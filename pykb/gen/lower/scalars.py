@@ -269,12 +269,11 @@ def lower_literal(values: tuple[object, ...], place: Place, diagnostics: Diagnos
 def lower_enum(cls: type[enum.Enum], place: Place, diagnostics: Diagnostics) -> SchemaNode:
     """The schema of an enum: its values in the order of definition, without aliases."""
     if issubclass(cls, enum.Flag):
-        diagnostics.add(
-            UNSUPPORTED_TYPE.at(
-                place.span,
-                f"{place.what} is the flag `{cls.__name__}`, whose values combine, but an enum lists every value",
-                help=(f"make `{cls.__name__}` a `StrEnum`, and the field a list: `Annotated[list[...], ListSet()]`",),
-            ),
+        diagnostics.report(
+            UNSUPPORTED_TYPE,
+            place.span,
+            f"{place.what} is the flag `{cls.__name__}`, whose values combine, but an enum lists every value",
+            f"make `{cls.__name__}` a `StrEnum`, and the field a list: `Annotated[list[...], ListSet()]`",
         )
         return ANYTHING
     return _lower_values([member.value for member in cls], place, diagnostics)
@@ -289,12 +288,11 @@ def _lower_values(values: list[Any], place: Place, diagnostics: Diagnostics) -> 
     base = lower_scalar(kinds.pop()) if len(kinds) == 1 else None
     if base is None or base.type not in {"string", "integer", "boolean"} or isinstance(values[0], bytes):
         shown = ", ".join(f"`{value!r}`" for value in values)
-        diagnostics.add(
-            UNION.at(
-                place.span,
-                f"{place.what} allows {shown or 'no value at all'}: an enum has strings, integers or booleans",
-                help=("use values of one type",),
-            ),
+        diagnostics.report(
+            UNION,
+            place.span,
+            f"{place.what} allows {shown or 'no value at all'}: an enum has strings, integers or booleans",
+            "use values of one type",
         )
         return ANYTHING
     return base.put_all({"enum": enum_keyword})

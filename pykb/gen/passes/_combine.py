@@ -107,13 +107,12 @@ def _common_values(old: Keyword, new: Keyword, diagnostics: Diagnostics) -> Keyw
     common = [value for value in _list(new) if value in allowed]
     if not common:
         labels = (Label(old.span, "the type allows other values"),) if old.span else ()
-        diagnostics.add(
-            ENUM_DISJOINT.at(
-                new.span,
-                f"no value is allowed by both this field {_shown(new)} and its type {_shown(old)}",
-                labels=labels,
-                help=("list only values that the type allows",),
-            ),
+        diagnostics.report(
+            ENUM_DISJOINT,
+            new.span,
+            f"no value is allowed by both this field {_shown(new)} and its type {_shown(old)}",
+            "list only values that the type allows",
+            labels=labels,
         )
     return Keyword(common, new.span, new.spelling)
 
@@ -173,14 +172,13 @@ def _say_lost(
         if prop.required and not properties[name].required
     ]
     if lost:
-        diagnostics.add(
-            UNION.at(
-                place.span,
-                f"nothing tells the members of the union at {place.what} apart, so no object needs {', '.join(lost)}",
-                notes=("the API server stores an object that matches no member, and your code cannot read it",),
-                help=('give each member a field that tells them apart: `kind: Literal["..."]`',),
-                severity=Severity.WARNING,
-            ),
+        diagnostics.report(
+            UNION,
+            place.span,
+            f"nothing tells the members of the union at {place.what} apart, so no object needs {', '.join(lost)}",
+            'give each member a field that tells them apart: `kind: Literal["..."]`',
+            notes=("the API server stores an object that matches no member, and your code cannot read it",),
+            severity=Severity.WARNING,
         )
 
 
@@ -225,13 +223,12 @@ def _join(old: PropertyNode, new: PropertyNode, place: Place, diagnostics: Diagn
         values = [*old_values, *(value for value in new_values if value not in old_values)]
         return replace(old, schema=old.schema.put("enum", values, place.span), required=required)
     if shape(old.schema) != shape(new.schema):
-        diagnostics.add(
-            UNION.at(
-                place.span,
-                f"the members of the union at {place.what} disagree about the field `{new.name}`",
-                notes=("a structural schema has only one type for each field",),
-                help=("give the field one type in all members, or another name",),
-            ),
+        diagnostics.report(
+            UNION,
+            place.span,
+            f"the members of the union at {place.what} disagree about the field `{new.name}`",
+            "give the field one type in all members, or another name",
+            notes=("a structural schema has only one type for each field",),
         )
     return replace(old, required=required)
 

@@ -103,21 +103,19 @@ def one_of_rule(
         wrong = wrong or found is None or found.required
         if found is None:
             near = closest(member, properties)
-            diagnostics.add(
-                ONE_OF_MEMBER.at(
-                    span,
-                    f"`{member}` is not a field of {what}"
-                    + ("; nested fields cannot take part in a group" if "." in member else ""),
-                    help=(f"did you mean `{near}`?",) if near else (),
-                ),
+            diagnostics.report(
+                ONE_OF_MEMBER,
+                span,
+                f"`{member}` is not a field of {what}"
+                + ("; nested fields cannot take part in a group" if "." in member else ""),
+                *((f"did you mean `{near}`?",) if near else ()),
             )
         elif found.required:
-            diagnostics.add(
-                ONE_OF_MEMBER.at(
-                    span,
-                    f"the field `{member}` is required, so it cannot be a member of a one-of group",
-                    help=(f"{found.attribute}: ... | None = None",),
-                ),
+            diagnostics.report(
+                ONE_OF_MEMBER,
+                span,
+                f"the field `{member}` is required, so it cannot be a member of a one-of group",
+                f"{found.attribute}: ... | None = None",
             )
     verb, comparison = _RELATIONS[relation]
     if comparison:
@@ -304,7 +302,7 @@ class _Use:
 
     def _misfit(self, at: Span, message: str, *help_: str) -> None:
         labels = type_label(self.draft.effective, self.draft.place.span)
-        self.draft.diagnostics.add(MARKER_TYPE.at(at, message, label="this marker", labels=labels, help=help_))
+        self.draft.diagnostics.report(MARKER_TYPE, at, message, *help_, label="this marker", labels=labels)
 
     def inexpressible(self) -> None:
         inner = self.marker.value

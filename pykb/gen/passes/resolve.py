@@ -89,16 +89,13 @@ class Resolver:
         if not node.get("x-kubernetes-preserve-unknown-fields"):
             self._cut.add(named)
             path = " -> ".join(f"`{step.name}`" for step in [*self._open[self._open.index(named) :], named])
-            self.diagnostics.add(
-                RECURSION.at(
-                    node.span,
-                    f"the type `{named.name}` contains itself, but a CRD's schema cannot have references",
-                    notes=(path,),
-                    help=(
-                        f"add this where the type refers to itself: `Annotated[{named.name}, PreserveUnknown()]`",
-                        "with `from pykb.api import PreserveUnknown`; the fields below are then kept, but not checked",
-                    ),
-                ),
+            self.diagnostics.report(
+                RECURSION,
+                node.span,
+                f"the type `{named.name}` contains itself, but a CRD's schema cannot have references",
+                f"add this where the type refers to itself: `Annotated[{named.name}, PreserveUnknown()]`",
+                "with `from pykb.api import PreserveUnknown`; the fields below are then kept, but not checked",
+                notes=(path,),
             )
         return merge(_CUT, node, self.diagnostics)
 
@@ -135,12 +132,12 @@ class Resolver:
         self.options = replace(self.options, reports_bare_metadata=False)
         user = next((named for named in reversed(self._open) if not named.built_in), None)
         where = f" in `{user.name}`" if user else ""
-        self.diagnostics.add(
-            BARE_METADATA.at(
-                user.span if user else None,
-                f"the embedded `metadata`{where} has no fields, as controller-gen writes it: the API server drops them",
-                help=("crd:generateEmbeddedObjectMeta=true", "or set it to false, if you want that"),
-            )
+        self.diagnostics.report(
+            BARE_METADATA,
+            user.span if user else None,
+            f"the embedded `metadata`{where} has no fields, as controller-gen writes it: the API server drops them",
+            "crd:generateEmbeddedObjectMeta=true",
+            "or set it to false, if you want that",
         )
 
     def _class(

@@ -75,13 +75,12 @@ def _apply_patch(
         patched = _merge(webhook, patch)
         _check_result(webhook, patched)
     except _WrongPatchError as error:
-        diagnostics.add(
-            WEBHOOK_PATCH.at(
-                marker.span_of("patch"),
-                str(error),
-                label="the patch is not applied",
-                help=(error.help,) if error.help else (),
-            )
+        diagnostics.report(
+            WEBHOOK_PATCH,
+            marker.span_of("patch"),
+            str(error),
+            *((error.help,) if error.help else ()),
+            label="the patch is not applied",
         )
         return webhook
     diagnostics.extend(check_conditions(patched, oldest, marker.span_of("patch")))
