@@ -12,23 +12,10 @@ from hypothesis import strategies as st
 
 from pykb.api.builtin_table import RELEASE
 from pykb.diagnostics import Diagnostics
-from pykb.gen.docs import generate_docs, render_markdown, target_file
-from pykb.gen.docs._collect import _without_deprecation
-from pykb.gen.docs._content import (
-    Code,
-    FieldDoc,
-    KindDoc,
-    Listing,
-    Paragraph,
-    Piece,
-    Reference,
-    Rule,
-    TypeDoc,
-    VersionDoc,
-    blocks_of,
-    code_span,
-    spans_of,
-)
+from pykb.gen.docs import generate_docs, target_file
+from pykb.gen.docs._markup import Code, Listing, Paragraph, blocks_of, code_span, spans_of
+from pykb.gen.docs._page import _without_deprecation, render_page
+from pykb.gen.ir import Crd, CrdVersion, Keyword, Names, PrinterColumn, PropertyNode, Rule, SchemaNode
 from pykb.gen.options import GenerateOptions
 
 CRD = Path(__file__).parents[3] / "testdata" / "crd"
@@ -116,19 +103,37 @@ def test_a_paragraph_that_says_deprecated_is_told_apart(text: str, rest: str, ad
 ODD = "<script>alert(1)</script> **b** | [x](javascript:1) & \"q\" 'a' $title ${x}\n\n# head\n- item"
 
 
-def odd_reference() -> Reference:
-    """A reference in which every text is hostile."""
-    piece = Piece(ODD)
-    rule = Rule(f"self != '{ODD}'", ODD)
-    field = FieldDoc(ODD, (piece,), True, ODD, ODD, (ODD,), (rule,), ODD)
-    kind = KindDoc(ODD, "k", ODD, ODD, ((ODD, ODD),), (field,), (rule,), ODD, True, ODD)
-    type_ = TypeDoc(ODD, "t", ODD, (piece,), (field,), (ODD,), (rule,), (piece,))
-    return Reference(ODD, (VersionDoc(ODD, ODD, "v", (kind,), (type_,)),))
+def crd_of(*properties: PropertyNode, kind: str = "Machine", description: str = "", odd: str = "") -> Crd:
+    """A CRD with one version, with odd texts wherever there can be one."""
+    schema = SchemaNode(
+        {"description": Keyword(description)},
+        rules=(Rule(f"self != '{odd}'", odd),) if odd else (),
+        properties={each.name: each for each in properties},
+    )
+    columns = (PrinterColumn(odd, "string", ".spec"),) if odd else ()
+    version = CrdVersion("v1", schema, None, columns=columns, deprecated=bool(odd), deprecation_warning=odd or None)
+    names = Names(kind, "machines", "machine", short_names=(odd,) if odd else ())
+    return Crd("example.com", names, "Namespaced", (version,), None)
 
 
 def test_texts_of_authors_are_no_markup_in_markdown() -> None:
     """Outside of code, nothing of HTML, no emphasis or links, and no column more in a table."""
-    text = render_markdown(odd_reference())
+    inner = SchemaNode(
+        {"type": Keyword("object")}, properties={ODD: PropertyNode(ODD, "a", SchemaNode(), required=True)}
+    )
+    keywords = {
+        "type": Keyword("string"),
+        "format": Keyword(ODD),
+        "description": Keyword(f"{ODD}\n\nDeprecated: {ODD}"),
+        "default": Keyword(ODD),
+        "pattern": Keyword(ODD),
+        "enum": Keyword([ODD]),
+        "example": Keyword(ODD),
+        "externalDocs": Keyword({"url": ODD}),
+    }
+    field = PropertyNode(ODD, "b", SchemaNode(keywords, rules=(Rule(f"self != '{ODD}'", ODD),)), required=True)
+    crd = crd_of(field, PropertyNode("inner", "inner", inner, required=False), kind=ODD, description=ODD, odd=ODD)
+    text = render_page([crd], {("example.com/v1", ODD): ODD}, title=ODD)
     prose = re.sub(r"^(`{3,})yaml\n.*?\n\1$", "", text, flags=re.MULTILINE | re.DOTALL)
     prose = re.sub(r"(`+)(?!`).+?(?<!`)\1(?!`)", "", prose)
     assert "<script" not in prose
@@ -223,10 +228,9 @@ def test_code_with_back_ticks_stays_whole(value: str) -> None:
 def test_lists_and_code_of_descriptions_are_shown_as_such() -> None:
     """Also in a table; long numbering keeps its first number."""
     text = "Modes:\n\n- one `a`\n- two\n\n```\na | b\n```\n\n3. three"
-    field = FieldDoc("mode", (Piece("string"),), False, text, "", (), (), None)
-    kind = KindDoc("Machine", "k", "machines", text, (), (field,), (), "", False)
-    reference = Reference("API", (VersionDoc("example.com", "v1", "v", (kind,), ()),))
-    markdown = render_markdown(reference)
+    node = SchemaNode({"type": Keyword("string"), "description": Keyword(text)})
+    crd = crd_of(PropertyNode("mode", "mode", node, required=False), description=text)
+    markdown = render_page([crd], {("example.com/v1", "Machine"): ""}, title="API")
     assert "\n- one `a`\n- two\n\n```\na | b\n```\n\n3. three\n" in markdown
     row = next(line for line in markdown.splitlines() if line.startswith("| `mode`"))
     assert "Modes:<ul><li>one `a`</li><li>two</li></ul><code>a &#124; b</code>" in row
