@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from pykb.client.codec import AnyObject, AnyObjectT, snapshot, to_wire
 from pykb.client.json_text import encode
+from pykb.meta.json_diff import MISSING, Parts, Path, changes, fields_of
 
 
 class Patch(Protocol):
@@ -128,15 +129,23 @@ def merge_from(original: AnyObjectT, modified: AnyObjectT | None = None, *, opti
 
 def merge_diff(original: Mapping[str, Any], modified: Mapping[str, Any]) -> dict[str, Any]:
     """Return the merge patch (RFC 7386) that turns one JSON object into the other. Empty if they are equal."""
-    change: dict[str, Any] = {key: None for key in original if key not in modified}
-    for key, value in modified.items():
-        if key not in original:
-            change[key] = value
-            continue
-        before = original[key]
-        if isinstance(before, Mapping) and isinstance(value, Mapping):
-            if inner := merge_diff(before, value):
-                change[key] = inner
-        elif before != value or isinstance(before, bool) != isinstance(value, bool):
-            change[key] = value
-    return change
+    patch: dict[str, Any] = {}
+    for (*above, name), _, value in changes(original, modified, _parts):
+        inner: dict[Any, Any] = patch
+        for step in above:
+            inner = inner.setdefault(step, {})
+        inner[name] = None if value is MISSING else value
+    return patch
+
+
+def _parts(_path: Path, before: Any, after: Any) -> Parts | None:
+    """The fields of two objects. A merge patch replaces all else as a whole."""
+    is_object = isinstance(before, dict) and isinstance(after, dict)
+    return fields_of(before, after, _is_same) if is_object else None
+
+
+def _is_same(before: Any, after: Any) -> bool:
+    """Whether two values are equal. In JSON, ``true`` is not 1, neither here nor in the fields of an object."""
+    if isinstance(before, dict) or before != after:
+        return False
+    return isinstance(before, bool) == isinstance(after, bool)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -11,7 +11,8 @@ from typing import Any
 import orjson
 
 from pykb.explore._history import Identity, Manifest
-from pykb.explore._variants import shorten
+from pykb.explore._variants import shorten, spell
+from pykb.meta.json_diff import sorted_changes
 from pykb.runtime.records.causes import HIDDEN, ObjectId
 
 _SERVER_METADATA = (
@@ -114,7 +115,7 @@ def differences(expected: State, found: State, ignore: Iterable[str] = ()) -> tu
         if before is None or after is None:
             every.append(Difference(identity, "", before, after))
         elif before != after:
-            every += [Difference(identity, *each) for each in _compare("", before, after)]
+            every += [Difference(identity, spell(path), *values) for path, *values in sorted_changes(before, after)]
     ignored = tuple(ignore)
     return tuple(each for each in every if not _is_ignored(each, ignored))
 
@@ -159,14 +160,3 @@ def _timeless(value: Any, named: Mapping[str, str]) -> Any:
             return named[value]
         return _UID.sub(lambda found: named.get(found[0], found[0]), _TIME.sub("<time>", value))
     return value
-
-
-def _compare(path: str, expected: Any, found: Any) -> Iterator[tuple[str, Any, Any]]:
-    if isinstance(expected, Mapping) and isinstance(found, Mapping):
-        for name in sorted({*expected, *found}):
-            yield from _compare(f"{path}.{name}".lstrip("."), expected.get(name), found.get(name))
-    elif isinstance(expected, list) and isinstance(found, list) and len(expected) == len(found):
-        for number, (one, other) in enumerate(zip(expected, found, strict=True)):
-            yield from _compare(f"{path}[{number}]", one, other)
-    elif expected != found:
-        yield path, expected, found

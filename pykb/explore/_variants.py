@@ -9,13 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from pykb.explore._history import Manifest
+from pykb.meta.json_diff import MISSING, Path
 
 _DEPTH = 8
 _INT32 = 2**31 - 1
 _FORMATTED = frozenset({"date-time", "duration", "byte", "uri", "email", "ipv4", "ipv6", "quantity"})
 
 T = TypeVar("T")
-Path = tuple[str | int, ...]
 
 
 def schema_of(crds: Sequence[Mapping[str, Any]], manifest: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -60,10 +60,6 @@ def shorten(value: Any) -> str:
     """A value as in JSON, in at most 60 characters."""
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 60 else f"{text[:57]}..."
-
-
-MISSING = object()
-"""The value of a field that is left out."""
 
 
 def _changes(schema: Mapping[str, Any], value: Any, path: Path, *, edges: bool) -> Iterator[tuple[Path, Any]]:

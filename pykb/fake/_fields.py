@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 
 from pykb.client.structure import Shape, Structure
+from pykb.meta import json_diff
 
 Path = tuple[str, ...]
 FieldSet = frozenset[Path]
@@ -45,13 +46,23 @@ def unlike_fields(before: Any, after: Any, structure: Structure) -> tuple[dict[P
 
     A map or an item of a list only counts as present.
     """
+    structures: dict[json_diff.Path, Structure] = {(): structure}
+
+    def parts(path: json_diff.Path, one: Any, other: Any) -> json_diff.Parts | None:
+        if path:
+            structures[path] = structures[path[:-1]].child(str(path[-1]))
+        is_granular = one and other and type(one) is type(other) is dict and structures[path].shape in _MAPS
+        return json_diff.fields_of(one, other) if is_granular else None
+
     old: dict[Path, Any] = {}
     new: dict[Path, Any] = {}
-    if _are_maps(before, after, structure):
-        _compare(before, after, structure, (), old, new)
-    else:
-        _flatten(before, structure, (), old)
-        _flatten(after, structure, (), new)
+    for path, *values in json_diff.changes(before, after, parts):
+        for value, found in zip(values, (old, new), strict=True):
+            if not path:
+                _flatten(value, structure, (), found)
+            elif value is not json_diff.MISSING:
+                here = tuple(f"f:{name}" for name in path[:-1])
+                _flatten_parts(_parts({path[-1]: value}, structures[path[:-1]]), here, found)
     return old, new
 
 
@@ -64,31 +75,6 @@ def _collect(value: Any, structure: Structure, path: Path, found: set[Path]) -> 
         if is_entry:
             found.add(here)
         _collect(inner, inner_structure, here, found)
-
-
-def _are_maps(before: Any, after: Any, structure: Structure) -> bool:
-    """Whether both have parts that can be compared one by one."""
-    return bool(before and after and structure.shape in _MAPS and type(before) is type(after) is dict)
-
-
-def _compare(
-    before: dict[str, Any],
-    after: dict[str, Any],
-    structure: Structure,
-    path: Path,
-    old: dict[Path, Any],
-    new: dict[Path, Any],
-) -> None:
-    for name in {**before, **after}:
-        one, other = ({name: each[name]} if name in each else {} for each in (before, after))
-        if one == other:
-            continue
-        child = structure.child(name)
-        if one and other and _are_maps(one[name], other[name], child):
-            _compare(one[name], other[name], child, (*path, f"f:{name}"), old, new)
-        else:
-            _flatten_parts(_parts(one, structure), path, old)
-            _flatten_parts(_parts(other, structure), path, new)
 
 
 def _flatten(value: Any, structure: Structure, path: Path, found: dict[Path, Any]) -> None:

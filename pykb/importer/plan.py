@@ -17,6 +17,7 @@ from pykb.importer._builtin import builtin_types
 from pykb.importer._package import ModuleFile, group_of, is_untouched, kinds_in, needed_inits, package_files
 from pykb.importer.definition import OF_EVERY_KIND, Definition, cleaned
 from pykb.importer.shape import Schema
+from pykb.meta.json_diff import sorted_changes
 from pykb.scaffold.naming import module_hidden
 from pykb.scaffold.plan import OnExists, PlanBuilder
 
@@ -87,7 +88,8 @@ def differences(imported: Mapping[str, Any], generated: Mapping[str, Any], is_kn
         found = after["versions"].get(name)
         if found is not None:
             yield from _schemas(version.pop("schema"), found.pop("schema"), f"versions/{name}/schema", is_known)
-    yield from _values(before, after, "spec")
+    for path, one, other in sorted_changes(before, after):
+        yield _difference("/".join(("spec", *map(str, path))), one, other)
 
 
 def _usual(spec: Mapping[str, Any]) -> dict[str, Any]:
@@ -146,14 +148,6 @@ def _keys(one: Mapping[str, Any], other: Mapping[str, Any]) -> Iterable[str]:
 def _parts(one: object, other: object, path: str, is_known: IsKnown, *, plain: bool) -> Iterator[str]:
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         yield from _schemas(one, other, path, is_known, plain=plain)
-    elif one != other:
-        yield _difference(path, one, other)
-
-
-def _values(one: object, other: object, path: str) -> Iterator[str]:
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        for name in _keys(one, other):
-            yield from _values(one.get(name), other.get(name), f"{path}/{name}")
     elif one != other:
         yield _difference(path, one, other)
 

@@ -13,6 +13,7 @@ from pykb.api.conversion import Converter, Unconvertible
 from pykb.api.object import Object
 from pykb.api.struct import Struct
 from pykb.api.wire import encode, wire_name
+from pykb.meta.json_diff import Parts, changes
 from pykb.testing._schemas import FieldPath, check_paths, parse_path, spelt
 from pykb.testing.objects.kinds import Override, drawn_objects, smallest
 from pykb.webhook.conversion import finished
@@ -231,50 +232,47 @@ def _yaml(wire: Mapping[str, Any]) -> list[str]:
 
 def differences(before: Any, after: Any, path: FieldPath = ()) -> Iterator[Difference]:
     """Compare as Python does, and return the smallest parts that differ."""
-    if isinstance(before, Struct) or isinstance(after, Struct):
-        yield from _of_structs(before, after, path)
-    elif isinstance(before, Mapping) or isinstance(after, Mapping):
-        yield from _of_maps(before, after, path)
-    elif _is_list(before) and _is_list(after) and len(before) == len(after):
-        for index, (one, other) in enumerate(zip(before, after, strict=True)):
-            yield from differences(one, other, (*path, index))
-    elif isinstance(before, bool) is not isinstance(after, bool) or before != after:
-        yield Difference(path, before, after)
+    for change in changes([before], [after], _parts):
+        yield Difference((*path, *change.path[1:]), change.before, change.after)
 
 
-def _of_structs(before: Any, after: Any, path: FieldPath) -> Iterator[Difference]:
-    kinds = {type(side) for side in (before, after) if side is not None}
-    if len(kinds) > 1:
-        yield Difference(path, before, after)
-        return
-    sides = [_fields(before), _fields(after)]
-    if before is None or after is None:
-        # Its content is listed, so that parts of it can be ignored. An empty one counts, too.
-        sides = [{name: v for name, v in side.items() if name in encode(before or after)} for side in sides]
-        if not any(sides):
-            yield Difference(path, before, after)
-    for name in dict.fromkeys([*sides[0], *sides[1]]):
-        yield from differences(sides[0].get(name), sides[1].get(name), (*path, name))
+def _are_equal(before: Any, after: Any) -> bool:
+    """Whether two plain values are equal. Unlike in Python, ``True`` is not 1, so parts are compared one by one."""
+    if isinstance(before, Struct | Mapping) or _is_list(before):
+        return False
+    return isinstance(before, bool) is isinstance(after, bool) and bool(before == after)
 
 
-def _fields(struct: Any) -> dict[str, Any]:
-    if struct is None:
-        return {}
-    known = {wire_name(name, field): getattr(struct, name) for name, field in type(struct).__pydantic_fields__.items()}
-    return {**known, **(struct.__pydantic_extra__ or {})}
+def _parts(_path: FieldPath, before: Any, after: Any) -> Parts | None:
+    """The parts of two structs, maps or lists. A missing part is ``None``."""
+    kinds = {Mapping if isinstance(side, Mapping) else type(side) for side in (before, after) if side is not None}
+    one: Mapping[Any, Any]
+    other: Mapping[Any, Any]
+    if _is_list(before) and _is_list(after) and len(before) == len(after):
+        one, other = dict(enumerate(before)), dict(enumerate(after))
+    elif len(kinds) == 1 and all(issubclass(kind, Struct | Mapping) for kind in kinds):
+        one, other = _entries(before, after), _entries(after, before)
+    else:
+        return None
+    is_only_presence = (before is None or after is None) and not one and not other
+    if is_only_presence or (Mapping in kinds and _nulls(one) - other.keys() | _nulls(other) - one.keys()):
+        return None  # in JSON, a null and an empty object differ from a missing field
+    every = ((encode(name), one.get(name), other.get(name)) for name in dict.fromkeys([*one, *other]))
+    return [part for part in every if not _are_equal(*part[1:])]
 
 
-def _of_maps(before: Any, after: Any, path: FieldPath) -> Iterator[Difference]:
-    if not all(side is None or isinstance(side, Mapping) for side in (before, after)):
-        yield Difference(path, before, after)
-        return
-    one, other = before or {}, after or {}
-    if not one and not other and (before is None) is not (after is None):
-        yield Difference(path, before, after)
-    for key in dict.fromkeys([*one, *other]):
-        if one.get(key) is None and other.get(key) is None and (key in one) is not (key in other):
-            yield Difference(path, before, after)  # a `null`, which in JSON differs from a missing field
-        yield from differences(one.get(key), other.get(key), (*path, encode(key)))
+def _entries(side: Any, other: Any) -> Mapping[Any, Any]:
+    """The entries of a map, or the fields of a struct by their wire names: those that are set, if there is no other."""
+    if not isinstance(side, Struct):
+        return side or {}
+    known = {wire_name(name, field): getattr(side, name) for name, field in type(side).__pydantic_fields__.items()}
+    every = {**known, **(side.__pydantic_extra__ or {})}
+    present = every if other is not None else encode(side)
+    return {name: value for name, value in every.items() if name in present}
+
+
+def _nulls(entries: Mapping[Any, Any]) -> set[Any]:
+    return {name for name, value in entries.items() if value is None}
 
 
 def _is_list(value: Any) -> bool:

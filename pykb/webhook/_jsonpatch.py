@@ -10,9 +10,11 @@ Source: RFC 6902 (JSON Patch), RFC 6901 (JSON Pointer).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 import orjson
+
+from pykb.meta.json_diff import MISSING, Change, Parts, Path, changes, fields_of
 
 Patch = tuple[Mapping[str, Any], ...]
 
@@ -114,65 +116,30 @@ def _carried_set(original: list[Any], before: list[Any], after: list[Any]) -> li
 
 def operations(original: Any, target: Any) -> Patch:
     """The operations that make the original the target, in order."""
-    found: list[Mapping[str, Any]] = []
-    _differences(original, target, "", found)
-    return tuple(found)
+    return tuple(map(_operation, changes(original, target, _parts)))
 
 
-def _differences(original: Any, target: Any, path: str, found: list[Mapping[str, Any]]) -> None:
-    if same(original, target):
-        return
-    if isinstance(original, Mapping) and isinstance(target, Mapping):
-        found.extend({"op": "remove", "path": f"{path}/{_escaped(key)}"} for key in original if key not in target)
-        for key, value in target.items():
-            where = f"{path}/{_escaped(key)}"
-            if key in original:
-                _differences(original[key], value, where, found)
-            else:
-                found.append({"op": "add", "path": where, "value": value})
-        return
-    if isinstance(original, list) and isinstance(target, list):
-        _list_differences(original, target, path, found)
-        return
-    found.append({"op": "replace", "path": path, "value": target})
+def _operation(change: Change) -> Mapping[str, Any]:
+    path = "".join([f"/{str(step).replace('~', '~0').replace('/', '~1')}" for step in change.path])
+    if change.after is MISSING:
+        return {"op": "remove", "path": path}
+    return {"op": "add" if change.before is MISSING else "replace", "path": path, "value": change.after}
 
 
-def _list_differences(original: list[Any], target: list[Any], path: str, found: list[Mapping[str, Any]]) -> None:
+def _parts(_path: Path, original: Any, target: Any) -> Parts | None:
+    """Compare the items of lists between their equal beginnings and ends. Further ones are removed from the back."""
+    if isinstance(original, dict) and isinstance(target, dict):
+        return fields_of(original, target, same)
+    if not (isinstance(original, list) and isinstance(target, list)):
+        return None
     most = min(len(original), len(target))
     start = next((i for i in range(most) if not same(original[i], target[i])), most)
     most -= start
     tail = next((i for i in range(most) if not same(original[-1 - i], target[-1 - i])), most)
     old, new = len(original) - tail, len(target) - tail
     common = min(old, new)
-    for index in range(start, common):
-        _differences(original[index], target[index], f"{path}/{index}", found)
-    found.extend({"op": "remove", "path": f"{path}/{index}"} for index in reversed(range(common, old)))
-    found.extend({"op": "add", "path": f"{path}/{index}", "value": target[index]} for index in range(common, new))
-
-
-def _escaped(key: str) -> str:
-    return key.replace("~", "~0").replace("/", "~1")
-
-
-def apply(document: Any, patch: Patch) -> Any:
-    """Return a copy of the document with ``add``, ``remove`` and ``replace`` operations applied."""
-    for operation in patch:
-        keys = [part.replace("~1", "/").replace("~0", "~") for part in operation["path"].split("/")[1:]]
-        document = _applied(document, keys, operation)
-    return document
-
-
-def _applied(document: Any, keys: list[str], operation: Mapping[str, Any]) -> Any:
-    if not keys:
-        return operation["value"]
-    made: Any = dict(document) if isinstance(document, Mapping) else list(cast("list[Any]", document))
-    key: Any = keys[0] if isinstance(made, dict) else len(made) if keys[0] == "-" else int(keys[0])
-    if len(keys) > 1:
-        made[key] = _applied(made[key], keys[1:], operation)
-    elif operation["op"] == "remove":
-        del made[key]
-    elif operation["op"] == "add" and isinstance(made, list):
-        made.insert(key, operation["value"])
-    else:
-        made[key] = operation["value"]
-    return made
+    return [
+        *((i, original[i], target[i]) for i in range(start, common) if not same(original[i], target[i])),
+        *((i, original[i], MISSING) for i in reversed(range(common, old))),
+        *((i, MISSING, target[i]) for i in range(common, new)),
+    ]

@@ -6,7 +6,7 @@ a field whose name is that of a secret.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from pykb.api.safe_text import SECRET_WORDS
+from pykb.meta.json_diff import MISSING, Change, Parts, Path, parts_of, sorted_changes
 from pykb.runtime.cache.event import EventType
 from pykb.runtime.requests.reconcile import Result
 
@@ -231,7 +232,8 @@ def shown(value: Any) -> str:
 def changes_between(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[FieldChange, ...]:
     """The fields in which two states of an object differ, without those that the server sets with every write."""
     is_secret = ObjectId.of(after).is_secret
-    return tuple(_masked(each, hide=is_secret) for each in _differences("", _content(before), _content(after)))
+    found = sorted_changes(_content(before), _content(after), _parts)
+    return tuple(_field_change(each, hide=is_secret) for each in found)
 
 
 def field_manager_of(managed: Sequence[Mapping[str, Any]], changes: Sequence[FieldChange]) -> str:
@@ -259,42 +261,35 @@ def _content(raw: Mapping[str, Any]) -> dict[str, Any]:
     return {**raw, "metadata": metadata}
 
 
-def _differences(path: str, before: Any, after: Any) -> Iterator[FieldChange]:
-    if before == after:
-        return
-    if _are_maps(before, after):
-        old, new = before or {}, after or {}
-        for name in sorted({*old, *new}):
-            yield from _differences(_below(path, name), old.get(name), new.get(name))
-    elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
-        if _sorted(before) == _sorted(after):  # only the order differs
-            yield FieldChange(path, before, after)
-            return
-        for number, (old, new) in enumerate(zip(before, after, strict=True)):
-            yield from _differences(f"{path}[{number}]", old, new)
-    else:
-        yield FieldChange(path, before, after)
+def _parts(path: Path, before: Any, after: Any) -> Parts | None:
+    """Compare an unset value with an object field by field. A list in another order differs as a whole."""
+    if before is None or before is MISSING:
+        before = {} if after else None
+    elif after is None or after is MISSING:
+        after = {} if before else None
+    differing = parts_of(path, before, after)
+    is_order = isinstance(before, list) and differing is not None and _sorted(before) == _sorted(after)
+    return None if is_order else differing
 
 
-def _are_maps(*values: Any) -> bool:
-    """Whether values can be compared field by field. An unset one has no fields."""
-    return all(value is None or isinstance(value, Mapping) for value in values) and any(values)
-
-
-def _below(path: str, name: str) -> str:
-    plain = name.replace("_", "").isalnum()
-    return f"{path}.{name}".lstrip(".") if plain else f"{path}[{name!r}]"
+def _spelled(path: Path) -> str:
+    """A path for people: ``spec.list[0]['a.b/c']``."""
+    text = ""
+    for step in path:
+        is_plain = isinstance(step, str) and step.replace("_", "").isalnum()
+        text += f".{step}" if is_plain else f"[{step!r}]"
+    return text.lstrip(".")
 
 
 def _sorted(values: list[Any]) -> list[bytes]:
     return sorted(orjson.dumps(value, option=orjson.OPT_SORT_KEYS) for value in values)
 
 
-def _masked(change: FieldChange, *, hide: bool) -> FieldChange:
-    if hide or _is_secret(change.path):
-        before, after = (None if value is None else HIDDEN for value in (change.before, change.after))
-        return FieldChange(change.path, before, after)
-    return FieldChange(change.path, _without_secrets(change.before), _without_secrets(change.after))
+def _field_change(change: Change, *, hide: bool) -> FieldChange:
+    path = _spelled(change.path)
+    if hide or _is_secret(path):
+        return FieldChange(path, *(None if value is None else HIDDEN for value in (change.before, change.after)))
+    return FieldChange(path, _without_secrets(change.before), _without_secrets(change.after))
 
 
 def _without_secrets(value: Any) -> Any:

@@ -11,10 +11,10 @@ import aiohttp
 import pytest
 
 from pykb.api import CustomResource, Field, GroupVersion, Int32, Quantity, Struct
+from pykb.fake._merge import json_patch
 from pykb.runtime import Manager, ManagerOptions
 from pykb.runtime.fake import fake_client
 from pykb.testing import running
-from pykb.webhook._jsonpatch import apply
 
 GROUP = "infra.example.com"
 V1 = GroupVersion(GROUP, "v1")
@@ -123,7 +123,7 @@ def patch_of(answer):
 
 def patched(obj, answer):
     """The object as the API server goes on with it."""
-    return apply(obj, patch_of(answer))
+    return json_patch(obj, patch_of(answer))
 
 
 @pytest.fixture

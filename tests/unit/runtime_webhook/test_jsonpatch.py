@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pykb.webhook._jsonpatch import apply, carried, operations, same
+from pykb.fake._merge import json_patch
+from pykb.webhook._jsonpatch import carried, operations, same
 
 from .conftest import Disk, Machine, wire  # noqa: TID252 - shared by this folder only
 
@@ -47,7 +48,7 @@ def test_operations_are_few_and_in_order(case):
     original, target, expected = CASES[case]
     found = list(operations(original, target))
     assert json.dumps(found) == json.dumps(expected)
-    assert same(apply(original, tuple(found)), target)
+    assert same(json_patch(original, tuple(found)), target)
 
 
 json_values = st.recursive(
@@ -62,7 +63,7 @@ objects = st.dictionaries(st.text("ab/~", max_size=2), json_values, max_size=4)
 def test_the_operations_make_the_one_from_the_other(original, target):
     """For any two objects, and without touching either."""
     before = copy.deepcopy(original)
-    assert same(apply(original, operations(original, target)), target)
+    assert same(json_patch(original, operations(original, target)), target)
     assert same(original, before)
 
 
@@ -151,7 +152,7 @@ def test_the_patch_gives_what_the_defaulter_meant(spec, changes):
         change(obj)
     after = obj.to_wire()
     target = carried(original, before, after)
-    patched = apply(original, operations(original, target))
+    patched = json_patch(original, operations(original, target))
     assert same(patched, target)
     assert same(Machine.from_stored(patched).to_wire(), after)
     untouched = set(spec) - {"cpu", "memory", "zones", "disks"}
