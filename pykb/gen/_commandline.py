@@ -20,7 +20,7 @@ from pykb.markers.definition import (
     INTEGER,
     STRING,
     STRINGS,
-    ArgumentDefinition,
+    Argument,
     MarkerDefinition,
     MarkerTarget,
     ValueType,
@@ -85,10 +85,8 @@ class CommandLine:
         return self.outputs.get(generator, self.outputs.get(""))
 
 
-def _argument(
-    name: str, kind: ValueType, *choices: str, optional: bool = True, minimum: int | None = None
-) -> ArgumentDefinition:
-    return ArgumentDefinition(name, kind, optional=optional, choices=choices, minimum=minimum)
+def _argument(name: str, kind: ValueType, *choices: str, optional: bool = True, minimum: int | None = None) -> Argument:
+    return Argument(name, kind, optional=optional, choices=choices, minimum=minimum)
 
 
 _KINDS: Mapping[type, ValueType] = {bool: BOOLEAN, int: INTEGER, str: STRING, list: STRINGS}
@@ -96,7 +94,7 @@ _HEADER = (_argument("headerFile", STRING), _argument("year", STRING))
 _OMIT = _argument("omitToolVersion", BOOLEAN)
 
 
-def _arguments_of(generator: str) -> tuple[ArgumentDefinition, ...]:
+def _arguments_of(generator: str) -> tuple[Argument, ...]:
     return tuple(
         _argument(each.word[1], _KINDS[each.kind], *each.choices, minimum=each.minimum)
         for each in OPTIONS
@@ -104,7 +102,7 @@ def _arguments_of(generator: str) -> tuple[ArgumentDefinition, ...]:
     )
 
 
-_GENERATORS: Mapping[str, tuple[ArgumentDefinition, ...]] = {
+_GENERATORS: Mapping[str, tuple[Argument, ...]] = {
     "crd": (*_arguments_of("crd"), _OMIT, *_HEADER),
     "rbac": (*_arguments_of("rbac"), *_HEADER),
     "webhook": _HEADER,
@@ -112,7 +110,7 @@ _GENERATORS: Mapping[str, tuple[ArgumentDefinition, ...]] = {
     "applyconfiguration": (_argument("headerFile", STRING), _argument("externalApplyConfigurations", STRINGS), _OMIT),
 }
 _GO_ONLY = ("object", "applyconfiguration")
-_OUTPUTS: Mapping[str, tuple[ArgumentDefinition, ...]] = {
+_OUTPUTS: Mapping[str, tuple[Argument, ...]] = {
     "dir": (_argument("", STRING, optional=False),),
     "artifacts": (_argument("config", STRING, optional=False), _argument("code", STRING)),
     "stdout": (),

@@ -14,8 +14,7 @@ from pykb.gen.run import IMPORTED
 from pykb.importer._builtin import BuiltinTypes, builtin_types
 from pykb.importer._declarations import check_declarative
 from pykb.importer._expression import Expression, Name, call, laid, literal, names, survives
-from pykb.importer._member import Member, spell_member
-from pykb.importer._spelling import Speller, api
+from pykb.importer._spelling import Member, Speller, api, spell_member
 from pykb.importer.definition import OF_EVERY_KIND, Definition, Version
 from pykb.importer.naming import attribute_name, group_folder, version_module
 from pykb.importer.shape import Shapes, children, kind_class

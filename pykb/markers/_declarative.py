@@ -11,9 +11,9 @@ import re
 from collections.abc import Callable
 
 from pykb.diagnostics.codes.markers import MARKER_ARGUMENT, MARKER_ARGUMENT_MISSING, MARKER_SYNTAX
-from pykb.markers._lexer import Lexer, MarkerSyntaxError, Problem, to_number, unquote
+from pykb.markers._lexer import Lexer, MarkerSyntaxError, to_number, unquote
 from pykb.markers._values import check_value
-from pykb.markers.definition import STRING, ArgumentDefinition, MarkerDefinition, ValueKind
+from pykb.markers.definition import STRING, Argument, MarkerDefinition, ValueKind
 from pykb.markers.parser import ParsedArguments, unknown_argument
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][\w.\-]*")
@@ -86,14 +86,11 @@ class _TagReader:
             found = self.text[start : self.position]
             listed = ", ".join(f"`{n}`" for n in names)
             raise MarkerSyntaxError(
-                Problem(
-                    MARKER_ARGUMENT,
-                    start,
-                    self.position,
-                    f"`+{self.definition.name}` takes no argument without a name, found `{found}`",
-                    label="not expected here",
-                    notes=(f"its arguments are {listed}",) if names else (),
-                )
+                start,
+                self.position,
+                f"`+{self.definition.name}` takes no argument without a name, found `{found}`",
+                label="not expected here",
+                notes=(f"its arguments are {listed}",) if names else (),
             )
         self._keep(argument, str(value), start)
 
@@ -111,7 +108,7 @@ class _TagReader:
             value = self._scalar()
             argument = self.definition.argument(match[0])
             if argument is None and self.definition.open_arguments:
-                argument = ArgumentDefinition(match[0], STRING)
+                argument = Argument(match[0], STRING)
                 self._keep(argument, value, start)
             elif argument is None:
                 self.parsed.problems.append(unknown_argument(self.definition, match[0], match.start()))
@@ -138,13 +135,7 @@ class _TagReader:
         if argument is None:
             name = f"+{self.definition.name}"
             raise MarkerSyntaxError(
-                Problem(
-                    MARKER_ARGUMENT,
-                    equals,
-                    len(self.text),
-                    f"`{name}` takes no value, found `{self.text[equals:]}`",
-                    label="remove this",
-                )
+                equals, len(self.text), f"`{name}` takes no value, found `{self.text[equals:]}`", label="remove this"
             )
         self._skip_blanks()
         start = self.position
@@ -157,18 +148,15 @@ class _TagReader:
             raise self._wrong(f"expected {argument.type}, found a tag", start, end=len(self.text))
         self._keep(argument, self._typed(argument), start)
 
-    def _nested(self, argument: ArgumentDefinition, nested: NestedTag, start: int) -> None:
+    def _nested(self, argument: Argument, nested: NestedTag, start: int) -> None:
         if self._char() != "+":
             name, found = self.definition.name, self.text[start:]
             raise MarkerSyntaxError(
-                Problem(
-                    MARKER_ARGUMENT,
-                    start,
-                    len(self.text),
-                    f"`+{name}` takes a tag, found `{found}`",
-                    label="expected `+k8s:...`",
-                    help=(f"for example `{self.definition.example}`",),
-                )
+                start,
+                len(self.text),
+                f"`+{name}` takes a tag, found `{found}`",
+                f"for example `{self.definition.example}`",
+                label="expected `+k8s:...`",
             )
         marker, self.position = nested(start)
         if marker is not None:
@@ -177,7 +165,7 @@ class _TagReader:
         else:
             self.parsed.values[argument.name] = None
 
-    def _typed(self, argument: ArgumentDefinition) -> object:
+    def _typed(self, argument: Argument) -> object:
         start = self.position
         kind = argument.type.kind
         if kind is ValueKind.RAW:
@@ -218,18 +206,16 @@ class _TagReader:
             if not argument.optional and argument.name not in self.parsed.values:
                 self.parsed.problems.append(self._lacks(argument).problem)
 
-    def _lacks(self, argument: ArgumentDefinition) -> MarkerSyntaxError:
+    def _lacks(self, argument: Argument) -> MarkerSyntaxError:
         what = f"the argument {argument.spelling}" if argument.name else "a value"
         example = self.definition.example
         return MarkerSyntaxError(
-            Problem(
-                MARKER_ARGUMENT_MISSING,
-                0,
-                len(self.text),
-                f"`+{self.definition.name}` needs {what} ({argument.type}), found none",
-                label="nothing there",
-                help=(f"for example `{example}`",),
-            )
+            0,
+            len(self.text),
+            f"`+{self.definition.name}` needs {what} ({argument.type}), found none",
+            f"for example `{example}`",
+            code=MARKER_ARGUMENT_MISSING,
+            label="nothing there",
         )
 
     def _scalar(self, *, numbers: bool = False) -> object:
@@ -261,7 +247,7 @@ class _TagReader:
             raise self._wrong(f"`{text}` does not fit into 64 bits", start, end=start + len(text))
         return value
 
-    def _keep(self, argument: ArgumentDefinition, value: object, start: int) -> None:
+    def _keep(self, argument: Argument, value: object, start: int) -> None:
         if argument.name in self.parsed.values:
             raise self._wrong(f"the argument {argument.spelling} is given twice", start, end=self.position)
         if problem := check_value(argument, value, self.text, start, max(self.position, start + 1)):
@@ -285,10 +271,10 @@ class _TagReader:
                 message += f", found `{word[0]}`" if word else ", found the end of the tag"
         code = MARKER_SYNTAX if "`" in message and "expected `" in message else MARKER_ARGUMENT
         return MarkerSyntaxError(
-            Problem(code, start, end, message, label="not expected here", help=(help_,) if help_ else ())
+            start, end, message, *((help_,) if help_ else ()), code=code, label="not expected here"
         )
 
 
-def _article(argument: ArgumentDefinition) -> str:
+def _article(argument: Argument) -> str:
     word = str(argument.type)
     return f"{'an' if word[0] in 'aeiou' else 'a'} {word}"

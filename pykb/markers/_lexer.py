@@ -46,9 +46,18 @@ class Problem:
 class MarkerSyntaxError(Exception):
     """A problem that ends the reading of one marker. Never leaves ``pykb.markers``."""
 
-    def __init__(self, problem: Problem) -> None:
-        super().__init__(problem.message)
-        self.problem = problem
+    def __init__(
+        self,
+        start: int,
+        end: int,
+        message: str,
+        *help: str,  # noqa: A002 - the word the output uses
+        code: Code = MARKER_ARGUMENT,
+        label: str = "",
+        notes: tuple[str, ...] = (),
+    ) -> None:
+        super().__init__(message)
+        self.problem = Problem(code, start, end, message, label=label, notes=notes, help=help)
 
 
 _BLANK = " \t\r\n"
@@ -165,19 +174,13 @@ def require_sound(token: Token) -> None:
         MarkerSyntaxError: A quote is not closed, or a number is malformed.
     """
     if token.flaw:
-        raise MarkerSyntaxError(
-            Problem(MARKER_ARGUMENT, token.start, token.end, f"{token.flaw} in `{token.text}`", label="starts here")
-        )
+        raise MarkerSyntaxError(token.start, token.end, f"{token.flaw} in `{token.text}`", label="starts here")
 
 
 def expected(what: str, lexer: Lexer, start: int, token: Token) -> MarkerSyntaxError:
     """An error that shows the whole word found in place of the expected value."""
     if token.kind is TokenKind.END:
-        return MarkerSyntaxError(
-            Problem(
-                MARKER_ARGUMENT, start, start + 1, f"expected {what}, found the end of the marker", label="ends here"
-            )
-        )
+        return MarkerSyntaxError(start, start + 1, f"expected {what}, found the end of the marker", label="ends here")
     end = token.end
     while end < len(lexer.text) and token.text not in DELIMITERS and lexer.text[end] not in " ,;}":
         end += 1
@@ -187,9 +190,7 @@ def expected(what: str, lexer: Lexer, start: int, token: Token) -> MarkerSyntaxE
     found = lexer.text[start:end]
     if found[:1] in {'"', "'"} and len(found) > 2:
         hint = (f"write it without quotes: `{found.strip(found[0])}`",)
-    return MarkerSyntaxError(
-        Problem(MARKER_ARGUMENT, start, end, f"expected {what}, found `{found}`", label=f"expected {what}", help=hint)
-    )
+    return MarkerSyntaxError(start, end, f"expected {what}, found `{found}`", *hint, label=f"expected {what}")
 
 
 INT64 = 1 << 63
@@ -206,13 +207,10 @@ def read_integer(lexer: Lexer, _: ValueType) -> object:
     require_sound(token)
     if not _DECIMAL_INTEGER.fullmatch(text):
         raise MarkerSyntaxError(
-            Problem(
-                MARKER_ARGUMENT,
-                start,
-                token.end,
-                f"expected a decimal integer, found `{text}`",
-                label="only digits and a leading `-` are read",
-            )
+            start,
+            token.end,
+            f"expected a decimal integer, found `{text}`",
+            label="only digits and a leading `-` are read",
         )
     return _in_64_bits(int(text), start, token.end)
 
@@ -244,7 +242,7 @@ def read_bare_number(lexer: Lexer, kind: ValueType) -> object:
 
 def _finite(text: str, start: int, end: int) -> int | float:
     if isinf(float(text)):
-        raise MarkerSyntaxError(Problem(MARKER_ARGUMENT, start, end, f"`{text}` is too large", label="out of range"))
+        raise MarkerSyntaxError(start, end, f"`{text}` is too large", label="out of range")
     return to_number(text)
 
 
@@ -266,9 +264,7 @@ def to_number(text: str) -> int | float:
 def _in_64_bits(value: int, start: int, end: int) -> int:
     if -INT64 <= value < INT64:
         return value
-    raise MarkerSyntaxError(
-        Problem(MARKER_ARGUMENT, start, end, f"`{value}` does not fit into 64 bits", label="out of range")
-    )
+    raise MarkerSyntaxError(start, end, f"`{value}` does not fit into 64 bits", label="out of range")
 
 
 def _signed(lexer: Lexer) -> tuple[int, str, Token]:
@@ -337,14 +333,11 @@ def _escaped(match: re.Match[str], token: Token) -> bytes:
         return chr(code).encode()
     start = token.start + 1 + match.start()
     raise MarkerSyntaxError(
-        Problem(
-            MARKER_ARGUMENT,
-            start,
-            start + max(2, len(match[0])),
-            f"`{match[0]}` is not an escape sequence of a double-quoted string",
-            label="unknown escape",
-            help=(f"write the value in back-ticks, where nothing is escaped: `{_raw(token.text)}`",),
-        )
+        start,
+        start + max(2, len(match[0])),
+        f"`{match[0]}` is not an escape sequence of a double-quoted string",
+        f"write the value in back-ticks, where nothing is escaped: `{_raw(token.text)}`",
+        label="unknown escape",
     )
 
 

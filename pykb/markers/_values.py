@@ -36,7 +36,7 @@ from pykb.markers.definition import (
     NUMBER,
     OBJECT,
     STRING,
-    ArgumentDefinition,
+    Argument,
     ValueKind,
     ValueType,
 )
@@ -48,9 +48,7 @@ def _read_json(lexer: Lexer, _: ValueType) -> object:
     lexer.position = len(lexer.text)
     if text.strip().startswith("ref("):
         message = f"`{text.strip()}` names a Go constant, which Python does not have"
-        raise MarkerSyntaxError(
-            Problem(MARKER_ARGUMENT, start, len(lexer.text), message, label="no JSON", help=("write the value itself",))
-        )
+        raise MarkerSyntaxError(start, len(lexer.text), message, "write the value itself", label="no JSON")
     try:
         value = json.loads(
             text,
@@ -70,14 +68,7 @@ def _read_json(lexer: Lexer, _: ValueType) -> object:
         elif not isinstance(error, json.JSONDecodeError):
             what = str(error)
         raise MarkerSyntaxError(
-            Problem(
-                MARKER_ARGUMENT,
-                where,
-                len(lexer.text),
-                what,
-                label="wrong from here on",
-                help=(f"for a string, write `+default={bare}`",),
-            )
+            where, len(lexer.text), what, f"for a string, write `+default={bare}`", label="wrong from here on"
         ) from None
     return cast("object", value)
 
@@ -156,7 +147,7 @@ def _read_map(lexer: Lexer, kind: ValueType) -> object:
         key = read_string(lexer, in_map=True)
         if key in values:
             message = f"the key `{key}` appears twice in a map"
-            raise MarkerSyntaxError(Problem(MARKER_ARGUMENT, start, lexer.position, message, label="a second time"))
+            raise MarkerSyntaxError(start, lexer.position, message, label="a second time")
         _require(lexer, ":", f"`:` after the key `{key}`")
         values[key] = read_value(lexer, item)
         if lexer.peek_past_blanks() == "}":
@@ -232,7 +223,7 @@ def _guess_number(ahead: Lexer) -> ValueType:
     return STRING
 
 
-def check_value(argument: ArgumentDefinition, value: object, text: str, start: int, end: int) -> Problem | None:
+def check_value(argument: Argument, value: object, text: str, start: int, end: int) -> Problem | None:
     """Find the first problem of a value of the right type, or ``None``.
 
     Args:
@@ -282,7 +273,7 @@ def check_value(argument: ArgumentDefinition, value: object, text: str, start: i
     return None
 
 
-def _single_quotes(argument: ArgumentDefinition, found: str) -> str:
+def _single_quotes(argument: Argument, found: str) -> str:
     if argument.type.kind in {ValueKind.JSON, ValueKind.RAW} or len(found) < 2:
         return ""
     if not (found[0] == found[-1] == "'"):
@@ -292,7 +283,7 @@ def _single_quotes(argument: ArgumentDefinition, found: str) -> str:
     return f'`"{inner}"`' if plain else f"the value in back-ticks: `{inner}`"
 
 
-def _check_range(argument: ArgumentDefinition, value: float, start: int, end: int) -> Problem | None:
+def _check_range(argument: Argument, value: float, start: int, end: int) -> Problem | None:
     low, high = argument.minimum, argument.maximum
     if (low is None or value >= low) and (high is None or value <= high):
         return None
@@ -303,7 +294,7 @@ def _check_range(argument: ArgumentDefinition, value: float, start: int, end: in
     return Problem(MARKER_ARGUMENT, start, end, f"expected {wanted}, found `{value}`", label="out of range")
 
 
-def _check_choice(argument: ArgumentDefinition, value: str, start: int, end: int) -> Problem | None:
+def _check_choice(argument: Argument, value: str, start: int, end: int) -> Problem | None:
     known = {c.casefold() for c in argument.choices} if argument.folded else set(argument.choices)
     if (value.casefold() if argument.folded else value) in known:
         return None
@@ -321,9 +312,7 @@ def _check_choice(argument: ArgumentDefinition, value: str, start: int, end: int
     )
 
 
-def _check_elements(
-    argument: ArgumentDefinition, values: Sequence[object], text: str, start: int, end: int
-) -> Problem | None:
+def _check_elements(argument: Argument, values: Sequence[object], text: str, start: int, end: int) -> Problem | None:
     for element in values:
         if not isinstance(element, str):
             continue

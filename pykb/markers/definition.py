@@ -73,7 +73,7 @@ OBJECT = ValueType(ValueKind.MAP, ANY)
 
 
 @dataclass(frozen=True, slots=True)
-class ArgumentDefinition:
+class Argument:
     """One argument of a marker.
 
     Attributes:
@@ -137,7 +137,7 @@ class MarkerDefinition:
 
     name: str
     targets: frozenset[MarkerTarget]
-    arguments: tuple[ArgumentDefinition, ...] = ()
+    arguments: tuple[Argument, ...] = ()
     summary: str = ""
     example: str = ""
     category: str = ""
@@ -161,11 +161,11 @@ class MarkerDefinition:
             object.__setattr__(self, "base_name", self.name)
 
     @property
-    def value(self) -> ArgumentDefinition | None:
+    def value(self) -> Argument | None:
         """The argument directly after the name, if it takes one."""
         return next((a for a in self.arguments if not a.name), None)
 
-    def argument(self, name: str) -> ArgumentDefinition | None:
+    def argument(self, name: str) -> Argument | None:
         """The argument of that name."""
         return next((a for a in self.arguments if a.name == name), None)
 

@@ -15,7 +15,7 @@ from pykb.diagnostics.codes.markers import (
 from pykb.diagnostics.suggest import closest, only_meaning
 from pykb.markers._lexer import Lexer, MarkerSyntaxError, Problem, TokenKind, read_bare_number
 from pykb.markers._values import check_value, read_value
-from pykb.markers.definition import ArgumentDefinition, MarkerDefinition, ValueKind
+from pykb.markers.definition import Argument, MarkerDefinition, ValueKind
 
 TAG_NAME = re.compile(r"\+?([A-Za-z_][\w.:-]*)")
 """The name of a declarative tag."""
@@ -85,7 +85,7 @@ def parse_arguments(definition: MarkerDefinition, text: str) -> ParsedArguments:
 
 def _parse_anonymous(
     definition: MarkerDefinition,
-    argument: ArgumentDefinition,
+    argument: Argument,
     text: str,
     split: SplitName,
     parsed: ParsedArguments,
@@ -120,7 +120,7 @@ def _parse_anonymous(
     _store(argument, value, text, (start, end), parsed)
 
 
-def _missing_value(definition: MarkerDefinition, argument: ArgumentDefinition, end: int) -> Problem:
+def _missing_value(definition: MarkerDefinition, argument: Argument, end: int) -> Problem:
     example = (f"for example `{definition.example}`",) if definition.example else ()
     return Problem(
         MARKER_ARGUMENT_MISSING,
@@ -166,7 +166,7 @@ def _suggested(definition: MarkerDefinition, problem: Problem) -> str | None:
     return next((a.name for a in definition.arguments if f"`{a.name}`" in "".join(problem.help)), None)
 
 
-def _missing_argument(definition: MarkerDefinition, argument: ArgumentDefinition, end: int) -> Problem:
+def _missing_argument(definition: MarkerDefinition, argument: Argument, end: int) -> Problem:
     help_ = (f"for example `{definition.example}`",) if definition.example else ()
     return Problem(
         MARKER_ARGUMENT_MISSING,
@@ -304,19 +304,16 @@ def _at_end(definition: MarkerDefinition, lexer: Lexer, text: str) -> None:
     elif definition.value and definition.value.type.kind is ValueKind.LIST:
         help_ = ("separate the elements of a list by `;`, or put all of them into `{...}`",)
     raise MarkerSyntaxError(
-        Problem(
-            MARKER_ARGUMENT,
-            start,
-            len(text),
-            f"expected the end of the marker after the value, found `{found}`",
-            label="not a part of the value",
-            help=help_,
-        )
+        start,
+        len(text),
+        f"expected the end of the marker after the value, found `{found}`",
+        *help_,
+        label="not a part of the value",
     )
 
 
 def _store(
-    argument: ArgumentDefinition,
+    argument: Argument,
     value: object,
     text: str,
     place: tuple[int, int],

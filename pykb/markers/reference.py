@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pykb.markers.definition import ArgumentDefinition, Grammar, MarkerDefinition, MarkerTarget, ValueKind
+from pykb.markers.definition import Argument, Grammar, MarkerDefinition, MarkerTarget, ValueKind
 from pykb.markers.registry import MarkerRegistry
 
 _INTRODUCTION = """\
@@ -113,13 +113,13 @@ def _remarks(definition: MarkerDefinition) -> str:
     return "".join(f"; {r}" for r in remarks)
 
 
-def _argument_name(argument: ArgumentDefinition) -> str:
+def _argument_name(argument: Argument) -> str:
     if argument.name:
         return f"`{argument.name}`" + (" (in the parentheses)" if argument.positional else "")
     return "a tag after `=`" if argument.type.kind is ValueKind.MARKER else "the value after `=`"
 
 
-def _meaning(argument: ArgumentDefinition) -> str:
+def _meaning(argument: Argument) -> str:
     parts = [argument.summary] if argument.summary else []
     if argument.choices:
         parts.append(

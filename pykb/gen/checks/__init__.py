@@ -18,9 +18,8 @@ def check(crds: Iterable[Crd], oldest: Minor | None, diagnostics: Diagnostics) -
         diagnostics: Gets what is found.
     """
     from pykb.gen._since import check_selectable
-    from pykb.gen.checks._definition import check_definition, check_paths
+    from pykb.gen.checks._definition import check_definition, check_paths, check_versions
     from pykb.gen.checks._schema import SchemaChecks
-    from pykb.gen.checks._versions import check_versions
 
     schemas = SchemaChecks(diagnostics, oldest)
     for crd in crds:

@@ -15,8 +15,7 @@ from pykb.diagnostics import Diagnostic, Diagnostics, Label, Severity
 from pykb.diagnostics.codes.generate import WEBHOOK_CONFIGURATION, WEBHOOK_DUPLICATE, WEBHOOK_PATCH, WEBHOOK_PATH
 from pykb.diagnostics.suggest import closest
 from pykb.gen.output import Artifact
-from pykb.gen.webhook._checks import check_marker
-from pykb.gen.webhook._rules import check_conditions, problems
+from pykb.gen.webhook._checks import check_conditions, check_marker, problems
 from pykb.markers.model import Marker, SourceFile
 from pykb.meta.names import is_subdomain
 from pykb.project.kubernetes import Minor

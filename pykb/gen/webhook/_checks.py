@@ -1,13 +1,16 @@
-"""Checks webhook markers beyond their grammar, as the API server would.
+"""Checks webhook markers beyond their grammar, and patched webhooks, as the API server would.
 
-Source: apiserver's validation of webhook configurations (admissionregistration.k8s.io/v1).
+Source: validation of webhook configurations (admissionregistration.k8s.io/v1), and of label selectors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import base64
+import re
+from collections.abc import Iterator, Mapping
+from urllib.parse import urlsplit
 
-from pykb.diagnostics import Diagnostic, Label, Severity
+from pykb.diagnostics import Diagnostic, Label, Severity, Span
 from pykb.diagnostics.codes.generate import (
     WEBHOOK_CLIENT,
     WEBHOOK_NAME,
@@ -16,10 +19,14 @@ from pykb.diagnostics.codes.generate import (
     WEBHOOK_RULE,
     WEBHOOK_SIDE_EFFECTS,
 )
-from pykb.gen.webhook._rules import is_path, resource_problem, url_flaw, version_problems
+from pykb.gen._since import missing, report
+from pykb.gen.cel.resolve import in_scope
+from pykb.gen.cel.syntax import CelSyntaxError, parse
+from pykb.gen.cel.types import DYN
 from pykb.markers.model import Marker
 from pykb.meta.gvk import MUTATE, VALIDATE
-from pykb.meta.names import is_label, is_rfc_1035_label, is_subdomain
+from pykb.meta.names import is_label, is_label_value, is_qualified_name, is_rfc_1035_label, is_subdomain
+from pykb.project.kubernetes import Minor
 
 
 def check_marker(marker: Marker) -> Iterator[Diagnostic]:
@@ -167,3 +174,216 @@ def _check_review(marker: Marker) -> Iterator[Diagnostic]:
             label="has no effect",
             labels=(Label(marker.span_of("mutating"), "validating"),),
         )
+
+
+_CHOICES = {
+    "failurePolicy": ("Fail", "Ignore"),
+    "matchPolicy": ("Exact", "Equivalent"),
+    "reinvocationPolicy": ("Never", "IfNeeded"),
+    "sideEffects": ("None", "NoneOnDryRun"),
+}
+_SCOPES = ("Cluster", "Namespaced", "*")
+_OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT", "*")
+_OPERATORS = {"In": True, "NotIn": True, "Exists": False, "DoesNotExist": False}
+_MOST_CONDITIONS = 64
+_VARIABLES = dict.fromkeys(("object", "oldObject", "request", "authorizer"), DYN)
+_Object = Mapping[str, object]
+
+
+def problems(webhook: _Object) -> Iterator[str]:
+    """Find reasons why the API server would refuse a webhook, in words."""
+    name = str(webhook.get("name") or "")
+    if not name:
+        yield "expected a name after the patch, found none"
+    elif not is_subdomain(name) or name.count(".") < 2:
+        yield f"expected a name of three parts after the patch, such as `mfoo-v1.kb.io`, found `{name}`"
+    yield from _choices(webhook)
+    timeout = webhook.get("timeoutSeconds")
+    if isinstance(timeout, int) and not 1 <= timeout <= 30:
+        yield f"expected 1 to 30 as timeoutSeconds after the patch, found `{timeout}`"
+    yield from version_problems(_texts(webhook, "admissionReviewVersions"))
+    yield from _client(_mapping(webhook.get("clientConfig")))
+    for rule in _mappings(webhook.get("rules")):
+        yield from _rule(rule)
+    for field in ("namespaceSelector", "objectSelector"):
+        yield from (f"in `{field}`, {problem}" for problem in _selector(_mapping(webhook.get(field))))
+    yield from _conditions(list(_mappings(webhook.get("matchConditions"))))
+
+
+def _choices(webhook: _Object) -> Iterator[str]:
+    for field, choices in _CHOICES.items():
+        value = webhook.get(field)
+        if value not in choices and (value is not None or field == "sideEffects"):
+            wanted = " or ".join(f"`{choice}`" for choice in choices)
+            yield f"expected {wanted} as {field} after the patch, found {f'`{value}`' if value else 'none'}"
+
+
+def version_problems(versions: list[str]) -> Iterator[str]:
+    """Find problems in ``admissionReviewVersions``."""
+    if not versions:
+        yield "expected admissionReviewVersions, found none"
+    elif not {"v1", "v1beta1"} & set(versions):
+        yield "expected `v1` among the admissionReviewVersions, found none that the API server sends"
+    for version in dict.fromkeys(versions):
+        if not is_rfc_1035_label(version):
+            yield f"expected a version such as `v1` in admissionReviewVersions, found `{version}`"
+        if versions.count(version) > 1:
+            yield f"`{version}` appears twice in admissionReviewVersions"
+
+
+def resource_problem(resources: list[str]) -> str | None:
+    """What is wrong with the wildcards among ``resources``; ``None`` when nothing is."""
+    seen: list[str] = []
+    for resource in resources:
+        name, slash, part = resource.partition("/")
+        wide = next((w for w in (f"{name}/*", f"*/{part}") if w in seen), None) if slash else None
+        if wide is not None:
+            return f"`{wide}` includes `{resource}`, which must not follow it"
+        seen.append(resource)
+    if "*/*" in resources and len(resources) > 1:
+        return "`*/*` stands for all `resources`, so it must be the only one"
+    whole = next((resource for resource in reversed(resources) if "/" not in resource), "*")
+    if "*" in resources and whole != "*":
+        return f"`*` stands for all `resources` without a slash, so `{whole}` must not follow it"
+    return None
+
+
+def is_path(path: str) -> bool:
+    """Whether this is a valid path for a webhook's service."""
+    segments = path.removeprefix("/").removesuffix("/").split("/")
+    return path in {"", "/"} or (path.startswith("/") and all(map(is_subdomain, segments)))
+
+
+def is_base64(text: str) -> bool:
+    """Whether a text is valid base64."""
+    try:
+        base64.b64decode(text, validate=True)
+    except ValueError:
+        return False
+    return True
+
+
+def url_flaw(url: str) -> str:
+    """What is wrong with a webhook's URL; empty when it is valid."""
+    try:
+        parts = urlsplit(url)
+        parts.port  # noqa: B018 - raises if the port is not a number
+    except ValueError as error:
+        return str(error)
+    flaws = (
+        ("a scheme other than `https`", parts.scheme != "https"),
+        ("no host", not parts.hostname),
+        ("a character that no host has", _NOT_IN_HOSTS.search(parts.netloc)),
+        ("a control character", _CONTROL.search(url)),
+        ("a user", parts.username is not None),
+        ("a query", parts.query or url.endswith("?")),
+        ("a fragment", parts.fragment or url.endswith("#")),
+    )
+    return next((flaw for flaw, found in flaws if found), "")
+
+
+_NOT_IN_HOSTS = re.compile(r'[\s"<>\\^`{|}]')
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+def _client(client: _Object) -> Iterator[str]:
+    url, service = client.get("url"), client.get("service")
+    if (url is None) == (service is None):
+        yield f"expected either a `url` or a `service` after the patch, found {'none' if url is None else 'both'}"
+    if isinstance(url, str) and (flaw := url_flaw(url)):
+        yield f"expected `https://host[:port]/path` after the patch, found `{url}` with {flaw}"
+    if not is_base64(str(client.get("caBundle") or "")):
+        yield "expected base64 as caBundle"
+    if isinstance(service, Mapping):
+        yield from _service(service)
+
+
+def _service(service: _Object) -> Iterator[str]:
+    path = service.get("path")
+    if isinstance(path, str) and not is_path(path):
+        yield f"expected a path such as `/mutate-a`, found `{path}`"
+    missing = [name for name in ("name", "namespace") if not service.get(name)]
+    yield from (f"expected a {name} of the service after the patch, found none" for name in missing)
+    port = service.get("port")
+    if isinstance(port, int) and not 1 <= port <= 65535:
+        yield f"expected a port from 1 to 65535 after the patch, found `{port}`"
+
+
+def _rule(rule: _Object) -> Iterator[str]:
+    for field in ("operations", "apiGroups", "apiVersions", "resources"):
+        values = _texts(rule, field)
+        if not values:
+            yield f"expected {field} in each rule after the patch, found none"
+        elif "*" in values and len(values) > 1 and field != "resources":
+            yield f"`*` stands for all {field}, so it must be the only one"
+        if "" in values and field != "apiGroups":
+            yield f"expected no empty string among {field} after the patch"
+    for operation in _texts(rule, "operations"):
+        if operation not in _OPERATIONS:
+            yield f"expected one of {', '.join(f'`{o}`' for o in _OPERATIONS)} in operations, found `{operation}`"
+    problem = resource_problem(_texts(rule, "resources"))
+    if problem is not None:
+        yield problem
+    if rule.get("scope") not in {None, *_SCOPES}:
+        yield f"expected one of {', '.join(f'`{s}`' for s in _SCOPES)} as scope, found `{rule.get('scope')}`"
+
+
+def _selector(selector: _Object) -> Iterator[str]:
+    for key, value in _mapping(selector.get("matchLabels")).items():
+        if not is_qualified_name(key):
+            yield f"`{key}` is not a valid label name"
+        if isinstance(value, str) and not is_label_value(value):
+            yield f"`{value}` is not a valid label value"
+    for expression in _mappings(selector.get("matchExpressions")):
+        key, operator = str(expression.get("key") or ""), expression.get("operator")
+        values = _texts(expression, "values")
+        takes_values = _OPERATORS.get(str(operator))
+        if not is_qualified_name(key):
+            yield f"`{key}` is not a valid label name"
+        if takes_values is None:
+            yield f"expected one of {', '.join(f'`{o}`' for o in _OPERATORS)} as operator, found `{operator}`"
+        elif takes_values != bool(values):
+            yield f"`{operator}` takes {'values, found none' if takes_values else 'no values'}"
+        yield from (f"`{value}` is not a valid label value" for value in values if not is_label_value(value))
+
+
+def _conditions(conditions: list[_Object]) -> Iterator[str]:
+    names = [str(condition.get("name") or "") for condition in conditions]
+    if len(names) > _MOST_CONDITIONS:
+        yield f"expected at most {_MOST_CONDITIONS} matchConditions, found {len(names)}"
+    for name, condition in zip(names, conditions, strict=True):
+        if not is_qualified_name(name):
+            yield f"expected letters, digits, `-`, `_` and `.` as the name of a match condition, found `{name}`"
+        if names.count(name) > 1:
+            yield f"two match conditions have the name `{name}`"
+        try:
+            found = in_scope(parse(str(condition.get("expression") or "")), _VARIABLES)
+        except CelSyntaxError as error:
+            yield f"the expression of the match condition `{name}` is not CEL: {error}"
+            continue
+        for unknown in found.unknown:
+            if unknown.what == "variable":
+                yield f"the match condition `{name}` names the variable `{unknown.name}`, which does not exist"
+        if found.type.kind not in {"bool", "dyn"}:
+            yield f"the match condition `{name}` has the type `{found.type}`, expected `bool`"
+
+
+def check_conditions(webhook: _Object, oldest: Minor | None, span: Span | None) -> Iterator[Diagnostic]:
+    """Report what the oldest server of the project lacks of the expressions of a valid webhook."""
+    for condition in _mappings(webhook.get("matchConditions")) if oldest is not None else ():
+        found = in_scope(parse(str(condition["expression"])), _VARIABLES)
+        for feature, _, _ in missing(found.uses, oldest):
+            yield from report(feature, f"the match condition `{condition['name']}`", oldest, span)
+
+
+def _mapping(value: object) -> _Object:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _mappings(value: object) -> Iterator[_Object]:
+    return (item for item in (value if isinstance(value, list) else ()) if isinstance(item, Mapping))
+
+
+def _texts(of: _Object, name: str) -> list[str]:
+    value = of.get(name)
+    return [str(item) for item in value] if isinstance(value, list | tuple) else []

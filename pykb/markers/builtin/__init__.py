@@ -10,7 +10,7 @@ from pykb.markers.definition import MarkerDefinition
 
 def definitions() -> list[MarkerDefinition]:
     """Every built-in marker."""
-    from pykb.markers.builtin import crd, go_only, k8s, k8s_fields, manager, schema
+    from pykb.markers.builtin import crd, go_only, k8s, manager, schema
 
-    modules = (crd, schema, k8s, k8s_fields, manager, go_only)
+    modules = (crd, schema, k8s, manager, go_only)
     return [definition for module in modules for definition in module.DEFINITIONS]

@@ -6,7 +6,7 @@ from pykb.markers.definition import (
     INTEGER,
     STRING,
     STRINGS,
-    ArgumentDefinition,
+    Argument,
     MarkerDefinition,
     MarkerTarget,
 )
@@ -18,7 +18,7 @@ _PACKAGE_DEFINITIONS = (
     MarkerDefinition(
         "groupName",
         _PACKAGE,
-        (ArgumentDefinition("", STRING, "The API group, for example `infra.example.com`.", optional=True),),
+        (Argument("", STRING, "The API group, for example `infra.example.com`.", optional=True),),
         summary="The API group of the kinds in this package.",
         example="+groupName=infra.example.com",
         category=_PACKAGE_CATEGORY,
@@ -26,7 +26,7 @@ _PACKAGE_DEFINITIONS = (
     MarkerDefinition(
         "versionName",
         _PACKAGE,
-        (ArgumentDefinition("", STRING, "The API version, for example `v1alpha1`."),),
+        (Argument("", STRING, "The API version, for example `v1alpha1`."),),
         summary="The API version of the kinds in this package. Defaults to the name of the package.",
         example="+versionName=v1alpha1",
         category=_PACKAGE_CATEGORY,
@@ -46,7 +46,7 @@ _COLUMN_FORMATS = ("int32", "int64", "float", "double", "byte", "date", "date-ti
 
 
 def _kind(
-    name: str, summary: str, *arguments: ArgumentDefinition, example: str = "", repeatable: bool = False
+    name: str, summary: str, *arguments: Argument, example: str = "", repeatable: bool = False
 ) -> MarkerDefinition:
     name = f"kubebuilder:{name}"
     return MarkerDefinition(
@@ -65,13 +65,11 @@ DEFINITIONS = (
     _kind(
         "resource",
         "Names and scope of the kind.",
-        ArgumentDefinition("path", STRING, "The plural name, as in URLs.", optional=True),
-        ArgumentDefinition("singular", STRING, "The singular name.", optional=True),
-        ArgumentDefinition(
-            "scope", STRING, "Whether the kind is namespaced.", optional=True, choices=("Namespaced", "Cluster")
-        ),
-        ArgumentDefinition("shortName", STRINGS, "Abbreviations for kubectl.", optional=True),
-        ArgumentDefinition("categories", STRINGS, "Groups of kinds such as `all`.", optional=True),
+        Argument("path", STRING, "The plural name, as in URLs.", optional=True),
+        Argument("singular", STRING, "The singular name.", optional=True),
+        Argument("scope", STRING, "Whether the kind is namespaced.", optional=True, choices=("Namespaced", "Cluster")),
+        Argument("shortName", STRINGS, "Abbreviations for kubectl.", optional=True),
+        Argument("categories", STRINGS, "Groups of kinds such as `all`.", optional=True),
         example=":path=machines,scope=Cluster,shortName=vm;vms,categories=all",
     ),
     _kind(
@@ -80,24 +78,20 @@ DEFINITIONS = (
     _kind(
         "subresource:scale",
         "Gives the kind a `/scale` subresource, which `kubectl scale` and autoscalers use.",
-        ArgumentDefinition("specpath", STRING, "JSONPath of the desired number of replicas."),
-        ArgumentDefinition("statuspath", STRING, "JSONPath of the observed number of replicas."),
-        ArgumentDefinition(
-            "selectorpath", STRING, "JSONPath of the label selector, a string in the status.", optional=True
-        ),
+        Argument("specpath", STRING, "JSONPath of the desired number of replicas."),
+        Argument("statuspath", STRING, "JSONPath of the observed number of replicas."),
+        Argument("selectorpath", STRING, "JSONPath of the label selector, a string in the status.", optional=True),
         example=":specpath=.spec.replicas,statuspath=.status.replicas",
     ),
     _kind(
         "printcolumn",
         "Adds a column to what `kubectl get` prints.",
-        ArgumentDefinition("name", STRING, "The heading of the column."),
-        ArgumentDefinition("type", STRING, "The OpenAPI type of the value.", choices=_COLUMN_TYPES),
-        ArgumentDefinition("JSONPath", STRING, "Where the value is in the object."),
-        ArgumentDefinition("description", STRING, "What the column shows.", optional=True),
-        ArgumentDefinition(
-            "format", STRING, "The OpenAPI format of the value.", optional=True, choices=_COLUMN_FORMATS
-        ),
-        ArgumentDefinition(
+        Argument("name", STRING, "The heading of the column."),
+        Argument("type", STRING, "The OpenAPI type of the value.", choices=_COLUMN_TYPES),
+        Argument("JSONPath", STRING, "Where the value is in the object."),
+        Argument("description", STRING, "What the column shows.", optional=True),
+        Argument("format", STRING, "The OpenAPI format of the value.", optional=True, choices=_COLUMN_FORMATS),
+        Argument(
             "priority",
             INTEGER,
             "If above 0, the column is shown only with `-o wide`.",
@@ -113,22 +107,22 @@ DEFINITIONS = (
     _kind(
         "deprecatedversion",
         "Clients that use this version get a warning.",
-        ArgumentDefinition("warning", STRING, "The text of the warning. Kubernetes has a default text.", optional=True),
+        Argument("warning", STRING, "The text of the warning. Kubernetes has a default text.", optional=True),
         example=':warning="example.com/v1beta1 Foo is deprecated; use v1"',
     ),
     _kind("skipversion", "Leaves this version out of the CRD."),
     _kind(
         "selectablefield",
         "Lets clients select objects by this field (`kubectl get --field-selector`).",
-        ArgumentDefinition("JSONPath", STRING, "Path of a string, boolean or integer field."),
+        Argument("JSONPath", STRING, "Path of a string, boolean or integer field."),
         example=":JSONPath=`.spec.host`",
         repeatable=True,
     ),
     _kind(
         "metadata",
         "Annotations and labels of the CustomResourceDefinition object.",
-        ArgumentDefinition("annotations", STRINGS, "`key=value` pairs.", optional=True),
-        ArgumentDefinition("labels", STRINGS, "`key=value` pairs.", optional=True),
+        Argument("annotations", STRINGS, "`key=value` pairs.", optional=True),
+        Argument("labels", STRINGS, "`key=value` pairs.", optional=True),
         example=':annotations="api-approved.kubernetes.io=unapproved"',
         repeatable=True,
     ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pykb.markers.definition import BOOLEAN, RAW, STRING, ArgumentDefinition, MarkerDefinition, MarkerTarget, ValueType
+from pykb.markers.definition import BOOLEAN, RAW, STRING, Argument, MarkerDefinition, MarkerTarget, ValueType
 
 _ALL = frozenset(MarkerTarget)
 _TYPE = frozenset({MarkerTarget.TYPE})
@@ -13,7 +13,7 @@ def _go(
     name: str, summary: str, kind: ValueType | None = RAW, *, targets: frozenset[MarkerTarget] = _ALL
 ) -> MarkerDefinition:
     # Markers that controller-gen registers have the same targets and required values as there.
-    arguments = (ArgumentDefinition("", kind, optional=targets is _ALL),) if kind else ()
+    arguments = (Argument("", kind, optional=targets is _ALL),) if kind else ()
     return MarkerDefinition(
         name,
         targets,

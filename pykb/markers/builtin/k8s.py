@@ -1,7 +1,7 @@
-"""The ``+k8s:`` tags of Kubernetes' declarative validation (KEP-5073, code-generator v0.37) about one value.
+"""The ``+k8s:`` tags of Kubernetes' declarative validation (KEP-5073, code-generator v0.37).
 
 controller-gen supports ten of the tags and ignores the others silently. pykb supports all. Tags that only steer Go
-code generation are accepted with a note. ``k8s_fields`` has those about the object around a field.
+code generation are accepted with a note.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pykb.markers.definition import (
     NUMBER,
     RAW,
     STRING,
-    ArgumentDefinition,
+    Argument,
     Grammar,
     MarkerDefinition,
     MarkerTarget,
@@ -26,32 +26,35 @@ from pykb.markers.effect import IMMUTABLE, LISTS, NUMBERS, TEXTS, Does, Effect, 
 from pykb.meta.names import cel_selector, cel_text
 from pykb.reading import read_json
 
-FIELD = frozenset({MarkerTarget.FIELD})
+_FIELD = frozenset({MarkerTarget.FIELD})
 _TYPE = frozenset({MarkerTarget.TYPE})
-_BOTH = _TYPE | FIELD
-_COUNT = ArgumentDefinition("", INTEGER, "A number from 0 up.", minimum=0)
-NESTED = ArgumentDefinition("", MARKER, "The tag that holds there, for example `+k8s:minLength=1`.")
+_BOTH = _TYPE | _FIELD
+_COUNT = Argument("", INTEGER, "A number from 0 up.", minimum=0)
+_NESTED = Argument("", MARKER, "The tag that holds there, for example `+k8s:minLength=1`.")
 _ORIGINALS = {definition.name: definition for definition in OF_SCHEMAS}
 _VALIDATION = "kubebuilder:validation:"
 
 
-def tag(
+def _tag(
     name: str,
     summary: str,
-    *arguments: ArgumentDefinition,
+    *arguments: Argument,
     effect: Effect | None = None,
     member: Callable[[Holder], None] | None = None,
-    targets: frozenset[MarkerTarget] = _BOTH,
+    targets: frozenset[MarkerTarget] | None = None,
     example: str = "",
     repeatable: bool = False,
     go_only: bool = False,
     priority: int = 20,
     open_arguments: bool = False,
 ) -> MarkerDefinition:
-    """Define a tag. Tags that set more than a keyword run after kubebuilder's markers and see their keywords."""
+    """Define a tag. By default, one with an effect on the object around its field is for fields only.
+
+    Tags that set more than a keyword run after kubebuilder's markers and see their keywords.
+    """
     return MarkerDefinition(
         f"k8s:{name}",
-        targets,
+        targets or (_FIELD if member else _BOTH),
         arguments,
         summary=summary,
         example=f"+k8s:{name}{example}",
@@ -67,7 +70,7 @@ def tag(
     )
 
 
-def _spelling(name: str, of: str, *arguments: ArgumentDefinition, example: str = "") -> MarkerDefinition:
+def _spelling(name: str, of: str, *arguments: Argument, example: str = "") -> MarkerDefinition:
     """Define a tag that is another name for a marker."""
     original = _ORIGINALS[of]
     return replace(
@@ -83,9 +86,9 @@ def _spelling(name: str, of: str, *arguments: ArgumentDefinition, example: str =
     )
 
 
-def positional(name: str, summary: str) -> ArgumentDefinition:
+def _positional(name: str, summary: str) -> Argument:
     """An argument in the parentheses without a name."""
-    return ArgumentDefinition(name, STRING, summary, positional=True)
+    return Argument(name, STRING, summary, positional=True)
 
 
 def _present(schema: Subject) -> None:
@@ -215,18 +218,80 @@ def _item(schema: Subject) -> None:
             schema.inexpressible()
 
 
+_UNION = Argument("union", STRING, "The name of the union, if there are several.", optional=True)
+_MEMBER_NAME = Argument("memberName", STRING, "The discriminator's value for it.", optional=True)
+_OTHER = _positional("field", "The JSON name of the other field.")
+
+
+def _forbidden(holder: Holder) -> None:
+    holder.rule(f"!has({holder.at})", f"field {holder.name} is forbidden")
+
+
+def _depends(holder: Holder, sign: str, word: str) -> None:
+    other = holder.argument("field")
+    at = holder.beside(str(other))
+    if at is not None:
+        holder.rule(f"!has({holder.at}) || {sign}has({at})", f"field {other} is {word} when {holder.name} is set")
+
+
+_CHANGES = {
+    "NoModify": ("self == oldSelf", "field cannot be modified"),
+    "NoAddItem": ("self.all(x, x in oldSelf)", "elements cannot be added"),
+    "NoRemoveItem": ("oldSelf.all(x, x in self)", "elements cannot be removed"),
+}
+
+
+def _update(schema: Subject) -> None:
+    rule = _CHANGES.get(str(schema.argument()))
+    if rule is not None:  # the others become rules of the object around the field
+        schema.rule(*rule)
+
+
+def _update_member(holder: Holder) -> None:
+    match holder.argument():
+        case "NoSet":
+            holder.rule(f"has({holder.before}) || !has({holder.at})", f"field {holder.name} cannot be set later")
+        case "NoUnset":
+            holder.rule(f"!has({holder.before}) || has({holder.at})", f"field {holder.name} cannot be removed")
+
+
+def _decision(name: str, group: str) -> MarkerDefinition:
+    """Define a tag for a field whose value decides about other fields."""
+    return _tag(
+        name,
+        "The field decides which other fields may be set.",
+        Argument(group, STRING, "The name of the discriminator.", optional=True),
+        member=lambda holder: holder.decide(group),
+    )
+
+
+def _while(name: str, by: str, group: str, value: str) -> MarkerDefinition:
+    """Define a tag that applies while the deciding field has a certain value."""
+    summary = "The value of the discriminator."
+    return _tag(
+        name,
+        f"A tag for the field while the {'mode ' if by.startswith('mode') else ''}discriminator has this value.",
+        Argument("value", STRING, summary, positional=True, optional=True),
+        Argument(group, STRING, "The name of the discriminator.", optional=True),
+        Argument(value, STRING, summary, optional=True),
+        _NESTED,
+        member=lambda holder: holder.while_decided(group, value, f"k8s:{by}", forbids=holder.inner == "k8s:forbidden"),
+        example='("Static")=+k8s:required',
+        repeatable=True,
+    )
+
+
 DEFINITIONS = (
     _spelling("optional", "optional"),
     replace(_spelling("required", "required"), effect=Does(_present), priority=20),
-    tag(
+    _tag(
         "immutable",
         "The value cannot change once it is set.",
         effect=Does(lambda schema: schema.rule(*IMMUTABLE)),
         member=lambda holder: holder.keep(),
-        targets=FIELD,
         priority=10,
     ),
-    tag(
+    _tag(
         "enum",
         "The only values are those of the string enumeration, sorted.",
         effect=Does(_sorted_enum),
@@ -235,136 +300,170 @@ DEFINITIONS = (
     ),
     _spelling("minLength", _VALIDATION + "MinLength", _COUNT, example="=1"),
     _spelling("maxLength", _VALIDATION + "MaxLength", _COUNT, example="=63"),
-    tag(
-        "maxBytes",
-        "The greatest number of UTF-8 bytes.",
-        _COUNT,
-        effect=Holds(_max_bytes, TEXTS),
-        example="=256",
-    ),
+    _tag("maxBytes", "The greatest number of UTF-8 bytes.", _COUNT, effect=Holds(_max_bytes, TEXTS), example="=256"),
     _spelling("minItems", _VALIDATION + "MinItems", _COUNT, example="=1"),
     _spelling("maxItems", _VALIDATION + "MaxItems", _COUNT, example="=10"),
     _spelling("minProperties", _VALIDATION + "MinProperties", _COUNT, example="=1"),
     _spelling("maxProperties", _VALIDATION + "MaxProperties", _COUNT, example="=16"),
-    _spelling("minimum", _VALIDATION + "Minimum", ArgumentDefinition("", NUMBER), example="=1"),
-    _spelling("maximum", _VALIDATION + "Maximum", ArgumentDefinition("", NUMBER), example="=100"),
-    tag(
+    _spelling("minimum", _VALIDATION + "Minimum", Argument("", NUMBER), example="=1"),
+    _spelling("maximum", _VALIDATION + "Maximum", Argument("", NUMBER), example="=100"),
+    _tag(
         "format",
         "The string is of a Kubernetes format.",
-        ArgumentDefinition("", STRING, "The name of the format.", choices=tuple(_FORMATS)),
+        Argument("", STRING, "The name of the format.", choices=tuple(_FORMATS)),
         effect=Holds(_say_format, TEXTS),
         example="=k8s-short-name",
     ),
-    tag(
+    _tag(
         "neq",
         "The value must differ from this one.",
-        ArgumentDefinition("", RAW, "A string, integer or boolean."),
+        Argument("", RAW, "A string, integer or boolean."),
         effect=Holds(_differs),
         example='="default"',
         repeatable=True,
     ),
-    tag(
+    _tag(
         "unique",
         "The elements of the list differ, without being merged as a set.",
-        ArgumentDefinition("", STRING, "By value or by `+k8s:listMapKey`.", choices=("set", "map")),
+        Argument("", STRING, "By value or by `+k8s:listMapKey`.", choices=("set", "map")),
         effect=Does(_unique, LISTS),
         example="=set",
     ),
-    tag("customUnique", "Uniqueness is checked by hand-written code.", go_only=True),
-    _spelling(
-        "listType",
-        "listType",
-        ArgumentDefinition("", STRING, "How it is merged.", choices=LIST_TYPES),
-        example="=map",
-    ),
+    _tag("customUnique", "Uniqueness is checked by hand-written code.", go_only=True),
+    _spelling("listType", "listType", Argument("", STRING, "How it is merged.", choices=LIST_TYPES), example="=map"),
     replace(
         _spelling(
             "listMapKey",
             "listMapKey",
-            ArgumentDefinition("", STRING, "The JSON name of a scalar field of the elements."),
+            Argument("", STRING, "The JSON name of a scalar field of the elements."),
             example="=type",
         ),
         summary="A key field of a list with `+k8s:listType=map`.",
     ),
-    tag(
+    _tag(
         "eachVal",
         "A tag for every element of a list or value of a map.",
-        NESTED,
+        _NESTED,
         effect=Does(lambda schema: schema.each_value()),
         example="=+k8s:minLength=1",
         repeatable=True,
     ),
-    tag(
+    _tag(
         "eachKey",
         "A tag for every key of a map.",
-        NESTED,
+        _NESTED,
         effect=Does(lambda schema: schema.each_key()),
         example="=+k8s:maxLength=63",
         repeatable=True,
     ),
-    tag(
+    _tag(
         "subfield",
         "A tag for one field of a struct.",
-        positional("field", "The JSON name of the field."),
-        NESTED,
+        _positional("field", "The JSON name of the field."),
+        _NESTED,
         effect=Does(_subfield),
         example="(name)=+k8s:required",
         repeatable=True,
     ),
-    tag(
+    _tag(
         "item",
         "A tag for the element of a list-map that has these keys.",
-        NESTED,
+        _NESTED,
         effect=Does(_item),
         example='(type: "Ready")=+k8s:immutable',
         repeatable=True,
         open_arguments=True,
     ),
-    tag(
+    _tag(
         "monotonic",
         "A number that never decreases.",
         effect=Does(lambda schema: schema.rule("self >= oldSelf", "must not decrease"), NUMBERS),
     ),
     *(
-        tag(
+        _tag(
             stage,
             f"Marks the nested tag as {stage}; in a CRD it holds all the same.",
-            ArgumentDefinition("since", STRING, "The Kubernetes version that added it.", optional=True),
-            NESTED,
+            Argument("since", STRING, "The Kubernetes version that added it.", optional=True),
+            _NESTED,
             effect=Whole.WRAPS,
             example='(since: "1.36")=+k8s:minimum=1',
             repeatable=True,
         )
         for stage in ("alpha", "beta")
     ),
-    tag("opaqueType", "Validations of the field's type are not inherited.", effect=Whole.OPENS, targets=FIELD),
+    _tag("opaqueType", "Validations of the field's type are not inherited.", effect=Whole.OPENS, targets=_FIELD),
     *(
-        tag(
+        _tag(
             name,
             f"A tag that holds while an option of Kubernetes' own API server is {state}.",
-            positional("option", "The name of the option."),
-            NESTED,
+            _positional("option", "The name of the option."),
+            _NESTED,
             example="(Feature)=+k8s:required",
             repeatable=True,
             go_only=True,
         )
         for name, state in (("ifEnabled", "on"), ("ifDisabled", "off"))
     ),
-    tag("customValidation", "Calls a hand-written Go function.", go_only=True),
-    tag(
+    _tag("customValidation", "Calls a hand-written Go function.", go_only=True),
+    _tag(
         "enumExclude",
         "Leaves a constant out of an enumeration; in Python, leave the member out.",
         targets=frozenset(MarkerTarget),
         go_only=True,
     ),
     *(
-        tag(
-            name,
-            "For tests of validation-gen.",
-            ArgumentDefinition("", RAW, optional=True),
-            go_only=True,
-            repeatable=True,
-        )
+        _tag(name, "For tests of validation-gen.", Argument("", RAW, optional=True), go_only=True, repeatable=True)
         for name in ("validateTrue", "validateFalse", "validateError")
+    ),
+    # About the object around a field: unions, dependencies, presence, updates.
+    _tag("forbidden", "The field must not be set.", member=_forbidden),
+    _tag(
+        "unionDiscriminator",
+        "The field says which member of the union is set.",
+        _UNION,
+        member=lambda holder: holder.discriminate(),
+    ),
+    _tag(
+        "unionMember",
+        "Exactly one of the members is set.",
+        _UNION,
+        _MEMBER_NAME,
+        member=lambda holder: holder.join(may_be_none=False),
+    ),
+    _tag(
+        "zeroOrOneOfMember",
+        "At most one of the members is set.",
+        _UNION,
+        _MEMBER_NAME,
+        member=lambda holder: holder.join(may_be_none=True),
+    ),
+    _decision("discriminator", "name"),
+    _while("member", "discriminator", "discriminator", "memberName"),
+    _decision("modeDiscriminator", "modality"),
+    _while("ifMode", "modeDiscriminator", "modality", "mode"),
+    _tag(
+        "dependentRequired",
+        "When the field is set, another one must be set.",
+        _OTHER,
+        member=lambda holder: _depends(holder, "", "required"),
+        example="(otherField)",
+        repeatable=True,
+    ),
+    _tag(
+        "dependentForbidden",
+        "When the field is set, another one must not be set.",
+        _OTHER,
+        member=lambda holder: _depends(holder, "!", "forbidden"),
+        example="(otherField)",
+        repeatable=True,
+    ),
+    _tag(
+        "update",
+        "Which changes of the value are refused.",
+        Argument("", STRING, "What must not happen.", choices=("NoSet", "NoUnset", *_CHANGES)),
+        effect=Does(_update),
+        member=_update_member,
+        example="=NoModify",
+        repeatable=True,
     ),
 )

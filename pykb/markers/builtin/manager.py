@@ -7,7 +7,7 @@ from pykb.markers.definition import (
     INTEGER,
     STRING,
     STRINGS,
-    ArgumentDefinition,
+    Argument,
     MarkerDefinition,
     MarkerTarget,
 )
@@ -17,18 +17,18 @@ _RBAC = (
         "kubebuilder:rbac",
         frozenset({MarkerTarget.PACKAGE}),
         (
-            ArgumentDefinition("groups", STRINGS, 'API groups; `""` or `core` is the core group.', optional=True),
-            ArgumentDefinition(
+            Argument("groups", STRINGS, 'API groups; `""` or `core` is the core group.', optional=True),
+            Argument(
                 "resources",
                 STRINGS,
                 "Plural names of resources, or of subresources such as `pods/status`.",
                 optional=True,
             ),
-            ArgumentDefinition("resourceNames", STRINGS, "Limits the rule to objects with these names.", optional=True),
-            ArgumentDefinition("verbs", STRINGS, "The allowed verbs: `get`, `list`, `watch`, `create`, ..."),
-            ArgumentDefinition("urls", STRINGS, "URL paths that are not resources, such as `/metrics`.", optional=True),
-            ArgumentDefinition("namespace", STRING, "Puts the rule into a Role in this namespace.", optional=True),
-            ArgumentDefinition(
+            Argument("resourceNames", STRINGS, "Limits the rule to objects with these names.", optional=True),
+            Argument("verbs", STRINGS, "The allowed verbs: `get`, `list`, `watch`, `create`, ..."),
+            Argument("urls", STRINGS, "URL paths that are not resources, such as `/metrics`.", optional=True),
+            Argument("namespace", STRING, "Puts the rule into a Role in this namespace.", optional=True),
+            Argument(
                 "roleName", STRING, "The role that gets the rule. Defaults to the role of the manager.", optional=True
             ),
         ),
@@ -51,21 +51,21 @@ _WEBHOOKS = (
         "kubebuilder:webhook",
         _PACKAGE,
         (
-            ArgumentDefinition("mutating", BOOLEAN, "Whether it may change the object."),
-            ArgumentDefinition(
+            Argument("mutating", BOOLEAN, "Whether it may change the object."),
+            Argument(
                 "failurePolicy",
                 STRING,
                 "What happens if it cannot be reached.",
                 choices=("fail", "ignore"),
                 folded=True,
             ),
-            ArgumentDefinition("groups", STRINGS, "API groups of the objects."),
-            ArgumentDefinition("resources", STRINGS, "Plural names of the kinds."),
-            ArgumentDefinition("verbs", STRINGS, "The operations it sees.", choices=_VERBS, folded=True),
-            ArgumentDefinition("versions", STRINGS, "API versions of the objects."),
-            ArgumentDefinition("name", STRING, "A name of at least three parts, such as `mfoo-v1.kb.io`."),
-            ArgumentDefinition("admissionReviewVersions", STRINGS, "Versions of AdmissionReview that it understands."),
-            ArgumentDefinition(
+            Argument("groups", STRINGS, "API groups of the objects."),
+            Argument("resources", STRINGS, "Plural names of the kinds."),
+            Argument("verbs", STRINGS, "The operations it sees.", choices=_VERBS, folded=True),
+            Argument("versions", STRINGS, "API versions of the objects."),
+            Argument("name", STRING, "A name of at least three parts, such as `mfoo-v1.kb.io`."),
+            Argument("admissionReviewVersions", STRINGS, "Versions of AdmissionReview that it understands."),
+            Argument(
                 "matchPolicy",
                 STRING,
                 "Whether requests by other versions match too.",
@@ -73,7 +73,7 @@ _WEBHOOKS = (
                 choices=("Exact", "Equivalent"),
                 folded=True,
             ),
-            ArgumentDefinition(
+            Argument(
                 "sideEffects",
                 STRING,
                 "Whether it changes anything besides the object. Required in v1.",
@@ -81,18 +81,14 @@ _WEBHOOKS = (
                 choices=("None", "NoneOnDryRun"),
                 folded=True,
             ),
-            ArgumentDefinition(
+            Argument(
                 "timeoutSeconds", INTEGER, "Seconds to wait for the answer.", optional=True, minimum=1, maximum=30
             ),
-            ArgumentDefinition("path", STRING, "The path at the manager's service.", optional=True),
-            ArgumentDefinition("url", STRING, "The whole URL, instead of `path`.", optional=True),
-            ArgumentDefinition(
-                "serviceName", STRING, "The name of the service. Defaults to `webhook-service`.", optional=True
-            ),
-            ArgumentDefinition(
-                "serviceNamespace", STRING, "The namespace of the service. Defaults to `system`.", optional=True
-            ),
-            ArgumentDefinition(
+            Argument("path", STRING, "The path at the manager's service.", optional=True),
+            Argument("url", STRING, "The whole URL, instead of `path`.", optional=True),
+            Argument("serviceName", STRING, "The name of the service. Defaults to `webhook-service`.", optional=True),
+            Argument("serviceNamespace", STRING, "The namespace of the service. Defaults to `system`.", optional=True),
+            Argument(
                 "servicePort",
                 INTEGER,
                 "The port of the service. Defaults to 443.",
@@ -100,10 +96,8 @@ _WEBHOOKS = (
                 minimum=1,
                 maximum=65535,
             ),
-            ArgumentDefinition(
-                "webhookVersions", STRINGS, "Versions of the configuration.", optional=True, choices=("v1",)
-            ),
-            ArgumentDefinition(
+            Argument("webhookVersions", STRINGS, "Versions of the configuration.", optional=True, choices=("v1",)),
+            Argument(
                 "reinvocationPolicy",
                 STRING,
                 "Whether it is called again after other webhooks changed the object.",
@@ -111,7 +105,7 @@ _WEBHOOKS = (
                 choices=("Never", "IfNeeded"),
                 folded=True,
             ),
-            ArgumentDefinition("patch", STRING, "A strategic merge patch (JSON) onto the webhook.", optional=True),
+            Argument("patch", STRING, "A strategic merge patch (JSON) onto the webhook.", optional=True),
         ),
         summary="An admission webhook that the manager serves.",
         example="+kubebuilder:webhook:path=/mutate-infra-example-com-v1-machine,mutating=true,failurePolicy=fail,"
@@ -126,8 +120,8 @@ _WEBHOOKS = (
         "kubebuilder:webhookconfiguration",
         _PACKAGE,
         (
-            ArgumentDefinition("mutating", BOOLEAN, "Which of the two configurations it names."),
-            ArgumentDefinition("name", STRING, "The name of the configuration object.", optional=True),
+            Argument("mutating", BOOLEAN, "Which of the two configurations it names."),
+            Argument("name", STRING, "The name of the configuration object.", optional=True),
         ),
         summary="The name of the object that holds the webhooks.",
         example="+kubebuilder:webhookconfiguration:mutating=true,name=machine-defaults",

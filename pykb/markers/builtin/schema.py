@@ -13,7 +13,7 @@ from pykb.markers.definition import (
     NUMBER,
     STRING,
     STRINGS,
-    ArgumentDefinition,
+    Argument,
     MarkerDefinition,
     MarkerTarget,
     ValueType,
@@ -33,7 +33,7 @@ def _merge_choice(name: str, keyword: str, summary: str, choices: tuple[str, ...
     return MarkerDefinition(
         name,
         _ANY_USE,
-        (ArgumentDefinition("", STRING, "How it is merged.", choices=choices),),
+        (Argument("", STRING, "How it is merged.", choices=choices),),
         summary=summary,
         example=f"+{name}={choices[0]}",
         category=_TOPOLOGY,
@@ -47,7 +47,7 @@ _TOPOLOGY_DEFINITIONS = (
     MarkerDefinition(
         "listMapKey",
         _ANY_USE,
-        (ArgumentDefinition("", STRING, "The JSON name of a scalar field of the elements."),),
+        (Argument("", STRING, "The JSON name of a scalar field of the elements."),),
         summary="A key field of a list with `+listType=map`.",
         example="+listMapKey=type",
         category=_TOPOLOGY,
@@ -70,8 +70,8 @@ _PREFIX = "kubebuilder:validation:"
 
 def _value(
     kind: ValueType, summary: str = "", *, minimum: int | None = None, bare: bool = False
-) -> tuple[ArgumentDefinition, ...]:
-    return (ArgumentDefinition("", kind, summary, minimum=minimum, bare=bare),)
+) -> tuple[Argument, ...]:
+    return (Argument("", kind, summary, minimum=minimum, bare=bare),)
 
 
 _NUMBER = _value(NUMBER)
@@ -83,7 +83,7 @@ _FLAG = _value(BOOLEAN)
 def _schema(
     name: str,
     summary: str,
-    arguments: tuple[ArgumentDefinition, ...] = (),
+    arguments: tuple[Argument, ...] = (),
     example: str = "",
     *,
     effect: Effect | None = None,
@@ -111,20 +111,18 @@ def _rule(schema: Subject) -> None:
 
 
 _CEL_ARGUMENTS = (
-    ArgumentDefinition("rule", STRING, "The CEL expression; `self` is the value."),
-    ArgumentDefinition("message", STRING, "The message when the rule is false.", optional=True),
-    ArgumentDefinition("messageExpression", STRING, "A CEL expression that gives the message.", optional=True),
-    ArgumentDefinition(
+    Argument("rule", STRING, "The CEL expression; `self` is the value."),
+    Argument("message", STRING, "The message when the rule is false.", optional=True),
+    Argument("messageExpression", STRING, "A CEL expression that gives the message.", optional=True),
+    Argument(
         "reason",
         STRING,
         "The machine-readable reason of the error.",
         optional=True,
         choices=("FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate"),
     ),
-    ArgumentDefinition("fieldPath", STRING, "The field that the error names.", optional=True),
-    ArgumentDefinition(
-        "optionalOldSelf", BOOLEAN, "Whether the rule also runs when there is no old value.", optional=True
-    ),
+    Argument("fieldPath", STRING, "The field that the error names.", optional=True),
+    Argument("optionalOldSelf", BOOLEAN, "Whether the rule also runs when there is no old value.", optional=True),
 )
 
 _SCHEMA = (
@@ -232,7 +230,7 @@ def _one_of(relation: str, priority: int, summary: str, synonyms: tuple[str, ...
 def _other(
     name: str,
     summary: str,
-    *arguments: ArgumentDefinition,
+    *arguments: Argument,
     example: str = "",
     effect: Effect | None = None,
     required: bool | None = None,
@@ -310,7 +308,7 @@ DEFINITIONS = (
     _other(
         "kubebuilder:title",
         "The `title` of the schema.",
-        ArgumentDefinition("", ANY, "A short heading. Needs quotes if it looks like a number.", textual=True),
+        Argument("", ANY, "A short heading. Needs quotes if it looks like a number.", textual=True),
         example='="Virtual machine"',
         effect=Sets("title"),
         targets=_BOTH,
@@ -318,8 +316,8 @@ DEFINITIONS = (
     _other(
         "kubebuilder:externalDocs",
         "Points to documentation outside the schema.",
-        ArgumentDefinition("url", STRING, "An absolute URL."),
-        ArgumentDefinition("description", STRING, "What the documentation is about.", optional=True),
+        Argument("url", STRING, "An absolute URL."),
+        Argument("description", STRING, "What the documentation is about.", optional=True),
         example=':url="https://example.com/docs",description="The manual"',
         effect=Sets("externalDocs"),
         targets=_BOTH,

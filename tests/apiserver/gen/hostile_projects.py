@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from random import Random
 
-from pykb.markers.definition import ArgumentDefinition, Grammar, MarkerDefinition, MarkerTarget, ValueKind, ValueType
+from pykb.markers.definition import Argument, Grammar, MarkerDefinition, MarkerTarget, ValueKind, ValueType
 from pykb.markers.registry import builtin_registry
 from tests.apiserver.gen import hostile_rules as rules
 from tests.apiserver.gen import hostile_words as words
@@ -213,7 +213,7 @@ class Maker:
             return f"{text}={self.spelt(r.choice(nested), depth + 1)}" if depth < 3 else f"{text}=+k8s:required"
         return f"{text}={self.argument(definition, value)}"
 
-    def argument(self, definition: MarkerDefinition, argument: ArgumentDefinition) -> str:
+    def argument(self, definition: MarkerDefinition, argument: Argument) -> str:
         """The text of an argument's value."""
         r = self.rng
         last = definition.base_name.rpartition(":")[2]
@@ -322,7 +322,7 @@ class Maker:
             if r.random() < 0.2:
                 said.pop("path", None)
                 said["url"] = self.argument(
-                    by_name["kubebuilder:webhook"], ArgumentDefinition("url", ValueType(ValueKind.STRING))
+                    by_name["kubebuilder:webhook"], Argument("url", ValueType(ValueKind.STRING))
                 )
             for name, choices in (
                 ("matchPolicy", ["Exact", "equivalent"]),

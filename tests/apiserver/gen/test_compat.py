@@ -12,8 +12,7 @@ import pytest
 
 from pykb.envtest import ControlPlane
 from pykb.envtest.rest import Rest
-from pykb.gen.compat import compare_definitions
-from pykb.gen.compat._schema import (
+from pykb.gen.compat import (
     DEFAULTED,
     EMBEDDED,
     IMMUTABLE,
@@ -27,6 +26,7 @@ from pykb.gen.compat._schema import (
     RETYPED,
     VERSION_GONE,
     Effect,
+    compare_definitions,
 )
 
 pytestmark = pytest.mark.apiserver

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from pykb.gen.compat import compare_definitions
-from pykb.gen.compat._schema import REQUIRED, REQUIRED_AT_ROOT, Incompatibility, compare_schemas
+from pykb.gen.compat import REQUIRED, REQUIRED_AT_ROOT, Incompatibility, compare_definitions, compare_schemas
 
 STRING, INTEGER, NUMBER = {"type": "string"}, {"type": "integer"}, {"type": "number"}
 ANYTHING = {"x-kubernetes-preserve-unknown-fields": True}

@@ -21,7 +21,7 @@ from pykb.diagnostics.render import Format, render
 from pykb.gen.options import GenerateOptions
 from pykb.gen.run import GenerateResult, generate
 from pykb.markers.collect import collect
-from pykb.markers.definition import ArgumentDefinition, Grammar, MarkerDefinition, MarkerTarget, ValueKind
+from pykb.markers.definition import Argument, Grammar, MarkerDefinition, MarkerTarget, ValueKind
 from pykb.markers.model import Marker
 from pykb.markers.reference import render_reference
 from pykb.markers.registry import builtin_registry
@@ -213,7 +213,7 @@ def place_cell(row: Row) -> str:
     return ", ".join(f"{where}: `{found[0]}`" for where, found in codes.items())
 
 
-def bad_values(argument: ArgumentDefinition) -> Iterator[str]:
+def bad_values(argument: Argument) -> Iterator[str]:
     """Values that an argument cannot have."""
     kind = argument.type.kind
     item = argument.type.item

@@ -12,7 +12,7 @@ from pykb.diagnostics.render import Format, render
 from pykb.gen.options import GenerateOptions
 from pykb.gen.run import GenerateResult, generate
 from pykb.markers.builtin import definitions
-from pykb.markers.definition import INTEGER, ArgumentDefinition, MarkerDefinition, MarkerTarget
+from pykb.markers.definition import INTEGER, Argument, MarkerDefinition, MarkerTarget
 from pykb.markers.effect import TEXTS, Does, Holder, Sets, Subject
 from pykb.markers.reference import explain_marker, list_markers, render_reference
 from pykb.markers.registry import MarkerRegistry, builtin_registry
@@ -41,7 +41,7 @@ def _only_with_host(holder: Holder) -> None:
 SLUG = MarkerDefinition(
     "example:slug",
     FIELD,
-    (ArgumentDefinition("", INTEGER, minimum=1, summary="The greatest number of characters."),),
+    (Argument("", INTEGER, minimum=1, summary="The greatest number of characters."),),
     summary="The text can stand in a URL.",
     example="+example:slug=40",
     category="Example",
@@ -51,7 +51,7 @@ SLUG = MarkerDefinition(
 SHORTEST = MarkerDefinition(
     "example:shortest",
     FIELD,
-    (ArgumentDefinition("", INTEGER, minimum=0),),
+    (Argument("", INTEGER, minimum=0),),
     summary="The least number of characters.",
     example="+example:shortest=3",
     category="Example",
