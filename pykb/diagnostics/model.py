@@ -97,6 +97,16 @@ class Code:
         )
 
 
+def warning(slug: str, title: str, explanation: str) -> Code:
+    """A kind of mistake that is reported and does not make a command fail."""
+    return Code(slug, title, explanation, Severity.WARNING)
+
+
+def note(slug: str, title: str, explanation: str) -> Code:
+    """Something that the user should know and that is not a mistake."""
+    return Code(slug, title, explanation, Severity.NOTE)
+
+
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
     """One finding.

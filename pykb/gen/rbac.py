@@ -3,7 +3,8 @@
 The normal form of rules is controller-gen's (v0.23), with one difference. When merging gives two rules that differ only
 in verbs, controller-gen keeps one of them, by the order of a Go map, and loses permissions. pykb unites the verbs.
 
-The checks follow https://kubernetes.io/docs/reference/access-authn-authz/rbac/ and apiserver's validation of PolicyRule.
+The checks follow apiserver's validation of PolicyRule, and
+https://kubernetes.io/docs/reference/access-authn-authz/rbac/.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pykb.diagnostics.model import Code, Severity
+from pykb.diagnostics.model import Code, note, warning
 
 API_MISSING = Code(
     "api-missing",
@@ -49,21 +49,19 @@ KUSTOMIZATION_FORM = Code(
     "a value that is not a list. The message shows the lines to paste.",
 )
 
-CORE_WEBHOOK = Code(
+CORE_WEBHOOK = warning(
     "core-webhook",
     "a webhook is for a kind that the cluster itself needs",
     "A webhook with `failurePolicy=fail` blocks every change of its kind while the webhook does not answer. If the "
     "manager needs this kind in order to run (Pods, Deployments, Secrets and so on), it may never start again: it "
     "waits for its own webhook.",
-    Severity.WARNING,
 )
 
-CONVERTER_MISSING = Code(
+CONVERTER_MISSING = warning(
     "converter-missing",
     "a version of a converted kind has no converter",
     "The API server sends objects of every version to the conversion webhook. The webhook returns an error for a "
     "version without a converter.",
-    Severity.WARNING,
 )
 
 
@@ -113,20 +111,18 @@ NOT_FOLLOWED = Code(
     "in unusual forms. Nothing is moved until the listed lines do without the old names.",
 )
 
-MOVED_MENTION = Code(
+MOVED_MENTION = warning(
     "moved-mention",
     "a file mentions a module or folder that moves",
     "`pykb edit --multigroup` rewrites Python code, manifests and PROJECT. Other files may name a moved module or "
     "folder, such as a setting in pyproject.toml or a sentence in README.md. Change these lines yourself.",
-    Severity.WARNING,
 )
 
-LEFT_AS_EDITED = Code(
+LEFT_AS_EDITED = warning(
     "left-as-edited",
     "a change was left out, since the line was edited",
     "`pykb edit` changes scaffolded lines as a new scaffold would have them. Lines that you edited stay. The message "
     "shows what the scaffold would have there.",
-    Severity.WARNING,
 )
 
 GROUPS_FIXED = Code(
@@ -137,13 +133,12 @@ GROUPS_FIXED = Code(
     "an earlier state.",
 )
 
-CLUSTER_WIDE = Code(
+CLUSTER_WIDE = warning(
     "cluster-wide",
     "a marker gives a permission in the whole cluster",
     "In a project with `namespaced: true`, scaffolded markers have `namespace=`, which makes a Role of them. Your own "
     "markers without it make a ClusterRole. Keep those for cluster-scoped kinds such as nodes. Add `namespace=` to the "
     "others.",
-    Severity.WARNING,
 )
 
 SHARDS_UNSET = Code(
@@ -169,20 +164,18 @@ UPDATE_CONFLICT = Code(
     "writes them into the file with git's markers. Keep what you want there and remove the markers.",
 )
 
-UPDATE_KEPT = Code(
+UPDATE_KEPT = warning(
     "update-kept",
     "a file stays that the scaffold no longer has",
     "The scaffold of the new version has no such file, but yours has edits. Delete it if nothing uses it. The "
     "changelog says what replaces it.",
-    Severity.WARNING,
 )
 
-UPDATE_DELETED = Code(
+UPDATE_DELETED = note(
     "update-deleted",
     "the scaffold changed a file that you deleted",
     "A file that you deleted stays deleted. The scaffold of the new version changed it. If you moved its content, make "
     "the change there.",
-    Severity.NOTE,
 )
 
 UPDATE_UNCOMMITTED = Code(
@@ -248,11 +241,10 @@ CRD_FORM = Code(
     "An API server would reject this CRD, for example because it has a list instead of a string, or a plural with "
     "upper-case letters. Some such values come from YAML: `name: 1` is a number, `- true` a boolean.",
 )
-CRD_NOT_KEPT = Code(
+CRD_NOT_KEPT = warning(
     "import-not-kept",
     "A detail of a CRD has no counterpart in Python",
     "A CRD that is generated from the imported types differs from the original in this detail. Schemas never differ.",
-    Severity.WARNING,
 )
 OUTPUT_NAME = Code(
     "import-output",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pykb.diagnostics.model import Code, Severity
+from pykb.diagnostics.model import Code, warning
 
 ENUM_DISJOINT = Code(
     "enum-disjoint",
@@ -37,22 +37,20 @@ NO_SERVED_VERSION = Code(
     "No version of a kind is served",
     "The API server rejects a CRD without a served version.",
 )
-VERSIONS_DIFFER = Code(
+VERSIONS_DIFFER = warning(
     "versions-differ",
     "Two versions of a kind have different fields, and nothing converts between them",
     "Without a conversion webhook, the API server only changes `apiVersion` when a client uses another version than "
     "the stored one, and drops the fields that this version does not know. Values of another type stay, and are not "
     "valid there. Create a converter, give all served versions the same fields, or stop serving the version.",
-    Severity.WARNING,
 )
 
-SAMPLE_REFUSED = Code(
+SAMPLE_REFUSED = warning(
     "sample-refused",
     "A sample does not fit the schema of its kind",
     "`kubectl apply -k config/samples` would fail with the quoted error, and so would the test that applies the "
     "sample. The manifests were written. Change the sample or the type. Until then, `pykb generate --check` fails, "
     "and so does `make`.",
-    Severity.WARNING,
 )
 
 SAMPLE_BROKEN = Code(
@@ -64,12 +62,11 @@ SAMPLE_BROKEN = Code(
     "if the kind or the version is gone.",
 )
 
-CRD_TOO_LARGE = Code(
+CRD_TOO_LARGE = warning(
     "crd-size",
     "A CRD is too large",
     "Client-side `kubectl apply` stores the whole object in an annotation of at most 262144 bytes. etcd rejects "
     "objects larger than 1.5 MiB. Shorten descriptions with `--max-desc-len`, or use server-side apply.",
-    Severity.WARNING,
 )
 PROTECTED_GROUP = Code(
     "protected-group",
@@ -77,12 +74,11 @@ PROTECTED_GROUP = Code(
     "The API server rejects CRDs of the groups `*.k8s.io` and `*.kubernetes.io` without the annotation "
     "`api-approved.kubernetes.io`. Its value is the URL of the approval, or a reason that starts with `unapproved`.",
 )
-COLUMN_TYPE = Code(
+COLUMN_TYPE = warning(
     "column-type",
     "A printer column does not match the type of its field",
     "A column of type integer, number or boolean shows only values of that type. A column of type date shows a time "
     "written as text. Other cells stay empty. A column of type string shows any value.",
-    Severity.WARNING,
 )
 JSON_PATH = Code(
     "json-path",
@@ -134,11 +130,10 @@ PATTERN = Code(
     "The API server does not accept a pattern",
     "The API server uses RE2, which has no look-around, back-references, possessive quantifiers or atomic groups.",
 )
-FORMAT = Code(
+FORMAT = warning(
     "format",
     "The API server does not check a format",
     "The API server accepts but ignores formats that apiextensions does not know. This is rarely intended.",
-    Severity.WARNING,
 )
 TYPE_NAME = Code(
     "type-name",
@@ -161,13 +156,12 @@ CEL_NAME = Code(
     "A CEL rule names a field that does not exist",
     "The API server type-checks rules. It rejects the CRD if a rule names an unknown field or variable.",
 )
-CEL_COST = Code(
+CEL_COST = warning(
     "cel-cost",
     "A CEL rule may cost more than the API server allows",
     "The API server estimates the worst-case cost of each rule. It rejects a CRD that exceeds its budgets: 10 million "
     "units per rule, 100 million for all rules. A value without `maxItems`, `maxProperties` or `maxLength` counts as "
     "large as a request can be. pykb's estimate is the same in most cases. Servers of different versions differ.",
-    Severity.WARNING,
 )
 CEL_REASON = Code(
     "cel-reason",
@@ -193,21 +187,19 @@ SCHEMA_KEYWORD = Code(
     "a value of one form. It does not accept `$ref`, `id`, `definitions`, `dependencies`, `patternProperties` and "
     "`additionalItems`.",
 )
-BARE_METADATA = Code(
+BARE_METADATA = warning(
     "embedded-metadata",
     "Embedded metadata has no fields in the schema",
     "In a command line in controller-gen's form, `generateEmbeddedObjectMeta` defaults to false, as it does in "
     "controller-gen. Then `metadata` inside a type, for example in a pod template, has no fields in the schema, and "
     "the API server drops its labels and annotations. Set the option explicitly: "
     "`crd:generateEmbeddedObjectMeta=true` keeps them.",
-    Severity.WARNING,
 )
-EMPTY_STATUS = Code(
+EMPTY_STATUS = warning(
     "status-subresource",
     "The status subresource has no `status` field",
     "With `+kubebuilder:subresource:status`, the API server ignores everything except `status` in writes to the "
     "status subresource.",
-    Severity.WARNING,
 )
 CRD_NAME = Code(
     "crd-name",
@@ -248,25 +240,22 @@ DEPRECATION_WARNING = Code(
     "kubectl shows the warning. It must be one line of printable characters, 1 to 256 bytes long. Without it, the API "
     "server uses a default text.",
 )
-NULLABLE_ENUM = Code(
+NULLABLE_ENUM = warning(
     "nullable-enum",
     "A field with an enum is nullable",
     "The API server looks for null among the values of the enum. It never finds it, even if the enum lists null. "
     "Python and the API server would accept different values.",
-    Severity.WARNING,
 )
-FRACTION_BOUND = Code(
+FRACTION_BOUND = warning(
     "fraction-bound",
     "The API server ignores the fraction of a bound for whole numbers",
     "If a bound or step of a number has a fraction, the API server uses the fraction only for values with a fraction. "
     "It compares a whole number with the whole part of the bound. Python and the API server would accept different "
     "values.",
-    Severity.WARNING,
 )
-MARKER_UNREAD = Code(
+MARKER_UNREAD = warning(
     "marker-unread",
     "no kind uses the type that a marker is on",
     "Schemas are generated from the kinds in `api` packages and from the types that they use, wherever those are "
     "declared. A marker on another type has no effect.",
-    Severity.WARNING,
 )

@@ -1,6 +1,6 @@
 """What the explorer finds in an operator."""
 
-from pykb.diagnostics.model import Code, Severity
+from pykb.diagnostics.model import Code, note, warning
 
 CRASH = Code(
     "explore-crash",
@@ -103,15 +103,14 @@ RBAC = Code(
     "Forbidden. Add the marker to the reconciler and run `make manifests`.",
 )
 
-UNUSED_GRANT = Code(
+UNUSED_GRANT = note(
     "explore-unused-grant",
     "the operator's role allows what no history needed",
     "No history of the exploration used this permission. Each permission that is not needed is one that an attacker "
     "can use. Not all code may have run: check before you remove its marker.",
-    Severity.NOTE,
 )
 
-REAL_WORLD = Code(
+REAL_WORLD = warning(
     "explore-real-world",
     "the operator leaves the virtual world of the explorer",
     "While a history runs, time is virtual: hours pass in milliseconds, and the same history always ends in the same "
@@ -119,26 +118,23 @@ REAL_WORLD = Code(
     "threads all follow it. A thread that the operator starts by itself, a process or a connection that takes seconds, "
     "and a reference to the real clock do not. The histories run nevertheless, but their results may differ from run "
     "to run.",
-    Severity.WARNING,
 )
 
-UNKNOWN_CONDITION = Code(
+UNKNOWN_CONDITION = note(
     "explore-unknown-condition",
     "the explorer cannot evaluate a condition of a webhook",
     "The explorer evaluates the `matchConditions` of webhooks on the object, the old object and the request. It knows "
     "neither the accounts of a cluster (`request.userInfo`, `authorizer`) nor times, quantities and Kubernetes' own "
     "functions. A condition that needs one of them counts as met, so the webhook is called more often than in a "
     "cluster.",
-    Severity.NOTE,
 )
 
-KOPF_HANDLERS = Code(
+KOPF_HANDLERS = note(
     "explore-kopf-handlers",
     "kopf's handlers are not explored",
     "kopf runs its handlers with a connection and a clock of its own, which the explorer does not replace. "
     "Reconcilers, webhooks and converters of the same project are explored. What a handler does not do in the "
     "explorer is not missed either: samples of its kind come to rest at once.",
-    Severity.NOTE,
 )
 
 NOT_EXPLORED = Code(

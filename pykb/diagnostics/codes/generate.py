@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pykb.diagnostics.model import Code, Severity
+from pykb.diagnostics.model import Code, note, warning
 
 PATH_NOT_FOUND = Code(
     "generate-path",
@@ -40,7 +40,7 @@ OUT_OF_DATE = Code(
     "A generated file is out of date",
     "`pykb generate --check` compares without writing. Run `pykb generate` and commit the result.",
 )
-KIND_GONE = Code(
+KIND_GONE = warning(
     "kind-gone",
     "The kind of a CRD no longer exists",
     "The class of a kind was removed or renamed. Its CRD is no longer generated, and the file is removed. A cluster "
@@ -49,15 +49,13 @@ KIND_GONE = Code(
     "A kind cannot be renamed: a class with another name is another kind, without objects. To move, create the new "
     "kind beside the old one, copy the objects, and then remove the old kind. Remove its roles, samples and tests and "
     "its entries in kustomizations and in PROJECT yourself. The message lists the files.",
-    Severity.WARNING,
 )
-MARKERS_GONE = Code(
+MARKERS_GONE = warning(
     "markers-gone",
     "A manifest no longer has markers",
     "The last marker for a manifest was removed. Roles and webhook configurations are emptied, not deleted, because "
     "kustomizations and bindings refer to them, and a cluster keeps what was applied last. A role with obsolete rules "
     "would still grant them, and a webhook without a server would fail requests.",
-    Severity.WARNING,
 )
 HEADER_FILE = Code(
     "header-file",
@@ -71,7 +69,7 @@ OPTION = Code(
     "Options come from the command line, from `[tool.pykb.generate]` in pyproject.toml, or from a command line in "
     "controller-gen's form.",
 )
-NEEDS_KUBERNETES = Code(
+NEEDS_KUBERNETES = warning(
     "needs-kubernetes",
     "The oldest Kubernetes of the project lacks a feature",
     'A project with `kubernetes = ">=1.33"` in `[tool.pykb]` of pyproject.toml must work on that version. The API '
@@ -80,7 +78,6 @@ NEEDS_KUBERNETES = Code(
     "counts from the version that accepts it in a new object, which is one later than the release that brought it: "
     "before, the objects could not be read after a rollback.\n\n"
     "Write it in another way, or raise the version. `pykb deploy` and `pykb install` refuse older clusters.",
-    Severity.WARNING,
 )
 OPENAPI_FILE = Code(
     "openapi-file",
@@ -88,7 +85,7 @@ OPENAPI_FILE = Code(
     "`--builtin-descriptions` takes a file with the OpenAPI document of a cluster (`kubectl get --raw /openapi/v2`), "
     "or `cluster`, which reads it from the cluster of the kubeconfig and keeps it in `.pykb/openapi.json`.",
 )
-BREAKING_CHANGE = Code(
+BREAKING_CHANGE = warning(
     "breaking-change",
     "A change of a CRD breaks stored objects or clients",
     "A CRD can change while its objects remain. The API server keeps stored objects, but drops fields that the new "
@@ -98,7 +95,6 @@ BREAKING_CHANGE = Code(
     "It does not warn about a kind that was never committed, or that still has the example field. `--allow-breaking` "
     "turns the warnings off. For the whole project, set `allow-breaking = true` in `[tool.pykb.generate]`. "
     "`--check-compat REV` compares with any git revision, writes nothing, and exits with 1 if something breaks.",
-    Severity.WARNING,
 )
 REVISION = Code(
     "git-revision",
@@ -106,11 +102,10 @@ REVISION = Code(
     "`--check-compat` takes any git name of a commit: a branch, a tag, an abbreviated hash, `HEAD~3`. It needs git "
     "and the history. With a shallow clone in CI, fetch the commit first.",
 )
-NOTHING_FOUND = Code(
+NOTHING_FOUND = warning(
     "nothing-to-generate",
     "No kinds and no markers were found",
     "Nothing below the paths declares a kind or carries an RBAC or webhook marker.",
-    Severity.WARNING,
 )
 
 
@@ -122,12 +117,11 @@ COMMAND_LINE = Code(
     "(`output:dir=D`, `output:crd:artifacts:config=D`, `output:stdout`). "
     "Options of one generator are separated by commas; lists by semicolons.",
 )
-COMMAND_LINE_GO = Code(
+COMMAND_LINE_GO = note(
     "generate-go-only",
     "a generator of Go code",
     "controller-gen's `object` and `applyconfiguration` generate Go code, which Python does not need. pykb accepts "
     "and ignores them, so that you can move a Makefile unchanged.",
-    Severity.NOTE,
 )
 
 
@@ -156,13 +150,12 @@ RBAC_RESOURCE = Code(
     "`resources` takes plural names in lower case (`deployments`, not `Deployment`), with an optional subresource "
     "(`deployments/status`).",
 )
-RBAC_NAMES = Code(
+RBAC_NAMES = warning(
     "rbac-names",
     "resource names do not work with these verbs",
     "When a request creates an object or deletes a collection, the authorizer does not know any object name. A rule "
     "with `resourceNames` therefore never allows `create` or `deletecollection`. It allows `list` and `watch` only "
     "for requests with a field selector on `metadata.name`.",
-    Severity.WARNING,
 )
 RBAC_URL = Code(
     "rbac-url",
@@ -228,10 +221,9 @@ WEBHOOK_DUPLICATE = Code(
     "All mutating webhooks of a project are in one configuration object, all validating webhooks in another. Webhook "
     "names are unique within an object, and each object has one name.",
 )
-WEBHOOK_CONFIGURATION = Code(
+WEBHOOK_CONFIGURATION = warning(
     "webhook-configuration",
     "a webhook configuration has no effect or an invalid name",
     "`+kubebuilder:webhookconfiguration` only names the object that contains the webhooks. Without a webhook of that "
     "type, the object does not exist.",
-    Severity.WARNING,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pykb.diagnostics.model import Code, Severity
+from pykb.diagnostics.model import Code, note, warning
 
 MARKER_UNKNOWN = Code(
     "marker-unknown",
@@ -75,19 +75,17 @@ MARKER_DETACHED = Code(
     "decorators), and in the next block above if only blank lines separate the two. RBAC and webhook markers apply "
     "anywhere in a file, on a line of their own.",
 )
-MARKER_GO_ONLY = Code(
+MARKER_GO_ONLY = note(
     "marker-go-only",
     "a marker affects only Go code generators",
     "Ported files may keep markers such as `+kubebuilder:object:generate=true` or `+genclient`. They have no effect "
     "in Python, because Pydantic models need no generated deep copies, clients or apply configurations.",
-    Severity.NOTE,
 )
-MARKER_FOREIGN = Code(
+MARKER_FOREIGN = warning(
     "marker-foreign",
     "a comment that looks like a marker of another tool",
     "The comment starts with a plus sign and a word, is on a declaration, and is not similar to any marker of pykb. "
     "It has no effect. If it is ordinary text, start it with another character.",
-    Severity.WARNING,
 )
 SOURCE_SYNTAX = Code(
     "source-syntax",

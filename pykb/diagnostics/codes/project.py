@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pykb.diagnostics.model import Code, Severity
+from pykb.diagnostics.model import Code, note, warning
 
 PROJECT_MISSING = Code(
     "project-missing",
@@ -45,13 +45,12 @@ PROJECT_VERSION = Code(
     'pykb reads and writes version "3" of the file, which kubebuilder v3 and v4 use.',
 )
 
-PROJECT_CLI_VERSION = Code(
+PROJECT_CLI_VERSION = warning(
     "project-cli-version",
     "the project was made by another version of pykb",
     "`cliVersion` in PROJECT is the version of pykb that created the project. What another version adds may need "
     "another runtime than the project pins. Use the project's own pykb, or bring the project to the version that you "
     "use: `pykb update`. The changelog lists the changes between the two.",
-    Severity.WARNING,
 )
 
 PROJECT_LAYOUT = Code(
@@ -103,11 +102,10 @@ NOTHING_TO_DO = Code(
     "Without a resource and without a controller there is nothing to write.",
 )
 
-UNCHANGED = Code(
+UNCHANGED = note(
     "unchanged",
     "the project is already up to date",
     "The project already has everything that the command would write. Nothing was changed.",
-    Severity.NOTE,
 )
 
 
@@ -149,35 +147,31 @@ PLUGIN_UNNAMED = Code(
     "with `--plugins`, once in each copy of the project. pykb remembers that in `.pykb/plugins`.",
 )
 
-PLUGIN_NOTE = Code(
+PLUGIN_NOTE = note(
     "plugin-note",
     "a plugin wrote a message",
     "An external plugin wrote to stderr, or changed a file that only pykb writes. Its other changes are used.",
-    Severity.NOTE,
 )
 
-CHART_EDITED = Code(
+CHART_EDITED = warning(
     "chart-edited",
     "a file of a chart or bundle was edited and is out of date",
     "A Helm chart or an OLM bundle is made of config/. pykb keeps what you edit in it. If config/ changes what such a "
     "file should have, pykb says so and leaves the file as it is. `--force` writes the current version and keeps yours "
     "in `.pykb/backup`. The values of a chart are different: your values.yaml gets new keys, and keeps your changes.",
-    Severity.WARNING,
 )
 
-CHART_LATER = Code(
+CHART_LATER = note(
     "chart-later",
     "the chart was not written yet",
     "A chart is made of what kustomize renders of config/default. That needs `kustomize` or `kubectl`.",
-    Severity.NOTE,
 )
 
-BUNDLE_LEFT_OUT = Code(
+BUNDLE_LEFT_OUT = warning(
     "bundle-left-out",
     "a bundle cannot have something that config/ has",
     "OLM installs only the kinds of objects that it knows, and a ClusterServiceVersion has fewer fields for webhooks "
     "than their configuration. pykb leaves out the rest and says so. Install it in another way.",
-    Severity.WARNING,
 )
 
 PLUGIN_KEPT = Code(

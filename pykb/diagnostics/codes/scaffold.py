@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pykb.diagnostics.model import Code, Severity
+from pykb.diagnostics.model import Code, note, warning
 
 ANCHOR_MISSING = Code(
     "anchor-missing",
@@ -82,19 +82,17 @@ TEMPLATE_MISSING = Code(
     "`--template` takes a folder or the URL of a git repository that `git clone` accepts.",
 )
 
-DIRECTORY_NOT_EMPTY = Code(
+DIRECTORY_NOT_EMPTY = warning(
     "directory-not-empty",
     "the directory already has files",
     "`pykb init` works in a directory that has files, if none of them has the name of a file that it writes.",
-    Severity.WARNING,
 )
 
-DIRECTORY_IN_PROJECT = Code(
+DIRECTORY_IN_PROJECT = warning(
     "directory-in-project",
     "the directory is inside another project",
     "A parent directory has a PROJECT. The new project is independent: commands in it do not use the outer project, "
     "and `pykb generate` in the outer project skips it.",
-    Severity.WARNING,
 )
 
 DIRECTORY_FILE_TAKEN = Code(
@@ -103,21 +101,19 @@ DIRECTORY_FILE_TAKEN = Code(
     "`pykb init` starts a project and does not change existing files.",
 )
 
-RECOVERED = Code(
+RECOVERED = note(
     "recovered",
     "an interrupted command was completed or undone",
     "An earlier command was killed while it wrote. Its changes are in `.pykb/transaction`, so that the next command "
     "can write all of them or none. It writes the rest, and on a terminal asks first. If a file was edited or taken "
     "back in the meantime (`git restore`), or nothing was written yet, it undoes them.",
-    Severity.NOTE,
 )
 
-TRANSACTION_PENDING = Code(
+TRANSACTION_PENDING = note(
     "transaction-pending",
     "an interrupted command is neither completed nor undone",
     "An earlier command was killed while it wrote. Read-only commands (`--dry-run`, `--diff`, `--check`) report its "
     "changes in `.pykb/transaction` but do not touch them. The next command that writes completes or undoes them.",
-    Severity.NOTE,
 )
 
 TRANSACTION_UNUSABLE = Code(
@@ -148,10 +144,9 @@ GENERATE_FAILED = Code(
     "The scaffolded files are complete. Fix the errors of the generator and run `pykb generate`.",
 )
 
-WHEEL_UNAVAILABLE = Code(
+WHEEL_UNAVAILABLE = warning(
     "wheel-unavailable",
     "pykb could not put its wheel into the project",
     "A project pins the version of pykb that created it. If that version is not from a package index, pykb puts its "
     "wheel into `.pykb/wheels`. The project's Makefile and Dockerfile use it from there.",
-    Severity.WARNING,
 )

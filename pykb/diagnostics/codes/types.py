@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pykb.diagnostics.model import Code, Severity
+from pykb.diagnostics.model import Code, note, warning
 
 UNSUPPORTED_TYPE = Code(
     "unsupported-type",
@@ -55,12 +55,11 @@ CONSTRAINT = Code(
     "A CRD cannot express a Pydantic constraint",
     "Python and the API server would accept different values.",
 )
-PYTHON_ONLY = Code(
+PYTHON_ONLY = note(
     "python-only",
     "Only Python checks this value",
     "A validator runs only in the manager. The API server stores values that the validator rejects, and the manager "
     "then cannot read them. If a schema can express the check, add it as a constraint or a CEL rule as well.",
-    Severity.NOTE,
 )
 HIDDEN_METHOD = Code(
     "hidden-method",
@@ -74,12 +73,11 @@ DEFAULT_NOT_JSON = Code(
     "A default value cannot be written as JSON",
     "A Python default becomes the default in the schema, so it must be valid JSON.",
 )
-DESCRIPTION_CONFLICT = Code(
+DESCRIPTION_CONFLICT = warning(
     "two-descriptions",
     "A field has two descriptions",
     "The schema has one description of a field. It is the docstring below the field, a comment above it, or "
     "`Field(description=)`.",
-    Severity.WARNING,
 )
 TEXT = Code(
     "text",

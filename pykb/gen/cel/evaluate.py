@@ -146,8 +146,7 @@ class _Evaluation:
                 return NOTHING
             raise no_overload()
         if node.field not in operand:
-            message = f"no such key: {node.field}"
-            raise Failed(message)
+            raise Failed(f"no such key: {node.field}")
         return operand[node.field]
 
     def _call(self, node: Call, names: Mapping[str, object]) -> object:
@@ -238,12 +237,10 @@ def _at(whole: object, index: object, *, optional: bool) -> object:
         raise Unknown
     if isinstance(whole, dict) and isinstance(index, str):
         if index not in whole:
-            message = f"no such key: {index}"
-            raise Failed(message)
+            raise Failed(f"no such key: {index}")
         return whole[index]
     if isinstance(whole, list) and isinstance(index, int) and not isinstance(index, bool):
         if not 0 <= index < len(whole):
-            message = f"index out of bounds: {index}"
-            raise Failed(message)
+            raise Failed(f"index out of bounds: {index}")
         return whole[index]
     raise Unknown if isinstance(whole, list | dict) else no_overload()

@@ -138,8 +138,7 @@ def _arithmetic(name: str, given: list[object]) -> object:
         case "*", [int() as left, int() as right]:
             found = left * right
         case (("/" | "%"), [int(), 0]):
-            message = "division by zero"
-            raise Failed(message)
+            raise Failed("division by zero")
         case "/", [int() as left, int() as right]:
             found = abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
         case "%", [int() as left, int() as right]:
@@ -147,8 +146,7 @@ def _arithmetic(name: str, given: list[object]) -> object:
         case _:
             raise Unknown
     if not -_LARGEST <= found < _LARGEST:
-        message = "integer overflow"
-        raise Failed(message)
+        raise Failed("integer overflow")
     return found
 
 

@@ -18,17 +18,15 @@ from pykb.diagnostics.codes.crd import (
 )
 from pykb.diagnostics.suggest import closest
 from pykb.gen.ir import Crd, CrdVersion, PrinterColumn, Scale, SchemaNode
-from pykb.meta.names import is_label_value, is_qualified_name
+from pykb.meta.names import is_label_value, is_protected_group, is_qualified_name, is_rfc_1035_label, is_subdomain
 
-_LABEL = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?\Z")
-_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\Z")
 _APPROVAL = "api-approved.kubernetes.io"
 
 
 def check_definition(crd: Crd) -> Iterator[Diagnostic]:
     """Check that names are DNS labels, protected groups are approved, and a status subresource has a status."""
     yield from _check_names(crd)
-    if _is_protected(crd.group) and not crd.annotations.get(_APPROVAL):
+    if is_protected_group(crd.group) and not crd.annotations.get(_APPROVAL):
         yield PROTECTED_GROUP.at(
             crd.span,
             f"the group `{crd.group}` is protected: the API server refuses its CRDs without the annotation "
@@ -80,23 +78,19 @@ def _check_warning(version: CrdVersion) -> Iterator[Diagnostic]:
         yield DEPRECATION_WARNING.at(version.span, f"the deprecation warning of version `{version.name}` {reason}")
 
 
-def _is_protected(group: str) -> bool:
-    return any(group == name or group.endswith(f".{name}") for name in ("k8s.io", "kubernetes.io"))
-
-
 def _check_names(crd: Crd) -> Iterator[Diagnostic]:
     labels = [("plural", crd.names.plural), ("singular", crd.names.singular)]
     labels += [("short name", name) for name in crd.names.short_names]
     labels += [("category", name) for name in crd.names.categories]
     labels += [("version", version.name) for version in crd.versions]
     for what, name in labels:
-        if not _LABEL.match(name):
+        if not is_rfc_1035_label(name):
             yield CRD_NAME.at(
                 crd.span,
                 f"the {what} `{name}` of `{crd.names.kind}` is not a DNS label: expected lower-case letters, "
                 "digits and `-`, at most 63",
             )
-    if not _SUBDOMAIN.match(crd.group) or "." not in crd.group:
+    if not is_subdomain(crd.group) or "." not in crd.group:
         yield CRD_NAME.at(
             crd.span,
             f"the group `{crd.group}` of `{crd.names.kind}` is not a domain name: expected a name with a dot, "

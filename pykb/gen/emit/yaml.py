@@ -231,8 +231,7 @@ def _atom(value: object) -> str:
         return "{}"
     if kind is list or kind is tuple:
         return "[]"
-    message = f"no plain data: {value!r}"
-    raise TypeError(message)
+    raise TypeError(f"no plain data: {value!r}")
 
 
 @lru_cache(maxsize=4096)

@@ -392,11 +392,9 @@ def _check_numbers(value: object) -> None:
         for item in value.values() if isinstance(value, dict) else value:
             _check_numbers(item)
     elif isinstance(value, float) and not math.isfinite(value):
-        message = f"JSON has no `{value}`"
-        raise ValueError(message)
+        raise ValueError(f"JSON has no `{value}`")
     elif isinstance(value, int) and not -(2**63) <= value < 2**63:
-        message = f"`{value}` does not fit into 64 bits"
-        raise ValueError(message)
+        raise ValueError(f"`{value}` does not fit into 64 bits")
 
 
 def _shown(value: object) -> str:
