@@ -66,7 +66,7 @@ def generate(options: GenerateOptions, *, registry: MarkerRegistry | None = None
 
             check_resources(options.root, sources.files, crds, diagnostics)
     if "rbac" in options.generators:
-        from pykb.gen.rbac import generate_rbac
+        from pykb.gen._rbac import generate_rbac
 
         found = generate_rbac(
             sources.files,

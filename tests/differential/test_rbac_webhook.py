@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pykb.diagnostics import Diagnostics
-from pykb.gen.rbac import generate_rbac
+from pykb.gen._rbac import generate_rbac
 from pykb.gen.webhook import generate_webhook
 from pykb.markers.collect import collect
 from pykb.markers.model import SourceFile

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pykb.diagnostics import Diagnostics
-from pykb.gen.rbac import generate_rbac
+from pykb.gen._rbac import generate_rbac
 from pykb.markers.collect import collect
 from pykb.markers.registry import builtin_registry
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pykb.diagnostics import Diagnostics, Severity
+from pykb.gen._rbac import generate_rbac
 from pykb.gen.output import Artifact
-from pykb.gen.rbac import generate_rbac
 from pykb.markers.collect import collect
 from pykb.markers.registry import builtin_registry
 

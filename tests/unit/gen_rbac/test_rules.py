@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pykb.gen.rbac import Rule, normalize
+from pykb.gen._rbac import Rule, normalize
 
 Permission = tuple[str | None, str | None, str | None, str | None, str]
 
