@@ -137,8 +137,8 @@ test: assets ## Run every test but the slow ones, on all cores: make test ARGS="
 	$(PYTEST) -m "not slow" $(ARGS)
 
 .PHONY: test-all
-test-all: assets ## Run all tests, the slow ones too.
-	PYKB_FUZZ_CASES=100000 $(PYTEST) $(ARGS)
+test-all: assets ## Run all tests, the slow ones too, with 100,000 cases of each fuzzer.
+	PYKB_FUZZ_CASES=100000 $(PYTEST) --timeout 1800 $(ARGS)
 
 # What an API server judges, and the objects that it stores.
 ON_SERVER := tests/e2e tests/golden_projects tests/chaos tests/apiserver

@@ -48,6 +48,16 @@ def test_what_runs_while_the_control_plane_is_built_needs_none():
     assert [file for file in files if marked.search(file.read_text(encoding="utf-8"))] == []
 
 
+def test_the_files_that_run_on_both_pythons_exist():
+    """`.ci/run` names them. Without this test, who renames one would learn it at the end of the whole check."""
+    text = (ROOT / ".ci/run").read_text(encoding="utf-8")
+    lists = re.findall(r"^both_pythons\w*=\(\n(?:.+\n)+?\)$", text, re.MULTILINE)
+    assert len(lists) == 2
+    shown = "\n".join((*lists, 'printf \'%s\\n\' "${both_pythons[@]}" "${both_pythons_on_servers[@]}"'))
+    named = subprocess.run(["bash", "-ec", shown], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
 def test_importing_pykb_imports_nothing_heavy():
     """`import pykb` costs nothing: it holds the version and no more."""
     assert not modules_after("import pykb") & HEAVY
