@@ -15,67 +15,23 @@ Make = Callable[..., Path]
 FOLDER = "{{cookiecutter.project_name}}"
 VARIABLES = {"project_name": "app", "package": "app", "owner": "o", "namespaced": False}
 
-# How a template got out of Jinja in the past, or would: by classes, by the globals of functions, by the context, by
-# format strings, by filters and tests that look up attributes, by frames, coroutines and generators.
+# One for each way out that our environment shuts. Jinja's own tests know the spellings of each.
 ESCAPES = [
-    "{{ ''.__class__.__mro__[1].__subclasses__() }}",
-    "{{ ''['__class__'] }}",
-    "{{ ''['__cla' ~ 'ss__'].__base__ }}",
-    "{{ cycler.__init__.__globals__.os.popen('id').read() }}",
-    "{{ joiner.__init__.__globals__ }}",
-    "{{ namespace.__init__.__globals__ }}",
-    "{{ lipsum.__globals__['os'].popen('id').read() }}",
-    "{{ lipsum['__globals__'] }}",
-    "{{ lipsum.__code__.co_consts }}",
+    "{{ ''.__class__.__mro__[1].__subclasses__() }}",  # Python's internals, by attributes, filters and format strings
     "{{ lipsum|attr('__globals__') }}",
-    "{{ lipsum|attr('__glo' ~ 'bals__') }}",
     "{{ [lipsum]|map(attribute='__globals__')|join }}",
-    "{{ [lipsum]|map('attr', '__globals__')|join }}",
-    "{% for g in [lipsum]|groupby('__globals__') %}{{ g.grouper }}{% endfor %}",
-    "{{ [lipsum]|sum('__globals__', {}) }}",
-    "{{ [lipsum]|sort(attribute='__globals__.os') }}",
-    "{{ [lipsum]|selectattr('__globals__.os')|list }}",
-    "{{ random_ascii_string.__globals__ }}",
-    "{{ self.__class__ }}",
-    "{{ self._TemplateReference__context }}",
-    "{{ self._TemplateReference__context.environment.extensions }}",
-    "{{ cookiecutter.__class__ }}",
-    "{{ cookiecutter.items.__self__ }}",
-    "{{ namespaced.__class__ }}",
-    "{{ range.__class__ }}",
-    "{{ dict.__base__ }}",
-    "{{ dict.mro() }}",
     "{{ '{0.__class__}'.format('') }}",
-    "{{ '{0.__class__.__mro__}'.format(1) }}",
-    "{{ '{a.__init__.__globals__}'.format(a=cycler) }}",
-    "{{ '{0.__class__}'['format']('') }}",
-    "{{ '{0.__class__}'|attr('format')('') }}",
-    "{{ ('{0.__class__}'|attr)('format')('') }}",
-    "{{ '{a.__class__}'.format_map({'a': ''}) }}",
-    "{{ ['{0.__class__}']|map('format', '')|list }}{{ ''.__class__ }}",
-    "{% set f = '{0.__class__}'.format %}{{ f('') }}",
-    "{% for f in ['{0.__class__}'.format] %}{{ f('') }}{% endfor %}",
-    "{{ ('{0.__class__}',)|map('attr', 'format')|first|string }}{{ ('{0.__class__}',)|map('attr', 'format')|first()('') }}",
-    "{% macro m() %}{% endmacro %}{{ m.__globals__ }}",
-    "{% macro m() %}{% endmacro %}{{ m._func.__globals__ }}",
-    "{% macro m() %}{{ caller.__globals__ }}{% endmacro %}{% call m() %}{% endcall %}",
-    "{% set g = [1]|map('string') %}{{ g.gi_frame.f_back }}",
-    "{% set g = [1]|map('string') %}{{ g.gi_code }}",
-    "{{ (lipsum|string).__class__ }}",
-    "{{ x.__class__ }}",
-    "{{ loop.__class__ }}",
-    "{% for x in [1] %}{{ loop.__class__ }}{% endfor %}",
-    "{% for x in [1] %}{{ loop._iterable.__class__ }}{% endfor %}",
-    "{{ cookiecutter.update({'x': 1}) }}",
-    "{{ [].append(1) }}",
-    "{% import 'inc' as i %}{{ i.__class__ }}",
+    "{{ random_ascii_string.__globals__ }}",  # a function of cookiecutter
+    "{{ self._TemplateReference__context.environment.extensions }}",
     "{% import 'inc' as i %}{{ i._TemplateModule__context }}",
-    "{% import 'inc' as i %}{{ i._body_stream }}",
-    "{% do lipsum.__globals__ %}",
+    "{{ cookiecutter.update({'x': 1}) }}",  # changes of what is given
+    "{{ x.__class__ }}",  # unknown names
+    "{% do lipsum.__globals__ %}",  # extensions
     "{% debug %}",
-    "{% include '/etc/passwd' %}",
+    "{% include '/etc/passwd' %}",  # files outside of the template
     "{% include '../../outside' %}",
     "{% include '../cookiecutter.json' %}",
+    "{% include 'cookiecutter.json' %}",
 ]
 
 
@@ -94,20 +50,15 @@ def outcome(source: Path) -> tuple[dict[str, RenderedFile], list[str]]:
 
 @pytest.mark.parametrize("text", ESCAPES)
 def test_no_expression_gets_to_python(make_tree: Make, text: str) -> None:
-    """Not in a file."""
+    """Neither in a file, nor in a default of `cookiecutter.json`, nor in the name of a file."""
     make_tree({"outside": "secret"}, "outside")
-    files, notes = outcome(make_tree({**template({"a": text}), f"{FOLDER}/inc": "{% set a = 1 %}"}))
-    assert files == {}
-    assert len(notes) == 1
-
-
-@pytest.mark.parametrize("text", ESCAPES[:30])
-def test_no_expression_of_a_default_gets_to_python(make_tree: Make, text: str) -> None:
-    """Nor in `cookiecutter.json`, nor in the name of a file."""
-    files, notes = outcome(make_tree(template({"a": ""}, team=text)))
+    inc = {f"{FOLDER}/inc": "{% set a = 1 %}"}
+    files, notes = outcome(make_tree({**template({"a": text}), **inc}))
+    assert (files, len(notes)) == ({}, 1)
+    files, notes = outcome(make_tree({**template({"a": ""}, team=text), **inc}, "by_default"))
     assert (files, len(notes)) == ({}, 1)
     if "/" not in text:
-        files, notes = outcome(make_tree(template({text: ""}), "by_name"))
+        files, notes = outcome(make_tree({**template({text: ""}), **inc}, "by_name"))
         assert (files, len(notes)) == ({}, 1)
 
 
