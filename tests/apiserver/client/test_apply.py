@@ -41,28 +41,6 @@ def _deployment(namespace, replicas=None, image="img:1"):
     return Deployment.from_wire({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec})
 
 
-async def test_two_managers_share_an_object(client, namespace):
-    """Each owns its fields; one that it no longer applies goes, the other's stay."""
-    await client.apply(_config_map(namespace, a="1", b="1"), field_manager="one")
-    await client.apply(_config_map(namespace, c="1"), field_manager="two")
-    applied = await client.apply(_config_map(namespace, a="2"), field_manager="one")
-    assert applied.data == {"a": "2", "c": "1"}
-
-
-async def test_a_field_of_another_manager_is_a_conflict_unless_forced(client, namespace):
-    """The conflict names the manager and the field; force takes the field over."""
-    await client.apply(_config_map(namespace, a="1"), field_manager="one")
-    with pytest.raises(Conflict) as caught:
-        await client.apply(_config_map(namespace, a="2"), field_manager="two")
-    (cause,) = caught.value.causes
-    assert (cause.reason, cause.field) == ("FieldManagerConflict", ".data.a")
-    assert '"one"' in cause.message
-    forced = await client.apply(_config_map(namespace, a="2"), field_manager="two", force=True)
-    assert forced.data == {"a": "2"}
-    with pytest.raises(Conflict):
-        await client.apply(_config_map(namespace, a="1"), field_manager="one")
-
-
 async def test_an_object_that_was_read_can_be_applied(client, namespace, caplog):
     """Its resource version and managed fields are not sent, so that apply does not refuse it; the log says so."""
     caplog.set_level(logging.DEBUG, logger="pykb.client.writer")
@@ -75,23 +53,6 @@ async def test_an_object_that_was_read_can_be_applied(client, namespace, caplog)
     assert (record.kind, record.object) == ("v1 ConfigMap", f"{namespace}/a")
     await client.apply(_config_map(namespace, a="2"), field_manager="me")
     assert len(caplog.records) == 1
-
-
-async def test_create_or_update_creates_updates_and_leaves_alone(client, namespace):
-    """Created, updated, unchanged; an unchanged object causes no write."""
-    obj = _config_map(namespace)
-
-    def want(value):
-        def mutate():
-            obj.data = {"k": value}
-
-        return mutate
-
-    assert (await create_or_update(client, obj, want("1")))[1] is OperationResult.CREATED
-    assert (await create_or_update(client, obj, want("1")))[1] is OperationResult.UNCHANGED
-    version = obj.metadata.resource_version
-    assert (await create_or_update(client, obj, want("2")))[1] is OperationResult.UPDATED
-    assert obj.metadata.resource_version != version
 
 
 @pytest.mark.parametrize("helper", [create_or_update, create_or_patch])
@@ -259,12 +220,3 @@ async def test_a_finalizer_holds_an_object_until_it_is_released(client, namespac
     with pytest.raises(NotFound):
         await client.get(ConfigMap, obj)
     assert not await release_finalizer(client, stale, name)
-
-
-async def test_a_finalizer_of_another_is_never_overwritten(client, namespace):
-    """An object that changed meanwhile is a conflict, since the list is written whole."""
-    obj = await client.create(_config_map(namespace))
-    mine = copy.deepcopy(obj)
-    await ensure_finalizer(client, obj, "example.com/theirs")
-    with pytest.raises(Conflict):
-        await ensure_finalizer(client, mine, "example.com/mine")

@@ -11,14 +11,6 @@ from pykb.meta.gvk import GroupVersionKind
 pytestmark = pytest.mark.apiserver
 
 
-async def test_a_kind_is_found_with_its_subresources(client, widgets):
-    """Plural, scope, subresources and verbs come from the server."""
-    mapping = await client.mapper.mapping(widgets.gvk)
-    assert (mapping.plural, mapping.namespaced, set(mapping.subresources)) == ("widgets", True, {"status", "scale"})
-    assert "watch" in mapping.verbs
-    assert str(mapping.gvr) == "client.example.com/v1 widgets"
-
-
 async def test_a_built_in_kind_is_known_without_asking(client, monkeypatch):
     """Its class says where it is served."""
 

@@ -7,8 +7,7 @@ import pytest
 
 from pykb.api.core.v1 import ConfigMap
 from pykb.api.meta.v1 import ObjectMeta
-from pykb.client import Client, MergePatch
-from pykb.client._watch import EventType
+from pykb.client import Client
 from pykb.client.errors import Gone, NoKindMatch
 from pykb.meta.gvk import GroupVersionKind
 
@@ -24,25 +23,6 @@ async def _take(events, number):
         return [await anext(events) for _ in range(number)]
 
 
-async def test_a_watch_starts_with_what_is_there_and_follows(client, namespace):
-    """ADDED for each object that exists, then every change in order, with typed objects."""
-    await client.create(_config_map(namespace, "old"))
-    async with client.watch(ConfigMap, namespace=namespace) as events:
-        (first,) = await _take(events, 1)
-        obj = await client.create(_config_map(namespace, "new"))
-        await client.patch(obj, MergePatch({"data": {"k": "v"}}))
-        await client.delete(obj)
-        rest = await _take(events, 3)
-    seen = [(event.type, event.object.metadata.name) for event in [first, *rest]]
-    assert seen == [
-        (EventType.ADDED, "old"),
-        (EventType.ADDED, "new"),
-        (EventType.MODIFIED, "new"),
-        (EventType.DELETED, "new"),
-    ]
-    assert rest[1].object.data == {"k": "v"}
-
-
 async def test_a_watch_goes_on_from_a_list(client, namespace):
     """With the version of a list, only what happened after it is seen, untyped objects included."""
     await client.create(_config_map(namespace, "old"))
@@ -53,20 +33,6 @@ async def test_a_watch_goes_on_from_a_list(client, namespace):
         (event,) = await _take(events, 1)
         assert (event.object.gvk, event.object.key.name) == (kind, "new")
         assert events.resource_version == event.object.metadata["resourceVersion"]
-
-
-async def test_a_watch_selects(client, namespace):
-    """An object that is no longer selected counts as deleted."""
-    now = (await client.list(ConfigMap, namespace=namespace)).resource_version
-    async with client.watch(ConfigMap, namespace=namespace, labels={"on": "yes"}, resource_version=now) as events:
-        await client.create(_config_map(namespace, "other"))
-        obj = await client.create(_config_map(namespace, "mine", on="yes"))
-        await client.patch(obj, MergePatch({"metadata": {"labels": {"on": "no"}}}))
-        found = await _take(events, 2)
-    assert [(event.type, event.object.metadata.name) for event in found] == [
-        (EventType.ADDED, "mine"),
-        (EventType.DELETED, "mine"),
-    ]
 
 
 class _Relay:

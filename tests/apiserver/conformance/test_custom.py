@@ -38,13 +38,14 @@ async def test_what_breaks_the_schema_is_invalid(client, namespace, widgets, spe
 
 
 async def test_an_update_is_judged_too(client, namespace, widgets):
-    """By update and by patch."""
+    """By update and by patch. The object keeps what was asked for."""
     obj = await client.create(widgets.make(namespace))
     with pytest.raises(Invalid):
         await client.patch(obj, MergePatch({"spec": {"size": -1}}))
     obj.spec.size = -1
     with pytest.raises(Invalid):
         await client.update(obj)
+    assert obj.spec.size == -1
 
 
 async def test_unknown_fields_are_pruned_or_refused(client, namespace, widgets):
@@ -52,6 +53,7 @@ async def test_unknown_fields_are_pruned_or_refused(client, namespace, widgets):
     wire = {**widgets.make(namespace).to_wire(), "spec": {"size": 1, "novel": 1}, "other": 1}
     with pytest.raises(BadRequest, match="unknown field"):
         await client.with_options(field_validation="Strict").create(copy.deepcopy(wire))
+    await client.with_options(field_validation="Ignore").create(copy.deepcopy(wire), dry_run=True)
     await client.create(wire)
     assert "novel" not in wire["spec"]
     assert "other" not in wire
