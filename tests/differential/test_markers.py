@@ -21,7 +21,7 @@ pytestmark = pytest.mark.differential
 
 UNIT = Path(__file__).parents[1] / "unit" / "markers"
 VECTORS: list[dict[str, Any]] = json.loads((UNIT / "vectors.json").read_text(encoding="utf-8"))
-CASES = int(os.environ.get("PYKB_FUZZ_CASES", "2000"))
+CASES = int(os.environ.get("PYKB_FUZZ_CASES", "500"))
 MarkerParser = Callable[[Iterable[tuple[str, str]]], list[dict[str, Any]]]
 
 STRICTER = (

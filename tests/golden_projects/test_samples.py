@@ -47,7 +47,7 @@ def test_a_sample_passes_its_tests(sample: str, control_plane: ControlPlane) -> 
     """Against the control plane that is already running."""
     run(
         sample,
-        *("pytest", "-q", "-p", "no:cacheprovider", "--ignore", "tests/e2e"),
+        *("pytest", "-q", "-p", "no:cacheprovider", "--assert=plain", "--ignore", "tests/e2e"),
         USE_EXISTING_CLUSTER="true",
         KUBECONFIG=str(control_plane.kubeconfig),
     )

@@ -1,6 +1,6 @@
 """Mutated markers: each is accepted, or reported with a place, or prose by rule; none ends in a traceback.
 
-2,000 by default; ``PYKB_FUZZ_CASES`` sets another number.
+500 by default; ``PYKB_FUZZ_CASES`` sets another number.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pykb.markers.definition import MarkerTarget
 from pykb.markers.model import Marker
 from pykb.markers.registry import builtin_registry
 
-CASES = int(os.environ.get("PYKB_FUZZ_CASES", "2000"))
+CASES = int(os.environ.get("PYKB_FUZZ_CASES", "500"))
 BATCHES = 20
 SEEDS = [
     *(v["text"] for v in json.loads((Path(__file__).parent / "vectors.json").read_text(encoding="utf-8"))),

@@ -133,8 +133,8 @@ def whole_entries(additions: tuple[New, ...]) -> list[Old]:
     return [OldApi(*each, controller=True) for each in names]
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("name", PROJECTS)
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("name", ["one-group", "groups"])
 def test_entries_go_in_any_order(name: str, seed: int, tmp_path: Path, made: dict[str, tuple[Tree, Path]]) -> None:
     """At the end, the project is as `init` made it. What other entries use is never lost on the way."""
     empty, full = made[name]
@@ -150,7 +150,7 @@ def test_entries_go_in_any_order(name: str, seed: int, tmp_path: Path, made: dic
     assert tree(root) == empty
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_webhooks_go_in_any_order(seed: int, tmp_path: Path, made: dict[str, tuple[Tree, Path]]) -> None:
     """Their configuration goes with the last one."""
     root = tmp_path / "fleet"

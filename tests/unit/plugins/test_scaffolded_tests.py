@@ -16,6 +16,8 @@ from pykb.plugins import Style
 from pykb.project.resource import Operand
 from tests.unit.plugins.conftest import Grow
 
+PYTEST = ("pytest", "-q", "-p", "no:cacheprovider", "--assert=plain")
+
 
 def run(root: Path, *command: str, **variables: str) -> None:
     """Run a module in a project; what it finds fails the test."""
@@ -40,11 +42,12 @@ def test_objects_without_a_namespace_do_not_meet(grow: Grow) -> None:
         NewWebhook("deep", "v1", "Squid", validation=True),
     )
     run(root, "pykb", "generate")
-    run(root, "pytest", "-q", "-p", "no:cacheprovider", "-m", "not e2e")
+    run(root, *PYTEST, "-m", "not e2e")
 
 
-def test_what_is_scaffolded_holds_under_faults(grow: Grow) -> None:
-    """One test for each kind with a reconciler, whatever its options. It passes before anything is edited."""
+@pytest.fixture(scope="module")
+def several(grow: Grow) -> Path:
+    """A project with reconcilers of several sorts, and its manifests."""
     root = grow(
         NewProject("example.com", "sea", multigroup=True),
         NewApi("deep", "v1", "Kraken", namespaced=False),
@@ -57,21 +60,23 @@ def test_what_is_scaffolded_holds_under_faults(grow: Grow) -> None:
         NewApi("shore", "v1", "Gull", style=Style.HANDLERS),
         NewApi("core", "v1", "Pod", resource=False),
     )
-    tests = sorted(path.relative_to(root / "tests").as_posix() for path in root.glob("tests/**/test_*_faults.py"))
+    run(root, "pykb", "generate")
+    return root
+
+
+def test_what_is_scaffolded_holds_under_faults(several: Path) -> None:
+    """One test for each kind with a reconciler, whatever its options. It passes before anything is edited."""
+    tests = sorted(path.relative_to(several / "tests").as_posix() for path in several.glob("tests/**/test_*_faults.py"))
     folder = "controllers"
     assert tests == [
         f"{folder}/deep/test_kraken_faults.py",
         f"{folder}/deep/test_squid_faults.py",
         f"{folder}/shore/test_squid_faults.py",
     ]
-    run(root, "pykb", "generate")
-    run(root, "pytest", "-q", "-p", "no:cacheprovider", *(f"tests/{each}" for each in tests), PYKB_EXPLORE_SECONDS="2")
+    run(several, *PYTEST, *(f"tests/{each}" for each in tests), PYKB_EXPLORE_SECONDS="1")
 
 
-def test_a_limit_that_is_not_a_number_is_said(grow: Grow) -> None:
+def test_a_limit_that_is_not_a_number_is_said(several: Path) -> None:
     """With the variable's name."""
-    root = grow(NewProject("example.com", "sea", namespaced=True), NewApi("deep", "v1", "Kraken"))
-    run(root, "pykb", "generate")
     with pytest.raises(AssertionError, match="`PYKB_EXPLORE_SECONDS=soon` is not a number"):
-        run(root, "pytest", "-q", "-p", "no:cacheprovider", "-k", "faults", PYKB_EXPLORE_SECONDS="soon")
-    run(root, "pytest", "-q", "-p", "no:cacheprovider", "-k", "faults", PYKB_EXPLORE_SECONDS="1")
+        run(several, *PYTEST, "tests/controllers/deep/test_kraken_faults.py", PYKB_EXPLORE_SECONDS="soon")

@@ -206,7 +206,7 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Case, dict[str
         return [(case, {name: case.text(name) for name in names}) for case in cases(root)]
 
 
-@pytest.mark.parametrize("width", [79, 88, 120])
+@pytest.mark.parametrize("width", [79, 120])
 def test_the_formatter_would_write_the_same(
     width: int, plain: list[tuple[Case, dict[str, str]]], tmp_path: Path
 ) -> None:

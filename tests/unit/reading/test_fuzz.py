@@ -1,6 +1,6 @@
 """Mutated files and answers: whoever reads them gives data, or the error that it promises; nothing else comes out.
 
-2,000 cases for each reader by default; ``PYKB_FUZZ_CASES`` sets another number.
+500 cases for each reader by default; ``PYKB_FUZZ_CASES`` sets another number.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from pykb.reading import read_json, read_python, yaml_text
 from pykb.scaffold.insert import Fragment, FragmentKind, insert
 from pykb.scaffold.kustomization import Member, extend
 
-CASES = int(os.environ.get("PYKB_FUZZ_CASES", "2000"))
+CASES = int(os.environ.get("PYKB_FUZZ_CASES", "500"))
 TESTDATA = Path(__file__).parents[3] / "testdata"
 PIECES = (
     *(
