@@ -14,6 +14,7 @@ import typer
 
 from pykb.cli import console
 from pykb.cli.errors import EXIT_FINDINGS, EXIT_USAGE, finish, report, report_rendered
+from pykb.cli.options import How, Preview
 from pykb.cli.project import own_pykb
 from pykb.diagnostics import Diagnostics, Severity
 from pykb.diagnostics.codes import cli as usage_codes
@@ -57,15 +58,15 @@ def _from_working_directory(found: Diagnostics, root: Path) -> Diagnostics:
     return Diagnostics(moved)
 
 
-def carry_out(plan: Plan, *, dry_run: bool, diff: bool) -> bool:
+def carry_out(plan: Plan, how: Preview) -> bool:
     """Apply a plan, or only show it: ``--dry-run`` a list, ``--diff`` all changes.
 
     Returns whether anything was written.
     """
-    if diff:
+    if how.diff:
         console.raw(plan.diff())
         return False
-    if dry_run:
+    if how.dry_run:
         changes = [_described(change) for change in _shown(plan)]
         if not console.data({"changes": changes, "kept": list(plan.kept)}):
             for line in _summary(plan):
@@ -80,12 +81,10 @@ def carry_out(plan: Plan, *, dry_run: bool, diff: bool) -> bool:
     return not plan.is_empty
 
 
-def scaffold(
-    plan: Plan, what: str, root: Path, plugins: Sequence[str], *, dry_run: bool, diff: bool, make: bool
-) -> bool:
+def scaffold(plan: Plan, what: str, root: Path, plugins: Sequence[str], how: How) -> bool:
     """Apply or show a plan, then run the generator. Returns whether anything was written."""
-    wrote = carry_out(plan, dry_run=dry_run, diff=diff)
-    if dry_run or diff:
+    wrote = carry_out(plan, how)
+    if not how.writes:
         return False
     if not wrote:
         from pykb.diagnostics.codes.project import UNCHANGED
@@ -97,7 +96,7 @@ def scaffold(
 
         note = trust(root, plugins)
         report([note] if note else [])
-    if make:
+    if how.make:
         _generate(root)
     _say_chart(plan, root)
     return True
@@ -206,9 +205,9 @@ def fixed(root: Path, result: GenerateResult, again: Callable[[], GenerateResult
     return result
 
 
-def show_fixes(root: Path, result: GenerateResult, *, dry_run: bool, diff: bool) -> None:
+def show_fixes(root: Path, result: GenerateResult, how: Preview) -> None:
     """Show what the first run of fixes would change, and the findings that it would leave."""
-    carry_out(_plan(root, result), dry_run=dry_run, diff=diff)
+    carry_out(_plan(root, result), how)
     left = [each for each in result.diagnostics if not each.fix]
     report(left)
     raise typer.Exit(EXIT_FINDINGS if any(each.severity is Severity.ERROR for each in left) else 0)

@@ -5,83 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from pykb.cli import console
-from pykb.cli.options import (
-    Diff,
-    DryRun,
-    Group,
-    HubVersion,
-    Kind,
-    Make,
-    Plugins,
-    complete_versions,
-    listed,
-    plugin_args,
-    taking_recorded,
-)
-from pykb.plugins import Style
+from pykb.cli.options import How, taking
+from pykb.commands.options import NewApi, NewWebhook
 from pykb.project import Certificates
-from pykb.project.options import NONE, ApiOptions
+from pykb.project.options import NONE
+from pykb.project.resource import NO_OPERAND
 
 if TYPE_CHECKING:
-    from pykb.commands.api_checks import NewApi
     from pykb.commands.create_api import ApiPlan
     from pykb.commands.create_webhook import WebhookPlan
-    from pykb.commands.webhook_checks import NewWebhook
     from pykb.diagnostics import Diagnostics
     from pykb.project.file import Project
     from pykb.project.resource import Resource
 
 
-@taking_recorded
-def api(
-    group: Group = "",
-    version: Annotated[
-        str, typer.Option(help="API version: v1, v1beta1, v1alpha1.", autocompletion=complete_versions)
-    ] = "",
-    kind: Kind = "",
-    plural: Annotated[str, typer.Option(help="The plural, if the default is wrong.")] = "",
-    namespaced: Annotated[
-        bool | None, typer.Option("--namespaced/--no-namespaced", help="Make the kind namespaced.  [default: yes]")
-    ] = None,
-    resource: Annotated[
-        bool | None, typer.Option("--resource/--no-resource", help="Create types and a CRD.  [default: asks, else yes]")
-    ] = None,
-    controller: Annotated[
-        bool | None,
-        typer.Option("--controller/--no-controller", help="Create a controller.  [default: asks, else yes]"),
-    ] = None,
-    controller_name: Annotated[str, typer.Option(help="Name for a second controller of the same kind.")] = "",
-    style: Annotated[Style, typer.Option(help="A Reconciler class, or plain kopf handlers.")] = Style.RECONCILER,
-    recorded: ApiOptions = NONE,
-    external_api_path: Annotated[str, typer.Option(metavar="MODULE", help="Python module of an external type.")] = "",
-    external_api_domain: Annotated[
-        str, typer.Option(metavar="DOMAIN", help="Domain of the external type's group.")
-    ] = "",
-    image: Annotated[
-        str, typer.Option(metavar="IMAGE", help="With --plugins deploy-image: the image that the controller deploys.")
-    ] = "",
-    image_container_command: Annotated[
-        str, typer.Option(metavar="WORDS", help="Command of its container, with commas between the words.")
-    ] = "",
-    image_container_port: Annotated[
-        int | None, typer.Option(metavar="PORT", min=1, max=65535, help="Port of its container.")
-    ] = None,
-    run_as_user: Annotated[
-        int | None, typer.Option(metavar="UID", min=1, max=2**31 - 1, help="User id of its container; not 0, root.")
-    ] = None,
-    plugins: Plugins = "",
-    make: Make = True,
-    force: Annotated[
-        bool, typer.Option("--force", help="Overwrite the files of the API. Keeps the old ones in .pykb/backup.")
-    ] = False,
-    dry_run: DryRun = False,
-    diff: Diff = False,
-) -> None:
+@taking(How, "how")
+@taking(NewApi)
+def api(options: NewApi, how: How) -> None:
     """Add a kind to the project: types, controller, sample, roles, tests.
 
     A type of Kubernetes itself or of another package gets a controller without a CRD.
@@ -98,49 +41,28 @@ def api(
     """
     from pykb.cli.changes import accepted, scaffold
     from pykb.cli.project import require_project
-    from pykb.commands.api_checks import NewApi
     from pykb.commands.create_api import plan_api
-    from pykb.project.resource import Operand, command_of
 
-    root, project = require_project(writes=not (dry_run or diff))
-    operand = Operand(image, command_of(image_container_command), image_container_port, run_as_user)
-    if resource is None and (any(recorded.given()) or operand != Operand("")):
+    root, project = require_project(writes=how.writes)
+    resource, controller = options.resource, options.controller
+    if resource is None and (options.api != NONE or options.operand != NO_OPERAND):
         resource = True
-    if controller is None and operand != Operand(""):
-        controller = True
-    if controller is None and controller_name:
+    if controller is None and (options.controller_name or options.operand != NO_OPERAND):
         controller = True  # a name implies a controller
-    options = NewApi(
-        group=group,
-        version=version,
-        kind=kind,
-        plural=plural,
-        namespaced=namespaced,
-        resource=not external_api_path if resource is None else resource,
-        api=recorded,
-        controller=not _has_controller(project, group, kind) if controller is None else controller,
-        controller_name=controller_name,
-        style=style,
-        operand=operand if operand != Operand("") else None,
-        external_api_path=external_api_path,
-        external_api_domain=external_api_domain,
-        force=force,
-        plugins=listed(plugins),
-        args=plugin_args(console.settings.argv),
+    about_resource, about_controller = resource is None and not options.external_api_path, controller is None
+    options = replace(
+        options,
+        resource=not options.external_api_path if resource is None else resource,
+        controller=not _has_controller(project, options) if controller is None else controller,
     )
 
     @cache  # `_asked` plans every answer, and one of these plans is used afterwards
     def plan(options: NewApi) -> tuple[ApiPlan | None, Diagnostics]:
         return plan_api(options, project, root)
 
-    options = _asked_api(
-        options,
-        plan,
-        about_resource=resource is None and not external_api_path,
-        about_controller=controller is None,
-    )
+    options = _asked_api(options, plan, about_resource=about_resource, about_controller=about_controller)
     planned = accepted(*plan(options), root)
-    if scaffold(planned.plan, f"`{planned.resource}`", root, options.plugins, dry_run=dry_run, diff=diff, make=make):
+    if scaffold(planned.plan, f"`{planned.resource}`", root, options.plugins, how):
         _say_next_api(planned.resource)
 
 
@@ -163,17 +85,18 @@ def _asked_api(
     if all(plan(answer)[0] is None for answer in answers):
         return options
     if about_resource:
-        wanted = console.confirm("Create the resource: types and CRD?", default=options.resource)
+        wanted = console.confirm("Create the resource: types and CRD?", default=options.resource is not False)
         options = replace(options, resource=wanted)
     if about_controller:
-        wanted = console.confirm("Create a controller?", default=options.controller)
+        wanted = console.confirm("Create a controller?", default=options.controller is not False)
         options = replace(options, controller=wanted)
     return options
 
 
-def _has_controller(project: Project, group: str, kind: str) -> bool:
+def _has_controller(project: Project, named: NewApi) -> bool:
     """Whether another version of the kind has a controller, which then serves all of them."""
-    return any(r.group == group and r.kind == kind and r.has_controller for r in project.resources)
+    alike = (r for r in project.resources if (r.group, r.kind) == (named.group, named.kind))
+    return any(r.has_controller for r in alike)
 
 
 def _say_next_api(resource: Resource) -> None:
@@ -188,40 +111,9 @@ def _say_next_api(resource: Resource) -> None:
     console.say("  make install run      # or in the cluster of your kubeconfig")
 
 
-def webhook(
-    group: Group = "",
-    version: HubVersion = "",
-    kind: Kind = "",
-    plural: Annotated[str, typer.Option(help="The plural, if the default is wrong.")] = "",
-    defaulting: Annotated[bool, typer.Option("--defaulting", help="Create a defaulting webhook.")] = False,
-    validation: Annotated[bool, typer.Option("--programmatic-validation", help="Create a validating webhook.")] = False,
-    conversion: Annotated[bool, typer.Option("--conversion", help="Create a conversion webhook.")] = False,
-    spoke: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="VERSION",
-            help="A version to convert. Repeatable.  [default: all others]",
-            autocompletion=complete_versions,
-        ),
-    ] = None,
-    defaulting_path: Annotated[str, typer.Option(metavar="PATH", help="Path of the defaulting webhook.")] = "",
-    validation_path: Annotated[str, typer.Option(metavar="PATH", help="Path of the validating webhook.")] = "",
-    external_api_path: Annotated[str, typer.Option(metavar="MODULE", help="Python module of an external type.")] = "",
-    external_api_domain: Annotated[
-        str, typer.Option(metavar="DOMAIN", help="Domain of the external type's group.")
-    ] = "",
-    certificates: Annotated[
-        Certificates | None,
-        typer.Option(help="Who issues the certificates of the webhooks.  [default: built-in, or as before]"),
-    ] = None,
-    plugins: Plugins = "",
-    make: Make = True,
-    force: Annotated[
-        bool, typer.Option("--force", help="Overwrite the files of the webhooks. Keeps the old ones in .pykb/backup.")
-    ] = False,
-    dry_run: DryRun = False,
-    diff: Diff = False,
-) -> None:
+@taking(How, "how")
+@taking(NewWebhook)
+def webhook(options: NewWebhook, how: How) -> None:
     """Add webhooks to a kind of the project, of Kubernetes itself, or of another package.
 
     Run it again to add another type of webhook or another version to convert.
@@ -234,27 +126,8 @@ def webhook(
     from pykb.cli.changes import accepted, scaffold
     from pykb.cli.project import require_project
     from pykb.commands.create_webhook import plan_webhook
-    from pykb.commands.webhook_checks import NewWebhook
 
-    root, project = require_project(writes=not (dry_run or diff))
-    options = NewWebhook(
-        group=group,
-        version=version,
-        kind=kind,
-        plural=plural,
-        defaulting=defaulting,
-        validation=validation,
-        conversion=conversion,
-        spoke=tuple(version for given in spoke or () for version in listed(given)),
-        defaulting_path=defaulting_path,
-        validation_path=validation_path,
-        external_api_path=external_api_path,
-        external_api_domain=external_api_domain,
-        certificates=certificates,
-        force=force,
-        plugins=listed(plugins),
-        args=plugin_args(console.settings.argv),
-    )
+    root, project = require_project(writes=how.writes)
 
     @cache  # `_asked` plans every answer, and one of these plans is used afterwards
     def plan(options: NewWebhook) -> tuple[WebhookPlan | None, Diagnostics]:
@@ -267,7 +140,7 @@ def webhook(
             f"no `--spoke` was given, so all versions without a converter are used: {', '.join(planned.spokes)}"
         )
     what = f"the webhooks of `{planned.resource}`"
-    if scaffold(planned.plan, what, root, options.plugins, dry_run=dry_run, diff=diff, make=make):
+    if scaffold(planned.plan, what, root, options.plugins, how):
         _say_next_webhook(planned, project, options)
 
 

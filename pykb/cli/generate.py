@@ -12,7 +12,7 @@ import typer
 from pykb._lazy import without_collection
 from pykb.cli import console
 from pykb.cli.errors import EXIT_FINDINGS, EXIT_USAGE, finish, report
-from pykb.cli.options import with_options_for
+from pykb.cli.options import Preview, with_options_for
 from pykb.gen.options import OPTIONS, Option
 
 if TYPE_CHECKING:
@@ -37,9 +37,8 @@ def _annotation(option: Option) -> Any:
 
 @with_options_for(
     "options",
-    {option.variable: _annotation(option) for option in OPTIONS},
+    {option.variable: (_annotation(option), None) for option in OPTIONS},
     lambda values: {option.name: values[option.variable] for option in OPTIONS},
-    default=None,
 )
 @without_collection()
 def generate(
@@ -131,7 +130,7 @@ def generate(
         from pykb.cli.changes import fixed, show_fixes
 
         if shows:
-            show_fixes(root, result, dry_run=dry_run, diff=diff)
+            show_fixes(root, result, Preview(dry_run, diff))
         result = fixed(root, result, lambda: _run(request, root))
     _stop_at_errors(result, fixing=fix)
     if check_compat is not None:

@@ -11,13 +11,14 @@ import typer
 
 from pykb.cli import console
 from pykb.cli.errors import EXIT_FINDINGS, finish
-from pykb.cli.options import Diff, DryRun
+from pykb.cli.options import Preview, taking
 
 if TYPE_CHECKING:
     from pykb.importer.definition import Definition
     from pykb.tools.kubectl import Kubectl
 
 
+@taking(Preview, "how")
 def crd(
     sources: Annotated[
         list[str],
@@ -34,8 +35,8 @@ def crd(
     force: Annotated[
         bool, typer.Option("--force", help="Overwrite edited modules. Keeps the old ones in .pykb/backup.")
     ] = False,
-    dry_run: DryRun = False,
-    diff: Diff = False,
+    *,
+    how: Preview,
 ) -> None:
     """Make typed Python classes from CRDs: one module for each version of each API group.
 
@@ -62,16 +63,15 @@ def crd(
     definitions = find_definitions(documents, found)
     finish(found)
     root = find_root() or Path.cwd()
-    only_look = dry_run or diff
-    settle(root, writes=not only_look)
+    settle(root, writes=how.writes)
     folder = Path(os.path.relpath(Path.cwd() / output, root)).as_posix()
     result = Diagnostics()
     # To compare imports the new modules. Who only looks wants to read them before anything runs them.
-    plan = plan_import(definitions, root, folder, force=force, compare=not only_look, diagnostics=result)
+    plan = plan_import(definitions, root, folder, force=force, compare=how.writes, diagnostics=result)
     finish(result)
     if plan is None:
         raise typer.Exit(EXIT_FINDINGS)
-    if carry_out(plan, dry_run=dry_run, diff=diff):
+    if carry_out(plan, how):
         _say_next(definitions, folder)
 
 

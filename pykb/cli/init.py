@@ -4,56 +4,26 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from enum import StrEnum
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from pykb.cli import console
 from pykb.cli.errors import EXIT_FINDINGS, EXIT_USAGE, finish, report
-from pykb.cli.options import Diff, DryRun, Make, Plugins, listed, plugin_args
-from pykb.client.ranges import MOST
+from pykb.cli.options import How, Preview, taking
+from pykb.commands.options import Edits, NewProject, Updates
 from pykb.diagnostics.codes.project import PROJECT_EXISTS
 from pykb.diagnostics.codes.scaffold import DIRECTORY_FILE_TAKEN
-from pykb.project import Certificates
 
 if TYPE_CHECKING:
     from pykb.project.file import Project
 
 
-def init(
-    domain: Annotated[
-        str, typer.Option(help="Domain of the API groups. With example.com, the group infra is infra.example.com.")
-    ] = "",
-    project_name: Annotated[
-        str, typer.Option(help="Name of the project and prefix of deployed objects.  [default: this directory's name]")
-    ] = "",
-    owner: Annotated[str, typer.Option(help="Copyright holder.")] = "",
-    license_name: Annotated[
-        str, typer.Option("--license", metavar="apache2|none", help="Licence header of the code.")
-    ] = "apache2",
-    license_file: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="File with your own licence header. Overrides --license.")
-    ] = None,
-    namespaced: Annotated[
-        bool, typer.Option("--namespaced/--no-namespaced", help="Deploy with permissions in one namespace only.")
-    ] = False,
-    multigroup: Annotated[
-        bool, typer.Option("--multigroup/--no-multigroup", help="Support several API groups.")
-    ] = False,
-    kubernetes: Annotated[
-        str,
-        typer.Option(metavar="VERSION", help="Oldest Kubernetes that the operator supports.", show_default=False),
-    ] = "",
-    template: Annotated[
-        str, typer.Option(metavar="DIR|GIT", help="A cookiecutter template to use instead of pykb's own.")
-    ] = "",
-    plugins: Plugins = "",
-    project_version: Annotated[str, typer.Option(hidden=True)] = "3",
-    dry_run: DryRun = False,
-    diff: Diff = False,
-) -> None:
+@taking(Preview, "how")
+@taking(NewProject)
+def init(options: NewProject, how: Preview) -> None:
     """Start a project in this directory: code, manifests, Makefile, Dockerfile, tests.
 
     With `--kubernetes`, `pykb generate` warns of what an older API server lacks, and `pykb deploy` refuses an older
@@ -62,42 +32,29 @@ def init(
     Examples:
       pykb init --domain example.com
       pykb init --domain example.com --owner "The authors" --license apache2
-      pykb init --domain example.com --kubernetes 1.33
+      pykb init --domain example.com --kubernetes 1.33 --replicas 2
       pykb init --domain example.com --dry-run
     """
     from pykb.cli.changes import carry_out
     from pykb.cli.project import settle
-    from pykb.commands.init import NewProject, plan_project
+    from pykb.commands.init import plan_project
     from pykb.plugins.external import trust
     from pykb.scaffold.locate import WHEEL
 
-    if project_version != "3":
+    if options.project_version != "3":
         from pykb.diagnostics.codes.cli import FLAG_CONFLICT
 
-        message = f"`--project-version {project_version}`: pykb writes version 3 of PROJECT only"
+        message = f"`--project-version {options.project_version}`: pykb writes version 3 of PROJECT only"
         finish([FLAG_CONFLICT.at(None, message, help=("leave the option out",))], code=EXIT_USAGE)
     root = Path.cwd()
-    settle(root, writes=not (dry_run or diff))
-    options = NewProject(
-        domain=domain,
-        project_name=project_name,
-        owner=owner,
-        license=license_name,
-        license_file=license_file,
-        namespaced=namespaced,
-        multigroup=multigroup,
-        kubernetes=kubernetes,
-        template=template or None,
-        plugins=listed(plugins),
-        args=plugin_args(console.settings.argv),
-    )
+    settle(root, writes=how.writes)
     plan, found = plan_project(options, root, year=_this_year())
     in_the_way = any(d.code in {PROJECT_EXISTS, DIRECTORY_FILE_TAKEN} for d in found)
     if plan is None:
         report(found)
         raise typer.Exit(EXIT_FINDINGS if in_the_way else EXIT_USAGE)
     report(found)
-    if carry_out(plan, dry_run=dry_run, diff=diff):
+    if carry_out(plan, how):
         note = trust(root, options.plugins)
         report([note] if note else [])
         if (root / WHEEL).exists():
@@ -121,49 +78,9 @@ def _this_year() -> str:
     return str(now.year)
 
 
-def edit(
-    multigroup: Annotated[
-        bool | None,
-        typer.Option("--multigroup/--no-multigroup", help="Give each API group its own folders, and move the files."),
-    ] = None,
-    namespaced: Annotated[
-        bool | None,
-        typer.Option("--namespaced/--no-namespaced", help="Let the manager watch one namespace, with its permissions."),
-    ] = None,
-    license_name: Annotated[str, typer.Option("--license", help="Licence of the headers: apache2, none.")] = "",
-    license_file: Annotated[Path | None, typer.Option(help="File with the header, for another licence.")] = None,
-    owner: Annotated[str, typer.Option(help="Owner in the headers.")] = "",
-    certificates: Annotated[
-        Certificates | None, typer.Option(help="Who issues the certificates of the webhooks.")
-    ] = None,
-    shards: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            min=0,
-            max=MOST,
-            help="Let all replicas work, each on its share of N ranges. 0 for one replica.",
-        ),
-    ] = None,
-    plugins: Annotated[
-        str,
-        typer.Option(
-            metavar="KEYS", help="Add plugins, or bring up to date what they wrote: helm, grafana, olm, or your own."
-        ),
-    ] = "",
-    remove_plugins: Annotated[str, typer.Option(metavar="KEYS", help="Remove plugins, with what they wrote.")] = "",
-    force: Annotated[
-        bool,
-        typer.Option(
-            "--force",
-            help="Overwrite or remove files that you edited, for --shards, --certificates, --plugins, "
-            "--remove-plugins. Keeps the old ones in .pykb/backup.",
-        ),
-    ] = False,
-    make: Make = True,
-    dry_run: DryRun = False,
-    diff: Diff = False,
-) -> None:
+@taking(How, "how")
+@taking(Edits)
+def edit(options: Edits, how: How) -> None:
     """Change options of `init` in the project, with all files that depend on them, or its plugins.
 
     Files without edits become those of a new scaffold. In edited files only what the options concern changes, and
@@ -171,6 +88,9 @@ def edit(
     the command.
 
     `--certificates` replaces the manifests of the certificates. It stops at edits that it would lose.
+
+    `--replicas` adds config/availability with the number, a disruption budget and a spread over nodes. `--replicas 1`
+    removes it.
 
     `--shards` sets the manager's flag, the replicas and their permissions, and adds a disruption budget and an
     autoscaler, which is off. `--shards 0` removes all of it.
@@ -184,6 +104,7 @@ def edit(
       pykb edit --multigroup --diff
       pykb edit --namespaced
       pykb edit --certificates cert-manager
+      pykb edit --replicas 2
       pykb edit --shards 16 --diff
       pykb edit --license apache2 --owner "The authors"
       pykb edit --plugins helm
@@ -192,59 +113,21 @@ def edit(
     from pykb.cli.changes import accepted, scaffold
     from pykb.cli.create import say_needed
     from pykb.cli.project import require_project
-    from pykb.commands.edit import Edits, plan_edit
+    from pykb.commands.edit import plan_edit
 
-    root, project = require_project(writes=not (dry_run or diff))
-    options = Edits(
-        multigroup=multigroup,
-        namespaced=namespaced,
-        license=license_name,
-        license_file=license_file,
-        owner=owner,
-        certificates=certificates,
-        shards=shards,
-        plugins=listed(plugins),
-        removed_plugins=listed(remove_plugins),
-        force=force,
-        args=plugin_args(console.settings.argv),
-    )
+    root, project = require_project(writes=how.writes)
     plan, found = plan_edit(options, project, root, year=_this_year())
     plan = accepted(plan, found, root)
-    wrote = scaffold(
-        plan,
-        "these options" if options.is_about_init or shards is not None else "these plugins",
-        root,
-        listed(plugins),
-        dry_run=dry_run,
-        diff=diff,
-        make=make and options.is_about_init,  # neither shards nor plugins change what is generated
-    )
-    if wrote:
-        say_needed(certificates)
+    what = "these options" if options.is_about_files else "these plugins"
+    # Neither the number of replicas nor plugins change what is generated.
+    how = replace(how, make=how.make and options.is_about_code)
+    if scaffold(plan, what, root, options.plugins, how):
+        say_needed(options.certificates)
 
 
-class Conflicts(StrEnum):
-    """The values of ``--conflicts``."""
-
-    REFUSE = "refuse"
-    MARKERS = "markers"
-
-
-def update(
-    origin: Annotated[
-        str,
-        typer.Option(
-            "--from",
-            metavar="VERSION|PATH",
-            help="The pykb that made the project, or a wheel or a checkout of it.  [default: cliVersion of PROJECT]",
-        ),
-    ] = "",
-    conflicts: Annotated[
-        Conflicts, typer.Option(help="Write nothing if there are conflicts, or write them with git's markers.")
-    ] = Conflicts.REFUSE,
-    dry_run: DryRun = False,
-    diff: Diff = False,
-) -> None:
+@taking(Preview, "how")
+@taking(Updates)
+def update(options: Updates, how: Preview) -> None:
     """Bring a project to what this version of pykb scaffolds. Your edits stay.
 
     pykb scaffolds the project twice: as the version that made it does, and as this one does. It gets the former from
@@ -263,15 +146,14 @@ def update(
     from pykb import __version__
     from pykb.cli.changes import accepted, carry_out
     from pykb.cli.project import require_project
-    from pykb.commands.update import Updates, plan_update
+    from pykb.commands.update import plan_update
     from pykb.diagnostics.codes.commands import UPDATE_CONFLICT
 
-    root, project = require_project(writes=not (dry_run or diff), updates=True)
-    options = Updates(origin=origin, markers=conflicts is Conflicts.MARKERS, writes=not (dry_run or diff))
-    plan, found = plan_update(options, project, root)
+    root, project = require_project(writes=how.writes, updates=True)
+    plan, found = plan_update(options, project, root, writes=how.writes)
     plan = accepted(plan, found, root)
     has_conflicts = any(each.code is UPDATE_CONFLICT for each in found)
-    if not plan.is_empty and carry_out(plan, dry_run=dry_run, diff=diff):
+    if not plan.is_empty and carry_out(plan, how):
         console.say(f"\nThe project is one of pykb {__version__}.")
         console.say(f"Next: {'resolve the conflicts' if has_conflicts else 'look at `git diff`'}, then `make all test`")
         for key in _of_their_own(project):

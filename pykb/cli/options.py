@@ -5,16 +5,18 @@ from __future__ import annotations
 import inspect
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_origin, get_type_hints
 
 import click
 import typer
 import typer.core
 
-from pykb.project.options import ApiOptions, Option
+from pykb.cli import console
+from pykb.project.options import Option, option, options_of
 
 if TYPE_CHECKING:
     from pykb.plugins import PluginKey
@@ -88,17 +90,25 @@ def _resources() -> tuple[Resource, ...]:
         return ()
 
 
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Only list what would be written.")]
-Diff = Annotated[bool, typer.Option("--diff", help="Only show what would be written, as a diff.")]
-Plugins = Annotated[
-    str, typer.Option(metavar="KEYS", help="Plugins to use instead of the default ones, separated by commas.")
-]
-Group = Annotated[str, typer.Option(help="API group without the domain.", autocompletion=_complete_groups)]
-Kind = Annotated[str, typer.Option(help="The kind, in PascalCase.", autocompletion=complete_kinds)]
-HubVersion = Annotated[
-    str, typer.Option(help="API version. For a conversion, the hub.", autocompletion=complete_versions)
-]
-Make = Annotated[bool, typer.Option("--make/--no-make", help="Generate the manifests afterwards.")]
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """Whether a command only shows what it would write."""
+
+    dry_run: bool = option("Only list what would be written.", default=False)
+    diff: bool = option("Only show what would be written, as a diff.", default=False)
+
+    @property
+    def writes(self) -> bool:
+        """Whether it writes."""
+        return not (self.dry_run or self.diff)
+
+
+@dataclass(frozen=True, slots=True)
+class How(Preview):
+    """What else a command does that changes a project."""
+
+    make: bool = option("Generate the manifests afterwards.", default=True, has_opposite=True)
+
 
 _OURS = {"--plugins": True, "--format": True, "--dry-run": False, "--diff": False, "--verbose": False}
 """Options that choose plugins or how pykb shows its work, and whether each takes a value."""
@@ -128,15 +138,14 @@ def listed(text: str) -> tuple[str, ...]:
 
 
 def with_options_for(
-    argument: str, options: Mapping[str, Any], made: Callable[[dict[str, Any]], object], *, default: object
+    argument: str, options: Mapping[str, tuple[Any, Any]], made: Callable[[dict[str, Any]], object]
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command options that are declared elsewhere, in place of one of its arguments.
 
     Args:
         argument: The argument of the command.
-        options: The annotations of the options, by the names of their parameters.
+        options: The annotation and the default of each option, by the names of their parameters.
         made: Makes the value of the argument from those of the options.
-        default: The value of an option that is not given.
     """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
@@ -144,9 +153,12 @@ def with_options_for(
         parameters: list[inspect.Parameter] = []
         for each in signature.parameters.values():
             if each.name == argument:
-                parameters += [each.replace(name=name, default=default, annotation=options[name]) for name in options]
+                parameters += [
+                    inspect.Parameter(name, each.KEYWORD_ONLY, default=default, annotation=annotation)
+                    for name, (annotation, default) in options.items()
+                ]
             else:
-                parameters.append(each)
+                parameters.append(each.replace(kind=each.KEYWORD_ONLY))
 
         @wraps(command)
         def run(**given: Any) -> None:
@@ -160,20 +172,68 @@ def with_options_for(
     return decorate
 
 
-def _recorded(option: Option) -> Any:
-    completion = complete_versions if option.metavar == "VERSION" else None
-    return Annotated[
-        str, typer.Option(option.flag, metavar=option.metavar, help=option.help, autocompletion=completion)
-    ]
+def taking(cls: type, argument: str = "options") -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options that a class declares. It gets an object of the class as its argument."""
+    return with_options_for(argument, dict(_parameters(cls)), lambda values: _made(cls, values))
 
 
-taking_recorded = with_options_for(
-    "recorded",
-    {name: _recorded(option) for name, option in ApiOptions.all().items()},
-    lambda values: ApiOptions(**values),
-    default="",
-)
-"""Gives a command an option for each field of `ApiOptions`. It gets them as its argument ``recorded``."""
+def _parameters(cls: Any) -> Iterator[tuple[str, tuple[Any, Any]]]:
+    """The annotations and defaults of the options of a class, and of classes that its fields have."""
+    hints, declared = get_type_hints(cls), options_of(cls)
+    for each in sorted(fields(cls), key=lambda each: each.kw_only is True):
+        hint = hints[each.name]
+        if each.name in declared:
+            default = None if _is_list(hint) or declared[each.name].is_asked else each.default
+            yield each.name, (_annotation(hint, declared[each.name]), default)
+        elif is_dataclass(hint):
+            yield from _parameters(hint)
+
+
+def _annotation(hint: Any, declared: Option) -> Any:
+    flag = declared.flag
+    if hint == bool | None or declared.has_opposite:
+        flag = f"{flag}/--no-{flag.removeprefix('--')}"
+    about = typer.Option(
+        flag,
+        help=declared.help,
+        metavar=declared.metavar,
+        hidden=declared.hidden,
+        min=declared.least,
+        max=declared.most,
+        autocompletion=_COMPLETIONS.get(declared.completion),
+    )
+    return Annotated[list[str] | None if _is_list(hint) else hint, about]
+
+
+def _is_list(hint: Any) -> bool:
+    return get_origin(hint) is tuple
+
+
+def _made(cls: Any, values: Mapping[str, Any]) -> Any:
+    """An object of a class with the values of its options."""
+    hints = get_type_hints(cls)
+    found: dict[str, Any] = {}
+    for each in fields(cls):
+        if each.name in values:
+            value = values[each.name]
+            found[each.name] = _items(value or ()) if _is_list(hints[each.name]) else value
+        elif is_dataclass(hints[each.name]):
+            found[each.name] = _made(hints[each.name], values)
+        elif each.name == "args":
+            found[each.name] = plugin_args(console.settings.argv)
+    return cls(**found)
+
+
+def _items(values: Iterable[str]) -> tuple[str, ...]:
+    return tuple(item for value in values for item in listed(value))
+
+
+_COMPLETIONS = {
+    "groups": _complete_groups,
+    "versions": complete_versions,
+    "kinds": complete_kinds,
+    "controllers": complete_controllers,
+}
 
 
 _TYPES = {"bool": click.BOOL, "int": click.INT, "float": click.FLOAT}

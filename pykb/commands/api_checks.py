@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 
+from pykb.commands.options import NewApi
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.cli import (
     CONTROLLER_NAME,
@@ -26,8 +27,8 @@ from pykb.meta.names import is_image
 from pykb.meta.plural import undoubled
 from pykb.plugins import PluginKey, Style
 from pykb.project.file import Project
-from pykb.project.options import NONE, ApiOptions
-from pykb.project.resource import DEPLOY_IMAGE, Operand, Resource
+from pykb.project.options import given
+from pykb.project.resource import DEPLOY_IMAGE, NO_OPERAND, Resource
 from pykb.scaffold.naming import is_called_as_builtin
 
 FILE_NAME_LENGTH = 255
@@ -36,28 +37,6 @@ FILE_NAME_LENGTH = 255
 _MAJOR = re.compile(r"v([0-9]+).*")
 
 _NOTHING = ("nothing was written",)
-
-
-@dataclass(frozen=True, slots=True)
-class NewApi:
-    """The options of ``create api``, including answers to its questions."""
-
-    group: str
-    version: str
-    kind: str
-    plural: str = ""
-    namespaced: bool | None = None
-    resource: bool = True
-    controller: bool = True
-    controller_name: str = ""
-    style: Style = Style.RECONCILER
-    external_api_path: str = ""
-    external_api_domain: str = ""
-    api: ApiOptions = NONE
-    operand: Operand | None = None
-    force: bool = False
-    plugins: Sequence[str] = ()
-    args: tuple[str, ...] = ()
 
 
 def check_options(options: NewApi, found: Diagnostics) -> None:
@@ -76,10 +55,10 @@ def check_options(options: NewApi, found: Diagnostics) -> None:
     if options.external_api_domain and not options.external_api_path:
         message = "`--external-api-domain` needs the module of the type"
         found.add(FLAG_REQUIRED.at(None, message, help=("`--external-api-path some.module`",)))
-    for option, _ in () if options.resource else options.api.given():
+    for option, _ in () if options.resource else given(options.api):
         message = f"`{option.flag}` is about types, but `--no-resource` creates none"
         found.add(FLAG_CONFLICT.at(None, message, help=(f"`--resource`, or leave `{option.flag}` out",)))
-    for option, _ in replace(options.api, from_version="").given() if options.api.from_version else ():
+    for option, _ in given(replace(options.api, from_version="")) if options.api.from_version else ():
         message = f"`{option.flag}` is about new types, but `--from` copies those of {options.api.from_version}"
         found.add(FLAG_CONFLICT.at(None, message, help=(f"leave `{option.flag}` out, and edit the copied types",)))
     if options.controller_name and not options.controller:
@@ -93,7 +72,7 @@ def check_options(options: NewApi, found: Diagnostics) -> None:
 def check_operand(options: NewApi, has_plugin: bool, found: Diagnostics) -> None:
     """Report options that a kind which deploys an image cannot have."""
     operand = options.operand
-    if operand is None:
+    if operand == NO_OPERAND:
         if has_plugin and any(PluginKey.parse(DEPLOY_IMAGE).answers_to(key) for key in options.plugins):
             message = "the plugin `deploy-image` needs the image that the controller deploys"
             found.add(FLAG_REQUIRED.at(None, message, help=("`--image memcached:1.6`",)))

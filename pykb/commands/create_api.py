@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pykb.commands import api_checks
-from pykb.commands.api_checks import NewApi
+from pykb.commands.options import NewApi
 from pykb.commands.requests import with_controller, with_operand
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.cli import KIND_TAKEN, USAGE
@@ -24,7 +24,8 @@ from pykb.plugins.registry import keys, resolve
 from pykb.plugins.request import ApiRequest, CommandLine
 from pykb.project import FILE_NAME
 from pykb.project.file import Project
-from pykb.project.resource import BUILTIN_GROUPS, Resource, merge
+from pykb.project.options import given
+from pykb.project.resource import BUILTIN_GROUPS, NO_OPERAND, Resource, merge
 from pykb.project.writer import with_resource
 from pykb.scaffold import naming
 from pykb.scaffold.license import boilerplate
@@ -114,7 +115,7 @@ def check_words(options: NewApi) -> Diagnostics:
     naming.check_controller_name(options.controller_name, found)
     naming.check_import_path(options.external_api_path, found)
     naming.check_external_domain(options.external_api_domain, found)
-    for option, value in options.api.given():
+    for option, value in given(options.api):
         if not option.holds(value):
             found.add(USAGE.at(None, f"`{option.flag} {value}` is not {option.expected}"))
     return found
@@ -131,7 +132,7 @@ def is_builtin(options: NewApi, project: Project) -> bool:
 def _check_names(options: NewApi, project: Project, found: Diagnostics) -> None:
     found.extend(check_words(options))
     if options.resource:
-        naming.check_own_kind(options.kind, found, deploys=options.operand is not None)
+        naming.check_own_kind(options.kind, found, deploys=options.operand != NO_OPERAND)
     if options.external_api_path and not options.resource:
         naming.check_external_group(options.group, options.external_api_domain, found)
     elif not is_builtin(options, project):
@@ -161,7 +162,7 @@ def _resource(options: NewApi, project: Project, found: Diagnostics) -> Resource
         kind=options.kind,
         plural=options.plural or pluralize(options.kind),
         namespaced=options.namespaced is not False,
-        controller=options.controller and not controllers,
+        controller=bool(options.controller) and not controllers,
         controllers=controllers,
         options=options.api,
     )
@@ -176,7 +177,8 @@ def _resource(options: NewApi, project: Project, found: Diagnostics) -> Resource
     known = project.find(plain)
     if known is not None and not options.resource:
         return replace(plain, plural=known.plural, namespaced=known.namespaced, path=known.path or path)
-    return replace(plain, path=path, api=options.resource, operand=options.operand)
+    operand = None if options.operand == NO_OPERAND else options.operand
+    return replace(plain, path=path, api=bool(options.resource), operand=operand)
 
 
 def _request(checked: _Checked, project: Project, header: str) -> ApiRequest:
@@ -188,7 +190,7 @@ def _request(checked: _Checked, project: Project, header: str) -> ApiRequest:
         force=options.force,
         known=checked.known,
         source=checked.source,
-        make_resource=options.resource,
+        make_resource=bool(options.resource),
         controller=None,
     )
     return with_controller(request, options.controller_name, options.style) if options.controller else request

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from pykb.commands import webhook_checks
 from pykb.commands.delete import nearest
-from pykb.commands.webhook_checks import NewWebhook, making
+from pykb.commands.options import NewWebhook
+from pykb.commands.webhook_checks import making
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.commands import API_MISSING, CORE_WEBHOOK
 from pykb.diagnostics.codes.project import RESOURCE_CONFLICT

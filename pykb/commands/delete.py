@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
+from pykb.commands.options import OldApi, OldWebhook
 from pykb.commands.requests import with_styles
 from pykb.commands.transition import State, between, carry_out, say_lost
 from pykb.diagnostics import Diagnostics
@@ -31,35 +32,7 @@ from pykb.scaffold.license import boilerplate
 from pykb.scaffold.naming import short_group
 from pykb.scaffold.plan import PlanBuilder
 
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """What the options of both commands name."""
-
-    group: str
-    version: str
-    kind: str
-    force: bool = False
-    args: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class OldApi(Target):
-    """The options of ``delete api``. ``controller=None`` means that the command line does not say it."""
-
-    resource: bool = True
-    controller: bool | None = None
-    controller_name: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class OldWebhook(Target):
-    """The options of ``delete webhook``. No type at all means every type."""
-
-    defaulting: bool = False
-    validation: bool = False
-    conversion: bool = False
-    spoke: Sequence[str] = ()
+Old = OldApi | OldWebhook
 
 
 def plan_delete_api(options: OldApi, project: Project, root: Path) -> tuple[Plan | None, Diagnostics]:
@@ -156,7 +129,7 @@ def _with(project: Project, resource: Resource) -> Project:
 
 
 def _plan(
-    options: Target, project: Project, after: Project, root: Path, found: Diagnostics
+    options: Old, project: Project, after: Project, root: Path, found: Diagnostics
 ) -> tuple[Plan | None, Diagnostics]:
     chain = in_process(project.layout, found)
     plan = PlanBuilder(root)
@@ -179,7 +152,7 @@ def _plan(
 
 
 def _ask_others(
-    options: Target, request: DeleteRequest, chain: Sequence[Plugin], plan: PlanBuilder, found: Diagnostics
+    options: Old, request: DeleteRequest, chain: Sequence[Plugin], plan: PlanBuilder, found: Diagnostics
 ) -> None:
     """Let external plugins change what depends on the deleted entries. They see the project without them."""
     others = external(request.project.layout, plan.root, found)
@@ -193,7 +166,7 @@ def _ask_others(
 _NOTHING = ("nothing was written",)
 
 
-def _find(options: Target, project: Project, found: Diagnostics) -> Resource | None:
+def _find(options: Old, project: Project, found: Diagnostics) -> Resource | None:
     """The entry of PROJECT that the options name. Reports a missing one, with the most similar one."""
     if not (options.version and options.kind):
         naming.check_version(options.version, found)

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from pykb.commands.init import wanted_numbers
+from pykb.commands.options import Edits
 from pykb.commands.regroup import moved, regroup
 from pykb.commands.remaining_uses import python_files
 from pykb.commands.requests import with_styles
@@ -30,7 +32,7 @@ from pykb.plugins.request import CommandLine, EditRequest
 from pykb.project import FILE_NAME, Certificates
 from pykb.project.file import Project
 from pykb.project.resource import Resource
-from pykb.project.writer import with_certificates, with_flag, with_layout, with_resource, with_shards
+from pykb.project.writer import with_certificates, with_flag, with_layout, with_options, with_resource
 from pykb.reading import yaml_text
 from pykb.scaffold import license, naming  # noqa: A004 - our module of that name
 from pykb.scaffold.license import boilerplate
@@ -38,29 +40,6 @@ from pykb.scaffold.plan import PlanBuilder
 
 _RBAC = re.compile(r"\s*#\s*\+kubebuilder:rbac:(?!.*\bnamespace=)")
 _APACHE = "Apache License, Version 2.0"
-
-
-@dataclass(frozen=True, slots=True)
-class Edits:
-    """The options of ``edit``. ``None`` or an empty text means that the command line does not say it."""
-
-    multigroup: bool | None = None
-    namespaced: bool | None = None
-    license: str = ""
-    license_file: Path | None = None
-    owner: str = ""
-    certificates: Certificates | None = None
-    shards: int | None = None
-    plugins: Sequence[str] = ()
-    removed_plugins: Sequence[str] = ()
-    force: bool = False
-    args: tuple[str, ...] = ()
-
-    @property
-    def is_about_init(self) -> bool:
-        """Whether any option of ``init`` changes."""
-        given = (self.license, self.license_file, self.owner, self.certificates)
-        return self.multigroup is not None or self.namespaced is not None or any(given)
 
 
 def plan_edit(options: Edits, project: Project, root: Path, *, year: str = "") -> tuple[Plan | None, Diagnostics]:
@@ -107,8 +86,8 @@ def plan_edit(options: Edits, project: Project, root: Path, *, year: str = "") -
 
 
 def _check(options: Edits, project: Project, found: Diagnostics) -> None:
-    if not (options.is_about_init or options.shards is not None or options.plugins or options.removed_plugins):
-        flags = "`--multigroup`, `--namespaced`, `--shards`, `--certificates`"
+    if not (options.is_about_files or options.plugins or options.removed_plugins):
+        flags = "`--multigroup`, `--namespaced`, `--replicas`, `--shards`, `--certificates`"
         more = "`--license`, `--license-file` or `--owner`"
         helps = (flags, more, "`--plugins helm` or `--remove-plugins helm`")
         found.add(NOTHING_TO_DO.at(None, "no change was given", help=helps))
@@ -124,8 +103,9 @@ def _wanted(options: Edits, before: State, year: str, found: Diagnostics) -> Sta
     project = before.project
     if options.namespaced is not None and options.namespaced != project.namespaced:
         project = with_flag(project, "namespaced", value=options.namespaced)
-    if options.shards is not None and options.shards != project.shards:
-        project = with_shards(project, options.shards)
+    numbers = wanted_numbers(options, project, found)
+    if numbers:
+        project = with_options(project, numbers)
     if not (options.license or options.license_file or options.owner):
         return replace(before, project=project)
     if not options.license and not options.license_file and before.license == "none":

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pykb
 from pykb._regular_file import SETTINGS
+from pykb.commands.options import NewProject
 from pykb.diagnostics import Diagnostics, EnvironmentProblem
+from pykb.diagnostics.codes.cli import FLAG_CONFLICT
 from pykb.diagnostics.codes.project import KUBERNETES_VERSION, PROJECT_EXISTS
 from pykb.diagnostics.codes.scaffold import (
     DIRECTORY_FILE_TAKEN,
@@ -28,6 +29,7 @@ from pykb.plugins.request import CommandLine, InitRequest
 from pykb.project import FILE_NAME, writer
 from pykb.project.file import Project
 from pykb.project.kubernetes import KEY, of_option, setting, shown
+from pykb.project.options import ProjectOptions, options_of
 from pykb.scaffold import distribution, license, naming  # noqa: A004 - our module of that name
 from pykb.scaffold.locate import WHEEL, is_from_index
 from pykb.scaffold.plan import PlanBuilder
@@ -39,23 +41,6 @@ PYTHON_VERSION = "3.11"
 _UV = b"[tool.uv]\n"
 LINKS = b'find-links = [".pykb/wheels"]\n'
 """uv refuses a folder that is not there, so a project has this line only with a wheel."""
-
-
-@dataclass(frozen=True, slots=True)
-class NewProject:
-    """The options of ``init``."""
-
-    domain: str
-    project_name: str = ""
-    owner: str = ""
-    license: str = license.License.APACHE2
-    license_file: Path | None = None
-    namespaced: bool = False
-    multigroup: bool = False
-    kubernetes: str = ""
-    template: str | None = None
-    plugins: Sequence[str] = ()
-    args: tuple[str, ...] = ()
 
 
 def plan_project(options: NewProject, root: Path, *, year: str) -> tuple[Plan | None, Diagnostics]:
@@ -76,6 +61,7 @@ def plan_project(options: NewProject, root: Path, *, year: str) -> tuple[Plan | 
         options.license, owner=options.owner, file=options.license_file, year=year, found=found
     )
     oldest = _oldest(options.kubernetes, found)
+    numbers = wanted_numbers(options, Project(), found)
     chain = resolve(options.plugins, (str(DEFAULT.key),), root, found)
     if found.has_errors():
         return None, found
@@ -89,6 +75,7 @@ def plan_project(options: NewProject, root: Path, *, year: str) -> tuple[Plan | 
         namespaced=options.namespaced,
         cli_version=pykb.__version__,
     )
+    file = writer.with_options(file, numbers)
     about = {
         "owner": options.owner,
         "license": "" if options.license_file else str(options.license),
@@ -96,7 +83,7 @@ def plan_project(options: NewProject, root: Path, *, year: str) -> tuple[Plan | 
         "year": year,
         "kubernetes": oldest,
     }
-    with opened(options.template, found) as source:
+    with opened(options.template or None, found) as source:
         files = render_tree(source, variables(file, about), found) if source is not None else {}
     if found.has_errors():
         return None, found
@@ -128,10 +115,25 @@ def variables(project: Project, about: Mapping[str, str]) -> dict[str, Any]:
         "namespaced": project.namespaced,
         "multigroup": project.multigroup,
         "shards": project.shards,
-        "replicas": project.replicas,
+        "replicas": project.managers,
         "pykb_version": pykb.__version__,
         "python_version": PYTHON_VERSION,
     }
+
+
+def wanted_numbers(options: ProjectOptions, project: Project, found: Diagnostics) -> dict[str, int]:
+    """The options of the project that change, by the names of their fields."""
+    named = {name: getattr(options, name) for name in options_of(ProjectOptions)}
+    wanted = {name: value for name, value in named.items() if value is not None}
+    if options.replicas and wanted.get("shards", project.shards):
+        message = "`--replicas` is the number of managers of which one works; with shards, all of them work"
+        helps = ("set `replicas` in config/manager/manager.yaml", "to let only one work: `--shards 0`")
+        found.add(FLAG_CONFLICT.at(None, message, help=helps))
+    if options.shards:
+        wanted["replicas"] = 0
+    if options.replicas == 1:
+        wanted["replicas"] = 0  # the default
+    return {name: value for name, value in wanted.items() if value != getattr(project, name)}
 
 
 def _oldest(named: str, found: Diagnostics) -> str:

@@ -23,10 +23,11 @@ from pykb.plugins.rendering import style_of
 from pykb.plugins.request import InitRequest
 from pykb.project import FILE_NAME
 from pykb.project.file import Project
+from pykb.project.options import given
 from pykb.project.resource import Resource
 from pykb.scaffold.license import HEADER, header_path
 from pykb.scaffold.merge import merge
-from pykb.scaffold.plan import OnExists, PlanBuilder, Recorder, Scaffold
+from pykb.scaffold.plan import OnExists, PlanBuilder, Recorder, Scaffold, breaks
 from pykb.scaffold.template import built_in, render_tree
 from pykb.scaffold.withdraw import exchange, withdraw
 from pykb.scaffold.withdraw import same as is_unedited
@@ -49,7 +50,7 @@ class State:
     def settings(self) -> tuple[object, ...]:
         """What the files of all kinds depend on."""
         own = self.project
-        return own.multigroup, own.namespaced, own.shards, own.issuer, self.header, self.license, [*self.chain]
+        return own.multigroup, own.namespaced, [*given(own)], own.issuer, self.header, self.license, [*self.chain]
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +218,12 @@ def merged(path: str, content: bytes, fresh: Sequence[tuple[bytes, bytes]], foun
     """The file with the changes of the scaffold in lines that the user did not change."""
     before, after = max(fresh, key=lambda pair: SequenceMatcher(None, pair[0], content).quick_ratio())
     merged = merge(content, before, after)
+    if breaks(path, content, merged.content):
+        message = "the scaffold would change this file, but that does not go together with its edits"
+        known = before.splitlines()
+        new = b"\n".join(line for line in after.splitlines() if line not in known).decode("utf-8", "replace")
+        found.add(LEFT_AS_EDITED.at(Span(path, 1, 1), message, help=(f"it would have:\n{new}",)))
+        return content
     for line, wanted in merged.left_out:
         message = "the scaffold would change this line, but it was edited and stays"
         helps = (f"it would have:\n{wanted}",) if wanted else ()

@@ -11,10 +11,14 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 import pykb
 from pykb._regular_file import SETTINGS, read_bytes
 from pykb.commands.init import pin
+from pykb.commands.options import Conflicts, Updates
 from pykb.commands.remaining_uses import project_files
 from pykb.commands.requests import style_of_controller, with_styles
 from pykb.commands.transition import GENERATED
@@ -37,15 +41,16 @@ from pykb.project import FILE_NAME, version_numbers
 from pykb.project.file import Project
 from pykb.project.kubernetes import KEY, Minor, oldest_supported, shown
 from pykb.project.layout import CONFIG, mentioning
-from pykb.project.options import Option
-from pykb.project.resource import Operand, Resource
-from pykb.project.writer import with_cli_version
+from pykb.project.options import ApiOptions, given
+from pykb.project.resource import Resource
+from pykb.project.writer import with_cli_version, with_options
+from pykb.reading import yaml_text
 from pykb.scaffold import license  # noqa: A004 - our module of that name
 from pykb.scaffold import release as releases
 from pykb.scaffold.license import boilerplate
 from pykb.scaffold.locate import WHEEL
 from pykb.scaffold.merge import merge as merge_lines
-from pykb.scaffold.plan import PlanBuilder, check
+from pykb.scaffold.plan import PlanBuilder, breaks
 from pykb.scaffold.release import HEADER, Recipe, Release, Step
 from pykb.tools import git
 from pykb.tools.git import File, Tree, merge
@@ -61,8 +66,8 @@ def recipe(project: Project, root: Path, header: str, oldest: Minor | None = Non
         steps += _api(resource, resources[:number])
     for resource in project.resources:  # a conversion needs all versions
         steps += _webhook(resource, project)
-    if project.shards:
-        steps.append(Step(("edit",), (), (f"--shards={project.shards}",), is_newer=True))
+    if numbers := _words(project):
+        steps.append(Step(("edit",), (), numbers, is_newer=True))
     return Recipe(tuple(steps), header)
 
 
@@ -97,8 +102,8 @@ def _api(resource: Resource, known: Sequence[Resource]) -> Iterator[Step]:
     if resource.api:
         of_types = (f"--plural={resource.plural}", "--resource", *_flags(namespaced=resource.namespaced))
         of_controller = ("--controller", f"--style={first[1]}") if first else ("--no-controller",)
-        image = _image(resource.operand if first else None)
-        recorded = tuple(f"{option.flag}={value}" for option, value in _recorded(resource, known))
+        image = ("--plugins=deploy-image", *_words(resource.operand)) if first and resource.operand else ()
+        recorded = _words(_repeatable(resource, known))
         yield Step(words, (*_names(resource), *of_types, *of_controller, *image, "--no-make"), recorded)
     for name, style in named:
         own = (f"--controller-name={name}",) if name else ()
@@ -106,11 +111,15 @@ def _api(resource: Resource, known: Sequence[Resource]) -> Iterator[Step]:
         yield Step(words, (*_names(resource), *options, "--no-make"))
 
 
-def _recorded(resource: Resource, known: Sequence[Resource]) -> Iterator[tuple[Option, str]]:
+def _repeatable(resource: Resource, known: Sequence[Resource]) -> ApiOptions:
     """The options of a kind that can be repeated. Types can be copied only from a version that is still there."""
     sources = {each.version for each in known if each.api and each.is_same_kind(resource)}
     options = resource.options
-    yield from (options if options.from_version in sources else replace(options, from_version="")).given()
+    return options if options.from_version in sources else replace(options, from_version="")
+
+
+def _words(options: object) -> tuple[str, ...]:
+    return tuple(f"{option.flag}={value}" for option, value in given(options))
 
 
 def _webhook(resource: Resource, project: Project) -> Iterator[Step]:
@@ -137,38 +146,16 @@ def _external(resource: Resource) -> tuple[str, ...]:
     return f"--external-api-path={resource.path}", f"--external-api-domain={resource.domain}"
 
 
-def _image(operand: Operand | None) -> Iterator[str]:
-    if operand is not None:
-        yield from ("--plugins=deploy-image", f"--image={operand.image}")
-        yield from ([f"--image-container-command={','.join(operand.command)}"] if operand.command else [])
-        yield from ([f"--image-container-port={operand.port}"] if operand.port else [])
-        yield from ([f"--run-as-user={operand.user}"] if operand.user else [])
-
-
 def _flags(**values: bool) -> tuple[str, ...]:
     return tuple(f"--{name}" if value else f"--no-{name}" for name, value in values.items())
 
 
 _NOTHING = ("nothing was written",)
+_AVAILABILITY = "availability/manager_patch.yaml"
 _LARGE = 1_000_000
 """Larger files of the user are not searched for renamed ones, in bytes."""
 _SHOWN = 5
 """How many files a message lists."""
-
-
-@dataclass(frozen=True, slots=True)
-class Updates:
-    """The options of ``update``.
-
-    Attributes:
-        origin: The version of the pykb that made the project, a wheel or a checkout; empty for that of PROJECT.
-        markers: Whether conflicts are written into the files. Else they stop the command.
-        writes: Whether the plan is to be applied. Else the project need not be committed.
-    """
-
-    origin: str = ""
-    markers: bool = False
-    writes: bool = True
 
 
 @dataclass(slots=True)
@@ -188,21 +175,29 @@ class Update:
     kept: list[str] = field(default_factory=list)
 
 
-def plan_update(options: Updates, project: Project, root: Path) -> tuple[Plan | None, Diagnostics]:
-    """Plan the update. Without errors among the findings the plan may be applied."""
+def plan_update(options: Updates, project: Project, root: Path, *, writes: bool) -> tuple[Plan | None, Diagnostics]:
+    """Plan the update. Without errors among the findings the plan may be applied.
+
+    Args:
+        options: The options of the command.
+        project: PROJECT.
+        root: The folder of the project.
+        writes: Whether the plan is to be applied. Else the project need not be committed.
+    """
     found = Diagnostics()
     plan = PlanBuilder(root)
     header = boilerplate(plan, found)
     if project.layout and not own_plugins(project.layout):
         message = "no plugin of pykb itself made the project, so pykb does not know its scaffold"
         found.add(NOT_RENDERED.at(project.place("layout"), message, notes=_NOTHING))
-    if options.writes:
+    if writes:
         _check_committed(root, found)
     if found.has_errors():
         return None, found
     then = _origin(options, project, root, found)
     if then is None:
         return (None if found.has_errors() else plan.build()), found
+    project = _with_replicas(project, plan)
     oldest = oldest_supported(root)
     before = releases.render(then, recipe(project, root, header, oldest), found)
     if SETTINGS in before and KEY.encode() not in before[SETTINGS].content:
@@ -213,16 +208,37 @@ def plan_update(options: Updates, project: Project, root: Path) -> tuple[Plan | 
     mine = dict(_files(plan, {*before, *after}))
     update = combine(_mentioning(before, plan.config), mine, _mentioning(after, plan.config))
     _change(plan, mine, update)
-    _report(update, mine, found, is_error=options.writes and not options.markers)
+    _report(update, mine, found, is_error=writes and options.conflicts is Conflicts.REFUSE)
     plan.update(FILE_NAME, with_cli_version(project, pykb.__version__).text.encode())
     _pin(plan, then.version, found)
-    if options.writes:
+    if writes:
         _check_tracked(plan, found)
     found.extend(plan.diagnostics)
     built = plan.build()
     if not built.changes and not found:
         found.add(UNCHANGED.at(None, "nothing was changed: the project is up to date"))
     return (None if found.has_errors() else built), found
+
+
+def _with_replicas(project: Project, plan: PlanBuilder) -> Project:
+    """PROJECT with the replicas of `config/availability`, if the project uses it.
+
+    Earlier releases wrote this folder into all projects, and PROJECT did not say whether it is used.
+    """
+    used, patch = (_mapping(plan, f"config/{path}") for path in ("default/kustomization.yaml", _AVAILABILITY))
+    replicas = (patch.get("spec") or {}).get("replicas")
+    if any(given(project)) or "../availability" not in (used.get("components") or ()) or type(replicas) is not int:
+        return project
+    return with_options(project, {"replicas": replicas}) if replicas > 1 else project
+
+
+def _mapping(plan: PlanBuilder, path: str) -> dict[str, Any]:
+    """The content of a YAML file. Empty if it is none: kustomize reports it."""
+    try:
+        found = yaml_text.load(plan.text(path) or "")
+    except yaml.MarkedYAMLError:
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _mentioning(tree: Tree, config: str) -> Tree:
@@ -247,7 +263,8 @@ def combine(before: Tree, mine: Tree, after: Tree) -> Update:
             update.kept.append(path)
         elif states != {"base"} and not _is_resolved(path, before, mine, after, update):
             update.conflicts.append(path)
-    update.conflicts += [path for path in sorted(update.files) if _is_broken(path, mine, update)]
+    clean = [path for path in sorted(update.files) if path in mine and path not in update.conflicts]
+    update.conflicts += [path for path in clean if breaks(path, mine[path].content, update.files[path].content)]
     return update
 
 
@@ -260,14 +277,6 @@ def _is_resolved(path: str, before: Tree, mine: Tree, after: Tree, update: Updat
         return False
     update.files[path] = File(merged.content, mine[path].executable)
     return True
-
-
-def _is_broken(path: str, mine: Tree, update: Update) -> bool:
-    """Whether a merge without conflicts broke a file, such as with a table that a TOML file has twice now."""
-    content = update.files[path].content
-    if path not in mine or mine[path].content == content or path in update.conflicts:
-        return False
-    return check(path, content) is not None and check(path, mine[path].content) is None
 
 
 def _with_line_ends(tree: Tree, mine: Tree) -> Tree:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 
+from pykb.commands.options import NewWebhook
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.cli import FLAG_CONFLICT, FLAG_REQUIRED
 from pykb.diagnostics.codes.commands import CONVERSION_SPOKE, SERVED_PATH, WEBHOOK_EXISTS
@@ -12,43 +12,11 @@ from pykb.diagnostics.suggest import closest
 from pykb.meta.gvk import CONVERT, is_served_path, mutate_path, validate_path
 from pykb.meta.names import SUBDOMAIN_LENGTH, as_subdomain
 from pykb.meta.plural import pluralize
-from pykb.project import Certificates
 from pykb.project.file import CERTIFICATES, Project
 from pykb.project.resource import Resource, Webhooks
 from pykb.scaffold import naming
 
 _NOTHING = ("nothing was written",)
-
-
-@dataclass(frozen=True, slots=True)
-class NewWebhook:
-    """The options of ``create webhook``, including answers to its questions."""
-
-    group: str
-    version: str
-    kind: str
-    plural: str = ""
-    defaulting: bool = False
-    validation: bool = False
-    conversion: bool = False
-    spoke: Sequence[str] = ()
-    defaulting_path: str = ""
-    validation_path: str = ""
-    external_api_path: str = ""
-    external_api_domain: str = ""
-    force: bool = False
-    plugins: Sequence[str] = ()
-    certificates: Certificates | None = None
-    args: tuple[str, ...] = ()
-
-    @property
-    def command(self) -> str:
-        """The options with the kind's names, as on the command line."""
-        return " ".join(
-            f"--{name} {value}"
-            for name, value in (("group", self.group), ("version", self.version), ("kind", self.kind))
-            if value
-        )
 
 
 def versions(resource: Resource, project: Project) -> list[str]:

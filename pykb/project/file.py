@@ -25,22 +25,22 @@ from pykb.meta.gvk import GroupKind
 from pykb.meta.names import as_module_name
 from pykb.meta.plural import pluralize
 from pykb.project import FILE_NAME, Certificates, content
-from pykb.project.options import ApiOptions
-from pykb.project.resource import DEPLOY_IMAGE, Operand, Resource, Webhooks, command_of
+from pykb.project.options import ApiOptions, ProjectOptions, options_of
+from pykb.project.resource import DEPLOY_IMAGE, Operand, Resource, Webhooks
 from pykb.reading import yaml_text
 
 VERSION = "3"
 KUSTOMIZE = "kustomize.common.pykb.dev/v1"
 PYTHON = "base.python.pykb.dev/v1"
 """The plugins whose settings are read here."""
-CERTIFICATES = ("plugins", KUSTOMIZE, "certificates")
-SHARDS = ("plugins", KUSTOMIZE, "shards")
+SETTINGS = ("plugins", KUSTOMIZE)
+CERTIFICATES = (*SETTINGS, "certificates")
 OPERANDS = ("plugins", DEPLOY_IMAGE, "resources")
 RECORDS = ("plugins", PYTHON, "resources")
 
 
 @dataclass(frozen=True, slots=True)
-class Project:
+class Project(ProjectOptions):
     """The content of PROJECT. Missing and invalid values are empty."""
 
     text: str = ""
@@ -53,7 +53,6 @@ class Project:
     namespaced: bool = False
     cli_version: str = ""
     certificates: Certificates | None = None
-    shards: int = 0
     resources: tuple[Resource, ...] = ()
 
     @property
@@ -80,9 +79,9 @@ class Project:
         return Certificates.CERT_MANAGER if self.has_webhooks else Certificates.BUILT_IN
 
     @property
-    def replicas(self) -> int:
+    def managers(self) -> int:
         """How many managers a new scaffold deploys. With shards, each has four ranges."""
-        return max(2, self.shards // 4) if self.shards else 1
+        return max(2, self.shards // 4) if self.shards else self.replicas or 1
 
     @property
     def has_webhooks(self) -> bool:
@@ -148,7 +147,6 @@ _RESOURCE_KEYS |= {"controller", "controllers", "webhooks"}
 """The keys of kubebuilder's format and of pykb."""
 
 _START = Span(FILE_NAME, 1, 1)
-_DIGITS = 10
 # A kind has at most 40 values. ruamel.yaml, which keeps the comments when a command changes the file, takes more than
 # linear time: seconds for 100,000 values, and for one of 100,000 characters.
 _MOST_VALUES = 10_000
@@ -189,7 +187,7 @@ class _Reader:
         name = self._text("projectName", required=True)
         resources = [self._resource("resources", index) for index in range(len(entries))]
         of_kinds = dict(self._of_kinds(*OPERANDS))
-        operands = {identity: self._operand(*at, "options") for identity, at in of_kinds.items()}
+        operands = {identity: Operand(**self._options(Operand, *at)) for identity, at in of_kinds.items()}
         records = dict(self._of_kinds(*RECORDS))
         return Project(
             text,
@@ -202,7 +200,7 @@ class _Reader:
             namespaced=self._flag("namespaced"),
             cli_version=self._text("cliVersion"),
             certificates=self._certificates(),
-            shards=self._shards(),
+            **self._numbers(),
             resources=tuple(
                 replace(self._recorded(each, records), operand=operands.get(each.identity)) for each in resources
             ),
@@ -226,12 +224,15 @@ class _Reader:
             return None
         return Certificates(text) if text else None
 
-    def _shards(self) -> int:
-        value = self._value(*SHARDS) if self._has_settings(KUSTOMIZE) else None
-        if value is None or (type(value) is int and value >= 0):
-            return value or 0
-        self._wrong("a whole number that is not negative", *SHARDS)
-        return 0
+    def _numbers(self) -> dict[str, int]:
+        """The options of the project."""
+        found = {}
+        for name, option in options_of(ProjectOptions).items():
+            value = self._value(*SETTINGS, option.key) if self._has_settings(KUSTOMIZE) else None
+            found[name] = value if type(value) is int and value >= 0 else 0
+            if found[name] != (value or 0):
+                self._wrong("a whole number that is not negative", *SETTINGS, option.key)
+        return found
 
     def _of_kinds(self, *path: str) -> Iterator[tuple[tuple[str, ...], tuple[object, ...]]]:
         """What a plugin keeps about kinds: the identity of each kind, with the place."""
@@ -248,25 +249,20 @@ class _Reader:
         at = records.get(resource.identity)
         if at is None:
             return resource
-        options = (*at, "options")
-        has_some = self._mapping(*options)
-        texts = {name: self._text(*options, option.key) for name, option in ApiOptions.all().items() if has_some}
-        return replace(resource, handlers=self._texts(*at, "handlers"), options=ApiOptions(**texts))
+        options = self._options(ApiOptions, *at) if self._mapping(*at, "options") else {}
+        return replace(resource, handlers=self._texts(*at, "handlers"), options=ApiOptions(**options))
 
-    def _operand(self, *at: object) -> Operand:
-        return Operand(
-            image=self._text(*at, "image", required=True),
-            command=command_of(self._text(*at, "containerCommand")),
-            port=self._number(*at, "containerPort"),
-            user=self._number(*at, "runAsUser"),
-        )
-
-    def _number(self, *path: object) -> int | None:
-        text = self._text(*path)
-        if not text or (text.isascii() and text.isdigit() and len(text) <= _DIGITS):
-            return int(text or 0) or None
-        self._wrong("a number in quotes", *path)
-        return None
+    def _options(self, cls: type, *at: object) -> dict[str, Any]:
+        """The values of the options of a kind."""
+        found = {}
+        for name, option in options_of(cls).items():
+            path = (*at, "options", option.key)
+            text = self._text(*path, required=option.required)
+            try:
+                found[name] = option.read(text)
+            except ValueError:
+                self._wrong(option.expected, *path)
+        return found
 
     def _has_settings(self, plugin: str) -> bool:
         return self._mapping("plugins") and self._mapping("plugins", plugin)

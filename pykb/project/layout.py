@@ -19,8 +19,8 @@ from pykb.reading import TomlError, read_toml
 
 CONFIG = "config"
 """Where `init` puts the manifests."""
-_FOLDERS = "autoscaling|certificates|certmanager|crd|default|manager|manifests|network-policy|prometheus|rbac|samples"
-_MENTION = re.compile(rf"(?<![\w./-])config/(?=(?:{_FOLDERS}|webhook)\b|[\s`,;]|$)")
+_FOLDERS = "autoscaling|availability|certificates|certmanager|crd|default|manager|manifests|network-policy"
+_MENTION = re.compile(rf"(?<![\w./-])config/(?=(?:{_FOLDERS}|prometheus|rbac|samples|webhook)\b|[\s`,;]|$)")
 
 
 def config_folder(root: Path) -> str:

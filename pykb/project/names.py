@@ -13,6 +13,7 @@ from pykb.diagnostics.codes.project import PROJECT_FIELD, PROJECT_LAYOUT
 from pykb.meta import names
 from pykb.meta.gvk import is_served_path
 from pykb.project.file import RECORDS, Project
+from pykb.project.options import given
 
 
 def _is_import_path(text: str) -> bool:
@@ -67,7 +68,7 @@ def check(project: Project) -> Diagnostics:
         holds, expected = _RULES[key]
         if value and not holds(value):
             found.add(PROJECT_FIELD.at(project.place(*around, key), f"`{key}` must be {expected}"))
-    for option, value in (each for resource in project.resources for each in resource.options.given()):
+    for option, value in (each for resource in project.resources for each in given(resource.options)):
         if not option.holds(value):
             found.add(PROJECT_FIELD.at(project.place(*RECORDS), f"`{option.key}` must be {option.expected}"))
     return found

@@ -2,48 +2,68 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
 from pykb.meta.gvk import GroupVersionKind
 from pykb.meta.names import as_module_name, is_protected_group
 from pykb.meta.plural import pluralize
-from pykb.project.options import NONE, ApiOptions
+from pykb.project.options import NONE, ApiOptions, option
 
 DEPLOY_IMAGE = "deploy-image.pykb.dev/v1"
 """The plugin that deploys an operand. PROJECT keeps the operand under this key."""
 
 
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(word for word in text.split(",") if word)
+
+
+def _number(text: str) -> int | None:
+    """A number of at most ten digits. PROJECT has it in quotes, as kubebuilder writes it."""
+    if text and not re.fullmatch("[0-9]{1,10}", text):
+        raise ValueError(text)
+    return int(text or 0) or None
+
+
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """The container that a kind's controller deploys.
+    """The container that a kind's controller deploys. Its command and its user default to those of the image."""
 
-    Attributes:
-        image: Its image.
-        command: Its command; empty for that of the image.
-        port: The port that it listens on, if any.
-        user: Its user id, if not that of the image.
-    """
+    image: str = option(
+        "With --plugins deploy-image: the image that the controller deploys.", "IMAGE", default="", required=True
+    )
+    command: tuple[str, ...] = option(
+        "Command of its container, with commas between the words.",
+        "WORDS",
+        default=(),
+        flag="--image-container-command",
+        key="containerCommand",
+        read=_words,
+    )
+    port: int | None = option(
+        "Port of its container.",
+        "PORT",
+        default=None,
+        flag="--image-container-port",
+        key="containerPort",
+        least=1,
+        most=65535,
+        read=_number,
+        expected="a number in quotes",
+    )
+    user: int | None = option(
+        "User id of its container; not 0, root.",
+        "UID",
+        default=None,
+        flag="--run-as-user",
+        least=1,
+        most=2**31 - 1,
+        read=_number,
+        expected="a number in quotes",
+    )
 
-    image: str
-    command: tuple[str, ...] = ()
-    port: int | None = None
-    user: int | None = None
 
-    @property
-    def options(self) -> dict[str, str]:
-        """The options as in PROJECT, where kubebuilder writes all of them as text."""
-        found = {
-            "containerCommand": ",".join(self.command),
-            "containerPort": str(self.port or ""),
-            "image": self.image,
-            "runAsUser": str(self.user or ""),
-        }
-        return {key: value for key, value in found.items() if value}
-
-
-def command_of(text: str) -> tuple[str, ...]:
-    """The words of a command that are separated by commas."""
-    return tuple(word for word in text.split(",") if word)
+NO_OPERAND = Operand()
 
 
 BUILTIN_GROUPS: dict[str, str] = {

@@ -15,9 +15,9 @@ from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
 from pykb.diagnostics import EnvironmentProblem
 from pykb.project import Certificates
-from pykb.project.file import CERTIFICATES, OPERANDS, RECORDS, SHARDS, VERSION, Project, load, syntax_problem
-from pykb.project.options import NONE
-from pykb.project.resource import Resource, Webhooks
+from pykb.project.file import CERTIFICATES, OPERANDS, RECORDS, SETTINGS, VERSION, Project, load, syntax_problem
+from pykb.project.options import NONE, ProjectOptions, given, options_of
+from pykb.project.resource import NO_OPERAND, Resource, Webhooks
 
 _HEADER = """\
 # What `pykb` has scaffolded. Its commands read and write this file. Other tools may read it.
@@ -106,13 +106,18 @@ def with_certificates(project: Project, certificates: Certificates | None) -> Pr
     return _changed(project, lambda document: _put_setting(document, CERTIFICATES, certificates and str(certificates)))
 
 
-def with_shards(project: Project, shards: int) -> Project:
-    """The file with a number of shards. 0 is left out.
+def with_options(project: Project, options: Mapping[str, int]) -> Project:
+    """The file with other options of the project, by the names of their fields. 0 is left out.
 
     Raises:
         EnvironmentProblem: The file has something that can be read but not written back unchanged.
     """
-    return _changed(project, lambda document: _put_setting(document, SHARDS, shards))
+
+    def change(document: CommentedMap) -> None:
+        for name, value in options.items():
+            _put_setting(document, (*SETTINGS, options_of(ProjectOptions)[name].key), value)
+
+    return _changed(project, change)
 
 
 def without_resource(project: Project, resource: Resource) -> Project:
@@ -221,12 +226,10 @@ def _put_setting(document: CommentedMap, path: Sequence[str], value: object) -> 
 
 def _put_records(document: CommentedMap, resource: Resource) -> None:
     """Set what plugins keep about a kind."""
-    operand = resource.operand.options if resource.operand else {}
-    _put_record(document, OPERANDS, resource, options=_texts(operand))
+    _put_record(document, OPERANDS, resource, options=_texts(resource.operand or NO_OPERAND))
     options = resource.options if resource.api else NONE
     handlers = [name for name in resource.handlers if name in resource.controller_names]
-    given = {option.key: value for option, value in options.given()}
-    _put_record(document, RECORDS, resource, handlers=handlers, options=_texts(given))
+    _put_record(document, RECORDS, resource, handlers=handlers, options=_texts(options))
 
 
 def _put_record(document: CommentedMap, path: Sequence[str], resource: Resource, **record: object) -> None:
@@ -252,10 +255,12 @@ def _put_record(document: CommentedMap, path: Sequence[str], resource: Resource,
     _put_setting(document, path, entries)
 
 
-def _texts(options: Mapping[str, str]) -> CommentedMap:
-    """The options, with quotes where YAML would read a number."""
-    texts = options.items()
-    return CommentedMap({key: DoubleQuotedScalarString(text) if text.isdigit() else text for key, text in texts})
+def _texts(options: object) -> CommentedMap:
+    """The options of a kind by their keys, with quotes where YAML would read a number."""
+    texts = {option.key: text for option, text in given(options)}
+    return CommentedMap(
+        {key: DoubleQuotedScalarString(texts[key]) if texts[key].isdigit() else texts[key] for key in sorted(texts)}
+    )
 
 
 _OURS = frozenset(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
@@ -195,10 +195,24 @@ def check(path: str, content: bytes) -> Diagnostic | None:
             return _finding(path, 1, f"is not TOML: {error}")
         return None
     try:
-        yaml_text.load_all(text)
+        twice = [key for document in yaml_text.documents(text) for key in _repeated(document.node)]
     except yaml.MarkedYAMLError as error:
         return _finding(path, yaml_text.place(error, path).line, f"is not YAML: {error.problem}")
-    return None
+    return _finding(path, twice[0].start_mark.line + 1, f"has `{twice[0].value}` twice") if twice else None
+
+
+def _repeated(root: yaml.Node) -> Iterator[yaml.Node]:
+    """The keys of a document that are there again. PyYAML takes the last one, kustomize refuses them."""
+    seen = set()
+    for key, _ in root.value if isinstance(root, yaml.MappingNode) else ():
+        if key.value in seen:
+            yield key
+        seen.add(key.value)
+
+
+def breaks(path: str, before: bytes, after: bytes) -> bool:
+    """Whether a merge without conflicts broke a file, such as with a table that a TOML file has twice now."""
+    return before != after and check(path, after) is not None and check(path, before) is None
 
 
 def _python(path: str, text: str) -> Diagnostic | None:

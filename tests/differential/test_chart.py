@@ -14,8 +14,9 @@ import pytest
 import yaml
 from cryptography import x509
 
-from pykb.commands.edit import Edits, plan_edit
-from pykb.commands.init import NewProject, plan_project
+from pykb.commands.edit import plan_edit
+from pykb.commands.init import plan_project
+from pykb.commands.options import Edits, NewProject
 from pykb.deployment.manifests import objects_of
 from pykb.envtest import ControlPlane, get_assets
 from pykb.files.apply import apply

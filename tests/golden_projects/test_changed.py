@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from hack.samples.build import UNTRACKED, files
-from pykb.commands.delete import OldApi, plan_delete_api
+from pykb.commands.delete import plan_delete_api
+from pykb.commands.options import OldApi
 from pykb.envtest import ControlPlane
 from pykb.files.apply import apply
 from pykb.project.file import read

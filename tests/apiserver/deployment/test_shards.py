@@ -15,8 +15,9 @@ import yaml
 from pykb.api.coordination.v1 import Lease
 from pykb.api.core.v1 import ConfigMap
 from pykb.client.login import KubeconfigSource
-from pykb.commands.edit import Edits, plan_edit
-from pykb.commands.init import NewProject, plan_project
+from pykb.commands.edit import plan_edit
+from pykb.commands.init import plan_project
+from pykb.commands.options import Edits, NewProject
 from pykb.envtest import ControlPlane, get_assets
 from pykb.files.apply import apply
 from pykb.project.file import read

@@ -135,6 +135,39 @@ def test_a_conflict_stops_it_or_is_written(root: Path, capfd: pytest.CaptureFixt
     assert (root / "notes.md").read_text() == "mine\n"
 
 
+AVAILABILITY = "config/availability"
+DEFAULT = "config/default/kustomization.yaml"
+
+
+def test_replicas_that_are_not_used_go(root: Path) -> None:
+    """Earlier releases wrote `config/availability` into all projects, commented out. Edited files of it stay."""
+    patch = root / AVAILABILITY / "manager_patch.yaml"
+    assert patch.exists()
+    edit(root, "system-cluster-critical", "operators", f"{AVAILABILITY}/manager_patch.yaml")
+    commit(root)
+    assert app.run(["update"]) == 0
+    assert [path.name for path in (root / AVAILABILITY).iterdir()] == ["manager_patch.yaml"]
+    assert "../availability" not in (root / DEFAULT).read_text()
+    assert "replicas" not in (root / "PROJECT").read_text()
+
+
+def test_replicas_that_are_used_stay_and_are_recorded(root: Path) -> None:
+    """Then `edit` knows them: it can take them out."""
+    edit(root, "#components:\n#- ../availability\n", "components:\n- ../availability\n", DEFAULT)
+    edit(root, "system-cluster-critical", "operators", f"{AVAILABILITY}/manager_patch.yaml")
+    commit(root)
+    before = {path.name: path.read_text() for path in (root / AVAILABILITY).iterdir()}
+    assert app.run(["update"]) == 0
+    assert "components:\n- ../availability\n" in (root / DEFAULT).read_text()
+    after = {path.name: path.read_text() for path in (root / AVAILABILITY).iterdir()}
+    assert after.keys() == before.keys()
+    assert after["manager_patch.yaml"] == before["manager_patch.yaml"]
+    assert "    replicas: 2\n" in (root / "PROJECT").read_text()
+    commit(root)
+    assert app.run(["edit", "--replicas", "1", "--no-make", "--force"]) == 0
+    assert not (root / AVAILABILITY).exists()
+
+
 def test_what_is_not_committed_is_not_changed(root: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """Tracked files that were edited, and others where the scaffold has a file. Unrelated ones do not matter."""
     (root / "notes.md").write_text("mine\n")
@@ -143,13 +176,13 @@ def test_what_is_not_committed_is_not_changed(root: Path, capfd: pytest.CaptureF
     assert "not committed: `Makefile`" in capfd.readouterr().err
     git(root, "checkout", "--quiet", "Makefile")
 
-    own = root / "config/availability/kustomization.yaml"
-    assert "config/availability/kustomization.yaml" not in scaffold("0.0.2", "plain")
+    own = root / "config/network-policy/kustomization.yaml"
+    assert "config/network-policy/kustomization.yaml" not in scaffold("0.0.2", "plain")
     own.parent.mkdir()
     own.write_text("kind: Component\n")
     before = files(root)
     assert app.run(["update", "--conflicts", "markers"]) == 1
-    assert "not committed: `config/availability/kustomization.yaml`" in capfd.readouterr().err
+    assert "not committed: `config/network-policy/kustomization.yaml`" in capfd.readouterr().err
     assert files(root) == before
 
     own.unlink()
@@ -234,7 +267,7 @@ def test_a_killed_update_is_completed_by_the_next_command(root: Path, monkeypatc
 
     app.run(["generate", "--no-prune"])
     assert f"cliVersion: {pykb.__version__}" in (root / "PROJECT").read_text()
-    assert (root / "config/availability/kustomization.yaml").exists()
+    assert (root / "config/network-policy/kustomization.yaml").exists()
 
 
 def test_a_killed_update_that_git_took_back_is_not_written_again(

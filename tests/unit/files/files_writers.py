@@ -9,8 +9,9 @@ from pathlib import Path
 
 from files_trees import Tree
 
-from pykb.commands.delete import OldApi, plan_delete_api
-from pykb.commands.init import NewProject, plan_project
+from pykb.commands.delete import plan_delete_api
+from pykb.commands.init import plan_project
+from pykb.commands.options import NewProject, OldApi
 from pykb.diagnostics import Diagnostics
 from pykb.files.plan import Plan, plan_of
 from pykb.gen.options import GenerateOptions

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pykb.commands.init import NewProject
+from pykb.commands.options import NewProject
 from pykb.envtest import ControlPlane, get_assets
 from tests.unit.plugins.scaffolding import New, start
 

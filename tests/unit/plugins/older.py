@@ -98,13 +98,22 @@ def checkout(version: str = pykb.__version__) -> tuple[Path, Path]:
 def earlier() -> Path:
     """A checkout of a version before this one. Since then files have moved, gone, come and changed."""
     root, project = checkout(EARLIER)
-    shutil.rmtree(project / "config/availability")
+    shutil.rmtree(project / "config/network-policy")
+    (project / "config/{% if cookiecutter.replicas > 1 %}availability{% endif %}").rename(
+        project / "config/availability"
+    )
     (project / "config/rbac/metrics_auth_role.yaml").rename(project / "config/rbac/auth_proxy_role.yaml")
     (project / "TODO.md").write_text("# What is to be done\n\nEverything.\n\nAnd more.\n")
     change(
         project,
         {
             "config/rbac/kustomization.yaml": [("metrics_auth_role.yaml", "auth_proxy_role.yaml")],
+            "config/availability/manager_patch.yaml": [("{{ cookiecutter.replicas }}", "2")],
+            "config/default/kustomization.yaml": [
+                ("{% elif cookiecutter.replicas > 1 %}", "{% else %}"),
+                ('{{ "Two" if cookiecutter.replicas == 2 else cookiecutter.replicas }}', "Two"),
+                ("\ncomponents:\n- ", "\n#components:\n#- "),
+            ],
             "config/prometheus/monitor.yaml": [
                 (
                     "    tlsConfig:\n",

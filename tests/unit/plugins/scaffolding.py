@@ -10,11 +10,10 @@ from tempfile import TemporaryDirectory, mkdtemp
 
 import pytest
 
-from pykb.commands.api_checks import NewApi
 from pykb.commands.create_api import plan_api
 from pykb.commands.create_webhook import plan_webhook
-from pykb.commands.init import NewProject, plan_project
-from pykb.commands.webhook_checks import NewWebhook
+from pykb.commands.init import plan_project
+from pykb.commands.options import NewApi, NewProject, NewWebhook
 from pykb.diagnostics import Diagnostics
 from pykb.files.apply import apply
 from pykb.files.plan import Plan

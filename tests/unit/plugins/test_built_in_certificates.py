@@ -14,9 +14,7 @@ import pytest
 import yaml
 
 from pykb.client.clock import SystemClock
-from pykb.commands.api_checks import NewApi
-from pykb.commands.init import NewProject
-from pykb.commands.webhook_checks import NewWebhook
+from pykb.commands.options import NewApi, NewProject, NewWebhook
 from pykb.envtest import ControlPlane
 from pykb.meta.gvk import GroupVersionKind
 from pykb.runtime import Client, Forbidden, ManagerOptions

@@ -21,9 +21,7 @@ from typing import Any
 import pytest
 import yaml
 
-from pykb.commands.api_checks import NewApi
-from pykb.commands.init import NewProject
-from pykb.commands.webhook_checks import NewWebhook
+from pykb.commands.options import NewApi, NewProject, NewWebhook
 from pykb.deployment.apply import await_deleted
 from pykb.deployment.manifests import as_list, objects_of
 from pykb.envtest import ControlPlane

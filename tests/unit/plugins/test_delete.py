@@ -11,10 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from pykb.commands.api_checks import NewApi
-from pykb.commands.delete import OldApi, OldWebhook, plan_delete_api, plan_delete_webhook
-from pykb.commands.init import NewProject
-from pykb.commands.webhook_checks import NewWebhook
+from pykb.commands.delete import plan_delete_api, plan_delete_webhook
+from pykb.commands.options import NewApi, NewProject, NewWebhook, OldApi, OldWebhook
 from pykb.diagnostics import Diagnostics
 from pykb.files.plan import Plan
 from pykb.plugins import Style

@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import sys
 
-from pykb.commands.api_checks import NewApi
-from pykb.commands.delete import OldApi
-from pykb.commands.init import NewProject
+from pykb.commands.options import NewApi, NewProject, OldApi
 from pykb.commands.update import recipe
 from pykb.project.file import read
 from pykb.project.resource import Operand

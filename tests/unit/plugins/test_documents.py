@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from pykb.commands.api_checks import NewApi
-from pykb.commands.init import NewProject
+from pykb.commands.options import NewApi, NewProject
 from tests.unit.plugins.conftest import Grow
 
 

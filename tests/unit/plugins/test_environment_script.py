@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pykb.commands.init import NewProject
+from pykb.commands.options import NewProject
 from tests.unit.plugins.conftest import Grow
 
 UV = f"""#!{sys.executable}

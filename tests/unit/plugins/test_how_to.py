@@ -9,8 +9,7 @@ import sys
 
 import pytest
 
-from pykb.commands.api_checks import NewApi
-from pykb.commands.init import NewProject
+from pykb.commands.options import NewApi, NewProject
 from tests.pages import blocks
 from tests.sources import ROOT
 from tests.unit.plugins.conftest import Grow

@@ -11,10 +11,7 @@ from pathlib import Path
 import pytest
 
 from pykb.cli import app
-from pykb.commands.api_checks import NewApi
-from pykb.commands.delete import OldApi
-from pykb.commands.edit import Edits
-from pykb.commands.webhook_checks import NewWebhook
+from pykb.commands.options import Edits, NewApi, NewWebhook, OldApi
 from pykb.dev.project import DevProject
 from pykb.diagnostics import EnvironmentProblem
 from pykb.explore import subject_of

@@ -13,9 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from pykb.commands.api_checks import NewApi
-from pykb.commands.init import NewProject
-from pykb.commands.webhook_checks import NewWebhook
+from pykb.commands.options import NewApi, NewProject, NewWebhook
 from pykb.plugins import Style
 from tests.unit.plugins.conftest import Grow
 

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 import yaml
 
-from pykb.commands.edit import Edits, plan_edit
+from pykb.commands.edit import plan_edit
+from pykb.commands.options import Edits
 from pykb.envtest import get_assets
 from pykb.files.apply import apply
 from pykb.project.file import read

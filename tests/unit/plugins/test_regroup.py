@@ -8,10 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pykb.commands.api_checks import NewApi
-from pykb.commands.edit import Edits, plan_edit
-from pykb.commands.init import NewProject
-from pykb.commands.webhook_checks import NewWebhook
+from pykb.commands.edit import plan_edit
+from pykb.commands.options import Edits, NewApi, NewProject, NewWebhook
 from pykb.diagnostics import Diagnostics
 from pykb.files.plan import Plan
 from pykb.plugins import Style

@@ -8,10 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pykb.commands.api_checks import NewApi
-from pykb.commands.edit import Edits
-from pykb.commands.init import NewProject
-from pykb.commands.webhook_checks import NewWebhook
+from pykb.commands.options import Edits, NewApi, NewProject, NewWebhook
 from pykb.project import Certificates
 from tests.unit.plugins.scaffolding import New, create, start, write
 from tests.unit.plugins.test_delete import edit, tree

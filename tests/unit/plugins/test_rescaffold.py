@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pykb.commands.edit import Edits
-from pykb.commands.init import NewProject
+from pykb.commands.options import Edits, NewProject
 from pykb.diagnostics import Diagnostics, Severity
 from pykb.diagnostics.codes.project import UNCHANGED
 from pykb.gen.request import read_settings

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from pykb.commands.edit import Edits
+from pykb.commands.options import Edits
 from pykb.envtest import get_assets
 from pykb.project.file import read
 from pykb.tools.kubectl import build_kustomization
@@ -151,6 +151,7 @@ def test_without_the_manager_nothing_is_changed(root: Path) -> None:
 
 def test_what_would_be_lost_or_broken_stops_it(root: Path) -> None:
     """An edited budget, a file of one's own in its place, and a kustomization that names what goes."""
+    write(*changed(root, Edits(replicas=2)))
     edit(root, f"config/availability/{BUDGET}", "maxUnavailable: 1", "maxUnavailable: 2")
     assert refusal(root, 16) == [("edited-by-hand", f"config/availability/{BUDGET}", 1)]
     edit(root, f"config/availability/{BUDGET}", "maxUnavailable: 2", "maxUnavailable: 1")
@@ -164,13 +165,14 @@ def test_what_would_be_lost_or_broken_stops_it(root: Path) -> None:
 
 
 def test_a_folder_that_the_user_deleted_stays_away(root: Path) -> None:
-    """Projects of older releases do not have it either."""
+    """So do its lines."""
+    write(*changed(root, Edits(replicas=2)))
+    edit(root, DEFAULT, "components:\n- ../availability\n", "")
     for path in sorted((root / "config/availability").iterdir()):
         path.unlink()
-    before = tree(root)
     reshard(root, 16)
     reshard(root, 0)
-    assert differences(before, tree(root)) == ""
+    assert not list((root / "config/availability").iterdir())
 
 
 @pytest.mark.apiserver  # kubectl comes with it

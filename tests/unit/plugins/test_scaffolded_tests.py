@@ -9,9 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pykb.commands.api_checks import NewApi
-from pykb.commands.init import NewProject
-from pykb.commands.webhook_checks import NewWebhook
+from pykb.commands.options import NewApi, NewProject, NewWebhook
 from pykb.plugins import Style
 from pykb.project.resource import Operand
 from tests.unit.plugins.conftest import Grow

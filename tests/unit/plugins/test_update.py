@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from pykb.commands.create_api import NewApi
-from pykb.commands.init import LINKS, NewProject
+from pykb.commands.init import LINKS
+from pykb.commands.options import NewApi, NewProject
 from pykb.commands.transition import GENERATED
 from pykb.commands.update import Update, combine, recipe
 from pykb.plugins import Style
@@ -164,7 +164,7 @@ def delete(author: Author) -> None:
 
 def add(author: Author) -> None:
     """Write new files, also where later versions have some."""
-    for path in ("own.py", "TASKS.md", "config/availability/kustomization.yaml", "docs/own.md"):
+    for path in ("own.py", "TASKS.md", "config/network-policy/kustomization.yaml", "docs/own.md"):
         if path not in author.files:
             author.files[path] = File(author.text(path) + author.text(path))
 

@@ -15,9 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
-from pykb.commands.api_checks import NewApi
-from pykb.commands.init import NewProject
-from pykb.commands.webhook_checks import NewWebhook
+from pykb.commands.options import NewApi, NewProject, NewWebhook
 from pykb.envtest import ControlPlane
 from pykb.project import Certificates
 from tests.unit.plugins.conftest import Grow, kubectl, make, run
