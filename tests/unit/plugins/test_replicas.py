@@ -56,6 +56,17 @@ def test_there_and_back_is_the_same_to_the_byte(root: Path, tmp_path: Path) -> N
     assert differences(before, tree(root)) == ""
 
 
+def test_the_files(root: Path, request: pytest.FixtureRequest) -> None:
+    """The change of all files, as committed; `--update-golden` accepts an explained difference."""
+    before = tree(root)
+    set_replicas(root, 2)
+    expected = Path(__file__).with_name("replicas.diff")
+    shown = differences(before, tree(root))
+    if request.config.getoption("--update-golden"):
+        expected.write_text(shown)
+    assert shown == expected.read_text()
+
+
 def test_edits_stay_or_stop_it(root: Path) -> None:
     """An edited line stays. An edited file is not deleted, unless forced."""
     set_replicas(root, 2)
