@@ -5,7 +5,7 @@ from __future__ import annotations
 from hack.samples.steps import create_api, init, pykb
 
 STEPS = [
-    init("--domain", "example.com", "--project-name", "memcached-operator"),
+    init("--domain", "example.com", "--project-name", "memcached-operator", "--replicas", "2"),
     create_api(
         *("cache", "v1", "Memcached"),
         *("--plugins", "deploy-image", "--image", "memcached:1.6", "--image-container-port", "11211"),

@@ -26,6 +26,7 @@ from tests.sources import files_of
 ROOT = Path(__file__).parents[3]
 TEXT = (ROOT / "docs/reference/kubebuilder.md").read_text(encoding="utf-8")
 SAMPLE = ROOT / "testdata/multigroup"
+REPLICAS = ROOT / "testdata/memcached"
 HOW = {"same", "more", "other", "not needed", "missing", "new"}
 KUBEBUILDER = {
     "edit": "--multigroup --namespaced --license --license-file --owner --force --plugins --manifests --output-dir",
@@ -153,8 +154,8 @@ def test_the_page_names_each_target() -> None:
 
 
 def test_the_page_names_each_file() -> None:
-    """Of a sample with everything; each name of the page stands for one of them at least. Imported types are apart."""
+    """Of a sample with everything, and one with replicas; each name stands for a file. Imported types are apart."""
     patterns = [re.sub(r"<\w+>", "*", name) for name in named("Files")]
-    files = [name for name in files_of(SAMPLE) if "/external/" not in name]
+    files = [name for name in (*files_of(SAMPLE), *files_of(REPLICAS)) if "/external/" not in name]
     assert [name for name in files if not any(fnmatch(name, pattern) for pattern in patterns)] == []
     assert [pattern for pattern in patterns if not any(fnmatch(name, pattern) for name in files)] == []

@@ -123,12 +123,13 @@ def test_the_image_is_made_of_all_code_and_nothing_else(root: Path) -> None:
 
 @pytest.mark.apiserver
 def test_what_is_commented_out_in_config_can_be_switched_on(root: Path) -> None:
-    """ServiceMonitor, NetworkPolicy, replicas, a certificate of one's own: kustomize builds all of them together."""
+    """ServiceMonitor, NetworkPolicy, a certificate of one's own, and replicas: kustomize builds all of them together."""
     from pykb.envtest import get_assets
 
     kubectl = get_assets(kubectl=True).kubectl
     assert kubectl is not None
-    subprocess.run([sys.executable, "-m", "pykb", "generate"], cwd=root, check=True, capture_output=True)
+    for words in (("edit", "--replicas", "2", "--no-make"), ("generate",)):
+        subprocess.run([sys.executable, "-m", "pykb", *words], cwd=root, check=True, capture_output=True)
     for folder in ("default", "prometheus"):
         path = root / "config" / folder / "kustomization.yaml"
         text = path.read_text(encoding="utf-8")
