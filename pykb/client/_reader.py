@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator, Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any
 
-from pykb.api.object import Object, Unstructured
 from pykb.api.object_list import ObjectList
 from pykb.client._endpoint import Exchange
 from pykb.client._watch import Watch
-from pykb.client.codec import Key, Kind, alone, complete, gvk_of, key_of, readable
+from pykb.client.codec import Key, Kind, ReadKind, ReadT, alone, complete, gvk_of, key_of, kind_of, readable
 from pykb.client.connection import NotMirrored
 from pykb.client.errors import NotFound, StatusDetails
 from pykb.client.selectors import Fields, FieldSelector, Labels, field_query, label_query, query_pairs
@@ -18,8 +17,6 @@ from pykb.meta.gvk import GroupVersionKind
 
 if TYPE_CHECKING:
     from pykb.client.connection import CacheReader
-
-ObjectT = TypeVar("ObjectT", bound=Object)
 
 DEFAULT_PAGE_SIZE = 500
 
@@ -30,11 +27,7 @@ class Reader:
     def __init__(self, exchange: Exchange) -> None:
         self._exchange = exchange
 
-    @overload
-    async def get(self, kind: type[ObjectT], key: Key, *, namespace: str | None = None) -> ObjectT: ...
-    @overload
-    async def get(self, kind: GroupVersionKind, key: Key, *, namespace: str | None = None) -> Unstructured: ...
-    async def get(self, kind: Kind, key: Key, *, namespace: str | None = None) -> Object | Unstructured:
+    async def get(self, kind: ReadKind[ReadT], key: Key, *, namespace: str | None = None) -> ReadT:
         """Read one object.
 
         ::
@@ -57,11 +50,12 @@ class Reader:
             NoKindMatch: The server does not serve the kind.
             ApiError: The server refused.
         """
-        return self._alone(kind, await self._get_wire(kind, key, namespace=namespace))
+        found: ReadT = alone(self._parser(kind), await self._get_wire(kind, key, namespace=namespace))
+        return found
 
-    async def _get_wire(self, kind: Kind, key: Key, *, namespace: str | None = None) -> dict[str, Any]:
+    async def _get_wire(self, kind: ReadKind[Any], key: Key, *, namespace: str | None = None) -> dict[str, Any]:
         """The JSON of one object. Otherwise as :meth:`get`."""
-        where = key_of(key)
+        where, kind = key_of(key), kind_of(kind)
         gvk = gvk_of(kind)
         namespace = where.namespace or namespace or ""
         if (mirror := await self._mirror(kind, namespace)) is not None:
@@ -74,11 +68,7 @@ class Reader:
         endpoint = await self._exchange.endpoint(kind, namespace=namespace, name=where.name)
         return await self._exchange.send("GET", endpoint, repeatable=True)
 
-    @overload
-    async def find(self, kind: type[ObjectT], key: Key, *, namespace: str | None = None) -> ObjectT | None: ...
-    @overload
-    async def find(self, kind: GroupVersionKind, key: Key, *, namespace: str | None = None) -> Unstructured | None: ...
-    async def find(self, kind: Kind, key: Key, *, namespace: str | None = None) -> Object | Unstructured | None:
+    async def find(self, kind: ReadKind[ReadT], key: Key, *, namespace: str | None = None) -> ReadT | None:
         """Read one object, or return ``None`` when it does not exist. Otherwise like :meth:`get`.
 
         ::
@@ -92,10 +82,9 @@ class Reader:
                 raise
             return None
 
-    @overload
     async def list(
         self,
-        kind: type[ObjectT],
+        kind: ReadKind[ReadT],
         *,
         namespace: str | None = None,
         labels: Labels | None = None,
@@ -103,30 +92,7 @@ class Reader:
         limit: int | None = None,
         continue_token: str | None = None,
         resource_version: str | None = None,
-    ) -> ObjectList[ObjectT]: ...
-    @overload
-    async def list(
-        self,
-        kind: GroupVersionKind,
-        *,
-        namespace: str | None = None,
-        labels: Labels | None = None,
-        fields: Fields | None = None,
-        limit: int | None = None,
-        continue_token: str | None = None,
-        resource_version: str | None = None,
-    ) -> ObjectList[Unstructured]: ...
-    async def list(
-        self,
-        kind: Kind,
-        *,
-        namespace: str | None = None,
-        labels: Labels | None = None,
-        fields: Fields | None = None,
-        limit: int | None = None,
-        continue_token: str | None = None,
-        resource_version: str | None = None,
-    ) -> ObjectList[Any]:
+    ) -> ObjectList[ReadT]:
         """Read objects of a kind.
 
         ::
@@ -154,17 +120,18 @@ class Reader:
             Expired: The continue token is too old.
             ApiError: The server refused.
         """
-        gvk = gvk_of(kind)
+        wanted = kind_of(kind)
+        gvk = gvk_of(wanted)
         mirror = (
-            await self._mirror(kind, namespace or "") if continue_token is None and resource_version is None else None
+            await self._mirror(wanted, namespace or "") if continue_token is None and resource_version is None else None
         )
         if mirror is not None:
-            cache, wanted = mirror
+            cache, where = mirror
             with contextlib.suppress(NotMirrored):
-                found = await _select_cached(cache, gvk, wanted or None, label_query(labels), field_query(fields))
+                found = await _select_cached(cache, gvk, where or None, label_query(labels), field_query(fields))
                 items, unreadable = readable(self._parser(kind), found[:limit])
                 return ObjectList(items=items, unreadable=unreadable)
-        endpoint = await self._exchange.endpoint(kind, namespace=namespace or "")
+        endpoint = await self._exchange.endpoint(wanted, namespace=namespace or "")
         others = {"limit": limit, "continue": continue_token, "resourceVersion": resource_version}
         query = query_pairs(labels, fields, **others)
         answer = await self._exchange.send("GET", endpoint, query=query, repeatable=True)
@@ -179,35 +146,15 @@ class Reader:
             remaining_item_count=metadata.get("remainingItemCount"),
         )
 
-    @overload
-    def iterate(
-        self,
-        kind: type[ObjectT],
-        *,
-        namespace: str | None = None,
-        labels: Labels | None = None,
-        fields: Fields | None = None,
-        page_size: int = DEFAULT_PAGE_SIZE,
-    ) -> AsyncIterator[ObjectT]: ...
-    @overload
-    def iterate(
-        self,
-        kind: GroupVersionKind,
-        *,
-        namespace: str | None = None,
-        labels: Labels | None = None,
-        fields: Fields | None = None,
-        page_size: int = DEFAULT_PAGE_SIZE,
-    ) -> AsyncIterator[Unstructured]: ...
     async def iterate(
         self,
-        kind: Any,
+        kind: ReadKind[ReadT],
         *,
         namespace: str | None = None,
         labels: Labels | None = None,
         fields: Fields | None = None,
         page_size: int = DEFAULT_PAGE_SIZE,
-    ) -> AsyncIterator[Any]:
+    ) -> AsyncIterator[ReadT]:
         """Read objects page by page: ``async for pod in client.iterate(Pod)``. Neither side holds all of them.
 
         Raises:
@@ -226,38 +173,16 @@ class Reader:
             if token is None:
                 return
 
-    @overload
     def watch(
         self,
-        kind: type[ObjectT],
+        kind: ReadKind[ReadT],
         *,
         namespace: str | None = None,
         labels: Labels | None = None,
         fields: Fields | None = None,
         resource_version: str | None = None,
         bookmarks: bool = False,
-    ) -> Watch[ObjectT]: ...
-    @overload
-    def watch(
-        self,
-        kind: GroupVersionKind,
-        *,
-        namespace: str | None = None,
-        labels: Labels | None = None,
-        fields: Fields | None = None,
-        resource_version: str | None = None,
-        bookmarks: bool = False,
-    ) -> Watch[Unstructured]: ...
-    def watch(
-        self,
-        kind: Kind,
-        *,
-        namespace: str | None = None,
-        labels: Labels | None = None,
-        fields: Fields | None = None,
-        resource_version: str | None = None,
-        bookmarks: bool = False,
-    ) -> Watch[Any]:
+    ) -> Watch[ReadT]:
         """Follow the changes of a kind: ``async with client.watch(Pod, namespace="default") as events: async for ...``.
 
         ::
@@ -285,11 +210,7 @@ class Reader:
             ApiError: While iterating: the server refused.
         """
         query = query_pairs(labels, fields)
-        return Watch(self._exchange, kind, namespace or "", query, resource_version, bookmarks=bookmarks)
-
-    def _alone(self, kind: Kind, wire: dict[str, Any]) -> Object | Unstructured:
-        found: Object | Unstructured = alone(self._parser(kind), wire)
-        return found
+        return Watch(self._exchange, kind_of(kind), namespace or "", query, resource_version, bookmarks=bookmarks)
 
     async def is_cached(self, kind: Kind, *, namespace: str | None = None) -> bool:
         """Whether the cache answers reads of a kind, in one namespace or in all (``None``).
@@ -308,8 +229,8 @@ class Reader:
         where = self._exchange.effective_namespace(namespace) if mapping.namespaced else ""
         return (cache, where) if cache.has(gvk, where) else None
 
-    def _parser(self, kind: Kind) -> Callable[[dict[str, Any]], Any]:
-        return self._exchange.unreadable.parser(kind)
+    def _parser(self, kind: ReadKind[Any]) -> Callable[[dict[str, Any]], Any]:
+        return self._exchange.unreadable.parser(kind_of(kind))
 
 
 async def _select_cached(

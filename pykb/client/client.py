@@ -12,14 +12,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypedDict, TypeVar, Unpack, overload
 
-from pykb.api.object import Object, Unstructured
-from pykb.api.object_list import ObjectList
 from pykb.client._endpoint import Exchange
 from pykb.client._pods import PodVerbs
-from pykb.client._reader import Reader
+from pykb.client._reader import DEFAULT_PAGE_SIZE, Reader
 from pykb.client._subresource import ScaleClient, StatusWriter, SubresourceClient
 from pykb.client.bridge import await_in_thread
-from pykb.client.codec import AnyObject, Key, Kind, UnreadableObjects
+from pykb.client.codec import AnyObject, Key, Kind, ReadKind, ReadT, UnreadableObjects
 from pykb.client.connection import Connection
 from pykb.client.login import Credentials, CredentialSource, Impersonation, KubeconfigSource, discover_credentials
 from pykb.client.login.credentials import StaticCredentials
@@ -28,7 +26,6 @@ from pykb.client.options import ClientOptions, OptionChanges, Propagation, Trans
 from pykb.client.selectors import Fields, Labels
 from pykb.client.transport import Transport
 from pykb.client.writer import Writer
-from pykb.meta.gvk import GroupVersionKind
 
 if TYPE_CHECKING:
     from pykb.client.connection import CacheReader
@@ -223,31 +220,8 @@ async def _settle(connection: Connection) -> None:
         await asyncio.wait(late)
 
 
-ObjectT = TypeVar("ObjectT", bound=Object)
 P = ParamSpec("P")
 T = TypeVar("T")
-
-
-class Selection(TypedDict, total=False):
-    """Which objects to read."""
-
-    namespace: str | None
-    labels: Labels | None
-    fields: Fields | None
-
-
-class ListOptions(Selection, total=False):
-    """Options of :meth:`Reader.list`."""
-
-    limit: int | None
-    continue_token: str | None
-    resource_version: str | None
-
-
-class PageOptions(Selection, total=False):
-    """Options of :meth:`Reader.iterate`."""
-
-    page_size: int
 
 
 class DeleteOptions(TypedDict, total=False):
@@ -321,6 +295,8 @@ class SyncClient(_Sync):
         self.status = SyncStatusWriter(client.status)
         self.scale = SyncScaleClient(client.scale)
 
+    find = _waiting(Reader.find)
+    list = _waiting(Reader.list)
     create = _waiting(Writer.create)
     update = _waiting(Writer.update)
     patch = _waiting(Writer.patch)
@@ -330,38 +306,22 @@ class SyncClient(_Sync):
     logs = _waiting(PodVerbs.logs)
     exec = _waiting(PodVerbs.exec)
 
-    @overload
-    def get(self, kind: type[ObjectT], key: Key, *, namespace: str | None = None) -> ObjectT: ...
-    @overload
-    def get(self, kind: GroupVersionKind, key: Key, *, namespace: str | None = None) -> Unstructured: ...
-    def get(self, kind: Any, key: Key, *, namespace: str | None = None) -> Any:
+    def get(self, kind: ReadKind[ReadT], key: Key, *, namespace: str | None = None) -> ReadT:
         """Like :meth:`Reader.get`."""
-        return await_in_thread(self._of.get(kind, key, namespace=namespace))
-
-    @overload
-    def find(self, kind: type[ObjectT], key: Key, *, namespace: str | None = None) -> ObjectT | None: ...
-    @overload
-    def find(self, kind: GroupVersionKind, key: Key, *, namespace: str | None = None) -> Unstructured | None: ...
-    def find(self, kind: Any, key: Key, *, namespace: str | None = None) -> Any:
-        """Like :meth:`Reader.find`."""
-        return await_in_thread(self._of.find(kind, key, namespace=namespace))
-
-    @overload
-    def list(self, kind: type[ObjectT], **options: Unpack[ListOptions]) -> ObjectList[ObjectT]: ...
-    @overload
-    def list(self, kind: GroupVersionKind, **options: Unpack[ListOptions]) -> ObjectList[Unstructured]: ...
-    def list(self, kind: Any, **options: Unpack[ListOptions]) -> ObjectList[Any]:
-        """Like :meth:`Reader.list`."""
-        found: ObjectList[Any] = await_in_thread(self._of.list(kind, **options))
+        found: ReadT = await_in_thread(self._of.get(kind, key, namespace=namespace))
         return found
 
-    @overload
-    def iterate(self, kind: type[ObjectT], **options: Unpack[PageOptions]) -> Iterator[ObjectT]: ...
-    @overload
-    def iterate(self, kind: GroupVersionKind, **options: Unpack[PageOptions]) -> Iterator[Unstructured]: ...
-    def iterate(self, kind: Any, **options: Unpack[PageOptions]) -> Iterator[Any]:
+    def iterate(
+        self,
+        kind: ReadKind[ReadT],
+        *,
+        namespace: str | None = None,
+        labels: Labels | None = None,
+        fields: Fields | None = None,
+        page_size: int = DEFAULT_PAGE_SIZE,
+    ) -> Iterator[ReadT]:
         """Like :meth:`Reader.iterate`, for a plain ``for``."""
-        items = self._of.iterate(kind, **options)
+        items = self._of.iterate(kind, namespace=namespace, labels=labels, fields=fields, page_size=page_size)
         while (item := await_in_thread(_next(items))) is not None:
             yield item
 

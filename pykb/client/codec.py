@@ -9,9 +9,10 @@ import logging
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from functools import partial
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, Protocol, cast
 
 from pydantic import ValidationError
+from typing_extensions import TypeVar  # Python's own has no defaults before 3.13
 
 from pykb.api.object import Object, Unstructured, object_key
 from pykb.api.partial import fitting
@@ -51,6 +52,17 @@ Kind = type[Object] | GroupVersionKind
 
 ObjectT = TypeVar("ObjectT")
 AnyObjectT = TypeVar("AnyObjectT", bound=Object | Unstructured | MutableMapping[str, Any])
+
+ReadT = TypeVar("ReadT", bound=Object | Unstructured, default=Unstructured)
+"""What is read of a kind: objects of the class, or :class:`Unstructured` for a group, version and kind."""
+
+ReadKind = type[ReadT] | GroupVersionKind
+"""A :data:`Kind` whose objects are :data:`ReadT`."""
+
+
+def kind_of(kind: ReadKind[Any]) -> Kind:
+    """Return the same kind. A type checker takes no bound of a type variable for the classes in it."""
+    return kind
 
 
 def gvk_of(what: Kind | AnyObject) -> GroupVersionKind:

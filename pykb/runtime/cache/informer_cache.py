@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from pykb.api.object import Object, Unstructured
+from pykb.api.object import Object
 from pykb.client.clock import Clock, SystemClock
-from pykb.client.codec import Kind, UnreadableObjects, gvk_of, resource_of
+from pykb.client.codec import Kind, ReadKind, ReadT, UnreadableObjects, gvk_of, kind_of, resource_of
 from pykb.client.connection import NotMirrored
 from pykb.client.errors import NoKindMatch
 from pykb.client.given import check_durations, check_function
@@ -125,13 +125,7 @@ class InformerCache:
 
     # -- informers
 
-    @overload
-    def informer(self, kind: type[ObjectT], *, metadata_only: bool = False) -> Informer[ObjectT]: ...
-    @overload
-    def informer(self, kind: GroupVersionKind, *, metadata_only: bool = False) -> Informer[Unstructured]: ...
-    @overload
-    def informer(self, kind: Kind, *, metadata_only: bool = False) -> Informer[Any]: ...
-    def informer(self, kind: Kind, *, metadata_only: bool = False) -> Informer[Any]:
+    def informer(self, kind: ReadKind[ReadT], *, metadata_only: bool = False) -> Informer[ReadT]:
         """Return the informer of a kind and make it if necessary. It starts when the cache runs.
 
         It stays until :meth:`remove_informer`, even if no controller watches the kind.
@@ -141,7 +135,7 @@ class InformerCache:
                 kind decides whether its events carry typed or untyped objects.
             metadata_only: Mirror metadata only, in a second, independent mirror.
         """
-        informer = self._informer(kind, metadata_only=metadata_only)
+        informer = self._informer(kind_of(kind), metadata_only=metadata_only)
         informer.is_kept = True
         return informer
 
@@ -211,14 +205,10 @@ class InformerCache:
             self._start(informer, resource_of(kind), metadata_only=metadata_only)
         return informer
 
-    @overload
-    def lister(self, kind: type[ObjectT]) -> Lister[ObjectT]: ...
-    @overload
-    def lister(self, kind: GroupVersionKind) -> Lister[Unstructured]: ...
-    def lister(self, kind: Kind) -> Lister[Any]:
+    def lister(self, kind: ReadKind[ReadT]) -> Lister[ReadT]:
         """Return the lister of a kind, which reads from memory."""
         store = self.informer(kind).store
-        return Lister(store, self._unreadable.parser(kind))
+        return Lister(store, self._unreadable.parser(kind_of(kind)))
 
     def add_index(self, kind: Kind, name: str, indexer: Callable[[dict[str, Any]], str | Iterable[str] | None]) -> None:
         """Index the objects of a kind by a value, for ``client.list(Kind, fields={name: value})``.

@@ -52,8 +52,8 @@ def plain(client: Client, request: Request) -> None:
     assert_type(await_in_thread(create_or_update(client, obj, lambda: None)), tuple[ConfigMap, OperationResult])
     sync.patch(obj, {"data": None})  # type: ignore[arg-type]
     sync.create(obj, dry_rum=True)  # type: ignore[call-arg]
-    sync.list(Pod, lables={})  # type: ignore[call-overload]
-    sync.get("ConfigMap", "a")  # type: ignore[call-overload]
+    sync.list(Pod, lables={})  # type: ignore[call-arg]
+    sync.get("ConfigMap", "a")  # type: ignore[arg-type]
 
 
 async def program(client: Client, request: Request) -> None:
@@ -97,7 +97,7 @@ async def program(client: Client, request: Request) -> None:
     Idle(client, recorder=RecordedEvents())
     client.with_options(dry_rum=True)  # type: ignore[call-arg]
     await client.patch(obj, {"data": None})  # type: ignore[arg-type]
-    await client.get("ConfigMap", "a")  # type: ignore[call-overload]
+    await client.get("ConfigMap", "a")  # type: ignore[arg-type]
 """
 
 PARTIAL = """
