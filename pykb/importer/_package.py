@@ -72,10 +72,7 @@ def module_text(group: str, version: str, kinds: Sequence[tuple[Definition, Vers
         kinds: The CRDs with this group and version, and that version of each.
         builtin: Recognises Kubernetes' own types.
     """
-    shapes = Shapes((definition.kind for definition, _ in kinds), builtin.find)
-    for definition, entry in kinds:
-        shapes.add_kind(definition.kind, entry.schema)
-    shapes.finish()
+    shapes = Shapes(((definition.kind, entry.schema) for definition, entry in kinds), builtin.find)
     speller = Speller(shapes)
     classes = [_class(shape.name, shape.schema, shape.doc, speller) for shape in shapes.ordered]
     classes += [_kind(definition, entry, speller) for definition, entry in kinds]

@@ -6,7 +6,7 @@ import builtins
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 
 from pykb.api.struct import Struct
 from pykb.importer._expression import survives
@@ -18,51 +18,44 @@ Schema = Mapping[str, object]
 # Keywords of any type that describe a field's value. They belong to the field and not to a class.
 OF_THE_USE = frozenset({"default", "description", "example", "externalDocs", "nullable", "title"})
 _PARTS = ("items", "additionalProperties")
+_NO_FIELDS: tuple[str, object] = ("properties", {})
 
 
 class Fingerprints:
     """Gives equal schemas equal numbers.
 
     Args:
-        described: Whether descriptions count. They do not when built-in types are compared.
+        described: Whether descriptions of fields count. They do not when built-in types are compared.
     """
 
     def __init__(self, *, described: bool) -> None:
-        self._described = described
+        self._of_use = OF_THE_USE if described else OF_THE_USE - {"description"}
         self._numbers: dict[object, int] = {}
-        self._own: dict[int, tuple[Schema, int]] = {}
+        self._known: dict[int, tuple[Schema, int]] = {}  # by id, which is unique while the schema lives
 
     def of_class(self, schema: Schema) -> int:
         """The number of a schema without the keywords that belong to its field."""
-        found = self._own.get(id(schema))
-        if found is None:
-            found = self._own[id(schema)] = (schema, self._number(schema, OF_THE_USE))
-        return found[1]
+        if id(schema) not in self._known:
+            own = ((name, value) for name, value in schema.items() if name not in OF_THE_USE)
+            parts = tuple(sorted((name, self._part(name, value)) for name, value in own if (name, value) != _NO_FIELDS))
+            self._known[id(schema)] = schema, self._numbers.setdefault(parts, len(self._numbers))
+        return self._known[id(schema)][1]
 
-    def _number(self, schema: Schema, without: frozenset[str]) -> int:
-        parts: list[tuple[str, object]] = []
-        for name, value in schema.items():
-            if name in without or (name == "description" and not self._described):
-                continue
-            if name == "properties" and isinstance(value, Mapping):
-                if value:
-                    inner = tuple(sorted((key, self._child(item)) for key, item in value.items()))
-                    parts.append((name, inner))
-            elif name in _PARTS and isinstance(value, Mapping):
-                parts.append((name, self._child(value)))
-            elif name == "required" and isinstance(value, list):
-                parts.append((name, json.dumps(sorted(map(str, value)))))
-            else:
-                parts.append((name, json.dumps(value, sort_keys=True, default=str)))
-        return self._numbers.setdefault(tuple(sorted(parts, key=lambda part: part[0])), len(self._numbers))
+    def _part(self, name: str, value: object) -> object:
+        if name == "properties" and isinstance(value, Mapping):
+            return tuple(sorted((key, self._of_field(item)) for key, item in value.items()))
+        if name in _PARTS and isinstance(value, Mapping):
+            return self._of_field(value)
+        return _json(sorted(map(str, value)) if name == "required" and isinstance(value, list) else value)
 
-    def _child(self, schema: object) -> object:
+    def _of_field(self, schema: object) -> object:
         if not isinstance(schema, Mapping):
-            return json.dumps(schema)
-        use = {name: value for name, value in schema.items() if name in OF_THE_USE}
-        if not self._described:
-            use.pop("description", None)
-        return (self.of_class(schema), json.dumps(use, sort_keys=True, default=str))
+            return _json(schema)
+        return self.of_class(schema), _json({name: schema[name] for name in self._of_use if name in schema})
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, sort_keys=True, default=str)
 
 
 Recognise = Callable[[Schema, Sequence[str]], type[Struct] | None]
@@ -78,9 +71,14 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """One part of a schema that becomes a class, and where it is."""
+    """One part of a schema that becomes a class.
 
-    number: int
+    Attributes:
+        schema: The part.
+        path: Where it is.
+        of_field: Whether it is the value of a field, not an element of a list or map.
+    """
+
     schema: Schema
     path: tuple[Step, ...]
     of_field: bool
@@ -91,31 +89,44 @@ class Occurrence:
         steps = self.path if len(self.path) == 2 else self.path[-1:]
         return tuple(word for step in steps for word in words(class_word(step.name, one_of_many=step.one_of_many)))
 
+    @property
+    def text(self) -> str | None:
+        """Its description."""
+        text = self.schema.get("description")
+        return text if isinstance(text, str) else None
+
     def ends_as(self, other: Occurrence) -> bool:
         """Whether its name ends with the other's. The reverse also counts if the other is a direct part of a kind."""
         mine, theirs = self.words, other.words
         return mine[-len(theirs) :] == theirs or (len(other.path) == 2 and theirs[-len(mine) :] == mine)
 
 
-@dataclass(slots=True)
+@dataclass
 class Shape:
-    """A class to write: one part of a schema with all its occurrences.
+    """A class to write.
 
     Attributes:
-        schema: Its first occurrence.
-        path: The path to the occurrence that gives it its name.
-        field_texts: The descriptions in fields of this type.
-        inner_texts: The descriptions in elements of lists or maps, which are not fields.
+        namesake: The occurrence that gives it its name.
+        occurrences: All parts of schemas that it stands for, in the order in which they were found.
         name: The name of the class.
-        doc: Its docstring.
     """
 
-    schema: Schema
-    path: tuple[Step, ...]
-    field_texts: list[str | None] = field(default_factory=list)
-    inner_texts: list[str | None] = field(default_factory=list)
+    namesake: Occurrence
+    occurrences: list[Occurrence] = field(default_factory=list)
     name: str = ""
-    doc: str | None = None
+
+    @property
+    def schema(self) -> Schema:
+        """Its first occurrence: classes that this one uses are written above it."""
+        return self.occurrences[0].schema
+
+    @cached_property
+    def doc(self) -> str | None:
+        """Its docstring: the description for all places where no field has its own."""
+        of_elements = [each.text for each in self.occurrences if not each.of_field]
+        texts = of_elements + [each.text for each in self.occurrences if each.of_field]
+        is_shared = None not in texts and (of_elements or len(set(texts)) == 1)
+        return texts[0] if is_shared and texts[0] and survives(texts[0]) else None
 
 
 def kind_class(kind: str) -> str:
@@ -141,29 +152,40 @@ def is_struct(schema: Schema) -> bool:
 
 def children(schema: Schema) -> Mapping[str, Schema]:
     """The properties of a schema."""
-    found = schema.get("properties")
-    return found if isinstance(found, Mapping) else {}
+    properties = schema.get("properties")
+    return properties if isinstance(properties, Mapping) else {}
 
 
 class Shapes:
-    """The classes of one module."""
+    """The classes of one module.
 
-    def __init__(self, kinds: Iterable[str], recognise: Recognise) -> None:
-        self._kinds = frozenset(kind_class(kind) for kind in kinds)
+    Attributes:
+        ordered: All classes, those that others use before them.
+    """
+
+    def __init__(self, kinds: Iterable[tuple[str, Schema]], recognise: Recognise) -> None:
+        """Decide on the classes below some kinds, each with its schema."""
+        kinds = list(kinds)
+        self._kinds = frozenset(kind_class(kind) for kind, _ in kinds)
         self._recognise = recognise
-        self._fingerprints = Fingerprints(described=True)
-        self._found: dict[int, list[Occurrence]] = {}
-        self._count = 0
-        self._shapes: dict[int, Shape] = {}
-        self._builtin: dict[int, type[Struct]] = {}
+        self._builtin: dict[int, type[Struct]] = {}  # by the id of the schema
         self._modules: dict[str, str] = {}  # modules of the built-in types in use, by type name
-        self.ordered: list[Shape] = []
-
-    def add_kind(self, kind: str, schema: Schema) -> None:
-        """Collect the classes of a kind."""
-        for name, prop in children(schema).items():
-            if name not in {"apiVersion", "kind", "metadata"}:
-                self._visit(prop, (Step(kind), Step(name)), of_field=True)
+        occurrences = [
+            each
+            for kind, schema in kinds
+            for name, prop in children(schema).items()
+            if name not in {"apiVersion", "kind", "metadata"}
+            for each in self._occurrences(prop, (Step(kind), Step(name)), of_field=True)
+        ]
+        self._shapes = _classes(occurrences)  # by the id of the schema
+        self.ordered = list({id(shape): shape for shape in self._shapes.values()}.values())
+        paths = [
+            [kind_class(kind.name), *(class_word(step.name, one_of_many=step.one_of_many) for step in steps)]
+            for kind, *steps in (shape.namesake.path for shape in self.ordered)
+        ]
+        names = choose_names(paths, {*_reserved_names(), *self._kinds, *self._modules})
+        for shape, name in zip(self.ordered, names, strict=True):
+            shape.name = name
 
     def of(self, schema: Schema) -> Shape | None:
         """The class of a part of a schema."""
@@ -173,58 +195,15 @@ class Shapes:
         """The built-in type of a part of a schema."""
         return self._builtin.get(id(schema))
 
-    def finish(self) -> None:
-        """Decide on classes, names and docstrings. Call it after all kinds were added."""
-        made = [found for alike in self._found.values() for found in self._classes(alike)]
-        self.ordered = [shape for _, shape in sorted(made, key=lambda each: each[0])]
-        paths = [[class_word(s.name, one_of_many=s.one_of_many) for s in shape.path] for shape in self.ordered]
-        for path, shape in zip(paths, self.ordered, strict=True):
-            path[0] = kind_class(shape.path[0].name)
-        for shape, found in zip(
-            self.ordered, choose_names(paths, {*_reserved_names(), *self._kinds, *self._modules}), strict=True
-        ):
-            shape.name = found
-            shape.doc = _docstring(shape)
-
-    def _visit(self, schema: Schema, path: tuple[Step, ...], *, of_field: bool) -> None:
-        items, values = schema.get("items"), schema.get("additionalProperties")
-        for inner in (items, values):
-            if isinstance(inner, Mapping):
-                self._visit(inner, (*path[:-1], Step(path[-1].name, one_of_many=True)), of_field=False)
-        if not is_struct(schema):
-            return
-        if self._is_builtin(schema, path):
-            return
-        for name, prop in children(schema).items():
-            self._visit(prop, (*path, Step(name)), of_field=True)
-        alike = self._found.setdefault(self._fingerprints.of_class(schema), [])
-        alike.append(Occurrence(self._count, schema, path, of_field=of_field))
-        self._count += 1
-
-    def _classes(self, alike: Sequence[Occurrence]) -> Iterator[tuple[int, Shape]]:
-        """The classes for parts with the same schema, each with its position among all.
-
-        Parts share a class when the name of one ends with the name of the other, like `proxy` and `httpProxy`. Readers
-        expect a class named after a field to be about that field, so `tlas` do not become `ExtVar`.
-        """
-        made: list[tuple[Occurrence, Shape]] = []
-        for found in sorted(alike, key=lambda each: (len(each.path) > 2, len(each.words), each.number)):
-            shape = next((shape for first, shape in made if found.ends_as(first)), None)
-            if shape is None:
-                shape = Shape(found.schema, found.path)
-                made.append((found, shape))
-            self._shapes[id(found.schema)] = shape
-        firsts: dict[int, Occurrence] = {}
-        for found in alike:
-            shape = self._shapes[id(found.schema)]
-            firsts.setdefault(id(shape), found)
-            text = found.schema.get("description")
-            texts = shape.field_texts if found.of_field else shape.inner_texts
-            texts.append(text if isinstance(text, str) else None)
-        for _, shape in made:
-            first = firsts[id(shape)]
-            shape.schema = first.schema  # classes that it uses are written above it
-            yield first.number, shape
+    def _occurrences(self, schema: Schema, path: tuple[Step, ...], *, of_field: bool) -> Iterator[Occurrence]:
+        """The parts of a schema that become classes, inner ones first."""
+        for part in (schema.get("items"), schema.get("additionalProperties")):
+            if isinstance(part, Mapping):
+                yield from self._occurrences(part, (*path[:-1], Step(path[-1].name, one_of_many=True)), of_field=False)
+        if is_struct(schema) and not self._is_builtin(schema, path):
+            for name, prop in children(schema).items():
+                yield from self._occurrences(prop, (*path, Step(name)), of_field=True)
+            yield Occurrence(schema, path, of_field)
 
     def _is_builtin(self, schema: Schema, path: tuple[Step, ...]) -> bool:
         known = self._recognise(schema, [step.name for step in path]) if children(schema) else None
@@ -236,12 +215,25 @@ class Shapes:
         return True
 
 
-def _docstring(shape: Shape) -> str | None:
-    """The description for all places where no field has its own."""
-    texts = [*shape.inner_texts, *shape.field_texts]
-    if None in texts:
-        return None
-    if shape.inner_texts or len(set(texts)) == 1:
-        found = texts[0]
-        return found if found and survives(found) else None
-    return None
+def _classes(occurrences: Sequence[Occurrence]) -> dict[int, Shape]:
+    """The class of each part, by the id of its schema and in the order of the first parts.
+
+    Parts with the same schema share a class when the name of one ends with the name of the other, like `proxy` and
+    `httpProxy`. Readers expect a class named after a field to be about that field, so `tlas` do not become `ExtVar`.
+    """
+    fingerprints = Fingerprints(described=True)
+    alike: dict[int, list[Occurrence]] = {}
+    for each in occurrences:
+        alike.setdefault(fingerprints.of_class(each.schema), []).append(each)
+    shapes: dict[int, Shape] = {}
+    for group in alike.values():
+        made: list[Shape] = []
+        for each in sorted(group, key=lambda each: (len(each.path) > 2, len(each.words))):
+            shape = next((shape for shape in made if each.ends_as(shape.namesake)), None)
+            if shape is None:
+                shape = Shape(each)
+                made.append(shape)
+            shapes[id(each.schema)] = shape
+    for each in occurrences:
+        shapes[id(each.schema)].occurrences.append(each)
+    return {id(each.schema): shapes[id(each.schema)] for each in occurrences}
