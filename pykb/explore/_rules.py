@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from pykb.explore._history import Manifest
-from pykb.gen.cel.evaluate import NO_VALUE, holds
-from pykb.gen.cel.values import OPAQUE, Failed, Unknown
+from pykb.gen.cel.evaluate import NO_VALUE, OPAQUE, Failed, Unknown, holds
 from pykb.gen.checks.value import broken_rules, is_match
 from pykb.gen.draft import patched
 from pykb.gen.ir import RULES, SchemaNode

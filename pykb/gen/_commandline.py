@@ -47,14 +47,6 @@ class OutputRule:
 
 
 @dataclass(frozen=True, slots=True)
-class SourcePath:
-    """One of ``paths``: a folder or file, and whether it includes the folders below (``./...``)."""
-
-    path: str
-    recursive: bool
-
-
-@dataclass(frozen=True, slots=True)
 class CommandLine:
     """A whole command line.
 
@@ -66,7 +58,7 @@ class CommandLine:
     """
 
     arguments: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
-    paths: tuple[SourcePath, ...] = ()
+    paths: tuple[str, ...] = ()
     outputs: Mapping[str, OutputRule] = field(default_factory=dict)
     skipped: tuple[str, ...] = ()
 
@@ -145,7 +137,7 @@ class _Reader:
         self._options: dict[str, Mapping[str, object]] = {}
         self._outputs: dict[str, OutputRule] = {}
         self._output_words: dict[str, str] = {}
-        self._paths: list[SourcePath] = []
+        self._paths: list[str] = []
 
     def read(self, words: Iterable[str]) -> CommandLine:
         for word in words:
@@ -179,7 +171,8 @@ class _Reader:
             return
         name = definition.name
         if name == "paths":
-            self._paths += [_source_path(str(p)) for p in _strings(parsed.values[""])]
+            paths = parsed.values[""]
+            self._paths += map(str, paths if isinstance(paths, list) else ())
         elif name.startswith("output:"):
             self._output(word, name, parsed.values)
         elif name in self._options:
@@ -215,16 +208,3 @@ class _Reader:
 
     def _wrong(self, message: str, *help_: str) -> None:
         self._diagnostics.report(COMMAND_LINE, None, message, *help_)
-
-
-def _strings(value: object) -> list[object]:
-    return list(value) if isinstance(value, Sequence) and not isinstance(value, str) else []
-
-
-def _source_path(pattern: str) -> SourcePath:
-    """``./api/...`` is the folder ``./api`` and all below it, as in Go."""
-    if pattern == "...":
-        return SourcePath(".", recursive=True)
-    if pattern.endswith("/..."):
-        return SourcePath(pattern.removesuffix("/...") or "/", recursive=True)
-    return SourcePath(pattern, recursive=False)

@@ -54,12 +54,32 @@ def find_kinds(
             kind = Kind(gvk, python, named)
             other = found.setdefault(gvk, kind)
             if other is not kind:
-                diagnostics.add(_duplicate(kind, other))
+                diagnostics.report(
+                    DUPLICATE_KIND,
+                    named.span,
+                    f"the kind `{gvk.kind}` of `{gvk.api_version}` is declared twice",
+                    "rename one of the classes, or give it another version",
+                    labels=(Label(other.named.span, "the first one"),) if other.named.span else (),
+                )
         elif "gvk" not in dir(python):
             if python not in extended:
-                diagnostics.add(_no_group(named))
+                diagnostics.report(
+                    NO_GROUP,
+                    named.span,
+                    f"the kind `{named.name}` has no group and version",
+                    f"class {named.name}(CustomResource, group_version=GROUP_VERSION): ...",
+                )
         elif declarations.annotated(python):
-            diagnostics.add(_no_kind_of_its_own(named, python))
+            base = python.gvk.kind
+            diagnostics.report(
+                NO_GROUP,
+                named.span,
+                f"`{named.name}` adds fields to the kind `{base}`, but no manifest has them, because it is not a "
+                "separate kind",
+                f"class {named.name}({base}, group_version=GROUP_VERSION): ...",
+                "for fields that several kinds share, derive them from a class without `group_version`",
+                severity=Severity.WARNING,
+            )
     return [found[gvk] for gvk in sorted(found, key=lambda g: (g.kind, g.group, g.version))]
 
 
@@ -113,46 +133,15 @@ def _check_package(
             )
 
 
-def _no_group(named: NamedType) -> Diagnostic:
-    return NO_GROUP.at(
-        named.span,
-        f"the kind `{named.name}` has no group and version",
-        help=(f"class {named.name}(CustomResource, group_version=GROUP_VERSION): ...",),
-    )
-
-
-def _no_kind_of_its_own(named: NamedType, python: type[CustomResource]) -> Diagnostic:
-    base = python.gvk.kind
-    return NO_GROUP.at(
-        named.span,
-        f"`{named.name}` adds fields to the kind `{base}`, but no manifest has them, because it is not a separate kind",
-        severity=Severity.WARNING,
-        help=(
-            f"class {named.name}({base}, group_version=GROUP_VERSION): ...",
-            "for fields that several kinds share, derive them from a class without `group_version`",
-        ),
-    )
-
-
-def _duplicate(kind: Kind, other: Kind) -> Diagnostic:
-    return DUPLICATE_KIND.at(
-        kind.named.span,
-        f"the kind `{kind.gvk.kind}` of `{kind.gvk.api_version}` is declared twice",
-        labels=(Label(other.named.span, "the first one"),) if other.named.span else (),
-        help=("rename one of the classes, or give it another version",),
-    )
-
-
 def check_placement(
-    files: Iterable[SourceFile], declarations: Declarations, kinds: Iterable[Kind], diagnostics: Diagnostics
-) -> None:
+    files: Iterable[SourceFile], declarations: Declarations, kinds: Iterable[Kind]
+) -> Iterator[Diagnostic]:
     """Find markers without an effect.
 
     Args:
         files: All files with markers.
         declarations: Knows which files' types were read.
         kinds: The kinds that were found in them.
-        diagnostics: Gets what is found.
     """
     declared = {id(kind.named.declaration) for kind in kinds}
     read = declarations.read_files()
@@ -163,15 +152,15 @@ def check_placement(
         if file.path not in read:
             unread = next(_of_schemas(file), None)
             if unread is not None:
-                diagnostics.add(_unread(unread, file))
+                yield MARKER_UNREAD.at(
+                    unread.span,
+                    f"`+{unread.name}` has no effect: no kind uses the types of `{file.path}`",
+                    help=("pykb looks for kinds in `api` packages; to read another file, use `--paths`",),
+                )
             continue
         for declaration in file.types.values():
             if id(declaration) not in declared:
-                diagnostics.extend(_no_kind(m, declaration) for m in declaration.markers if _is_of_kinds(m))
-
-
-def _is_of_kinds(marker: Marker) -> bool:
-    return marker.definition.category == "CRD"
+                yield from (_no_kind(m, declaration) for m in declaration.markers if m.definition.category == "CRD")
 
 
 def _of_schemas(file: SourceFile) -> Iterator[Marker]:
@@ -187,12 +176,4 @@ def _no_kind(marker: Marker, declaration: TypeDeclaration) -> Diagnostic:
         label="has no effect here",
         notes=("a kind is derived from `CustomResource` and has its own group and version",),
         help=(f"put it above the kind, or: class {declaration.name}(CustomResource, group_version=GROUP_VERSION)",),
-    )
-
-
-def _unread(marker: Marker, file: SourceFile) -> Diagnostic:
-    return MARKER_UNREAD.at(
-        marker.span,
-        f"`+{marker.name}` has no effect: no kind uses the types of `{file.path}`",
-        help=("pykb looks for kinds in `api` packages; to read another file, use `--paths`",),
     )

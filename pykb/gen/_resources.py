@@ -41,11 +41,11 @@ def check_resources(root: Path, files: Iterable[SourceFile], crds: Sequence[Crd]
 
 
 def _misspelt(marker: Marker, known: _Known) -> Iterator[Diagnostic]:
-    groups = {"" if group == "core" else group for group in _values(marker, "groups")}
+    groups = {"" if group == "core" else group for group in marker.texts("groups")}
     if not groups <= known.groups:  # somebody else's
         yield from _misspelt_groups(marker, known)
         return
-    for resource in _values(marker, "resources"):
+    for resource in marker.texts("resources"):
         name, slash, part = resource.partition("/")
         if name in {"", "*"} or resource != resource.lower():
             continue
@@ -61,8 +61,8 @@ def _misspelt(marker: Marker, known: _Known) -> Iterator[Diagnostic]:
 def _misspelt_groups(marker: Marker, known: _Known) -> Iterator[Diagnostic]:
     """Groups that nobody has, in which a resource has the name of one of the project's."""
     code, effect = _EFFECTS[marker.name]
-    resources = {resource.partition("/")[0] for resource in _values(marker, "resources")}
-    for group in _values(marker, "groups"):
+    resources = {resource.partition("/")[0] for resource in marker.texts("resources")}
+    for group in marker.texts("groups"):
         wanted = only_meaning(group, known.groups_with(resources))
         if wanted and group not in known.groups | known.foreign_groups():
             yield code.at(
@@ -86,11 +86,6 @@ def _finding(marker: Marker, resource: str, wanted: str | None) -> Diagnostic:
         severity=Severity.WARNING,
         fix=marker.fix_of_element("resources", resource, str(wanted)) if is_slip else (),
     )
-
-
-def _values(marker: Marker, argument: str) -> list[str]:
-    values = marker.arguments.get(argument)
-    return [str(each) for each in values] if isinstance(values, Sequence) and not isinstance(values, str) else []
 
 
 class _Known:

@@ -7,11 +7,13 @@ are the wire's (``minLength``, ``x-kubernetes-list-type``) and values are plain 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING
 
+from pykb.api.annotations import CEL
 from pykb.diagnostics import Span
+from pykb.meta.names import to_camel
 
 if TYPE_CHECKING:
     from pykb.gen.declare import NamedType
@@ -37,33 +39,25 @@ RULES = "x-kubernetes-validations"
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
-    """A CEL rule that a value must fulfil: one entry of :data:`RULES`. Two rules with the same content are equal."""
+class Rule(CEL):
+    """A CEL rule that a value must fulfil, with its place: one entry of :data:`RULES`."""
 
-    rule: str
-    message: str | None = None
-    message_expression: str | None = None
-    reason: str | None = None
-    field_path: str | None = None
-    optional_old_self: bool | None = None
     span: Span | None = field(default=None, compare=False)
 
     @property
     def parts(self) -> dict[str, object]:
         """Its attributes by their names on the wire."""
-        said = ((wire, getattr(self, name)) for name, wire in RULE_PARTS.items())
-        return {wire: value for wire, value in said if value is not None}
+        return rule_parts(self)
 
 
-RULE_PARTS = {
-    "rule": "rule",
-    "message": "message",
-    "message_expression": "messageExpression",
-    "reason": "reason",
-    "field_path": "fieldPath",
-    "optional_old_self": "optionalOldSelf",
-}
+RULE_PARTS = {each.name: to_camel(each.name) for each in fields(CEL)}
 """The attributes of a rule, and their names on the wire."""
+
+
+def rule_parts(rule: CEL) -> dict[str, object]:
+    """The attributes of a rule by their names on the wire."""
+    parts = ((wire, getattr(rule, name)) for name, wire in RULE_PARTS.items())
+    return {wire: value for wire, value in parts if value is not None}
 
 
 def read_rules(entries: object, span: Span | None) -> tuple[Rule, ...] | None:

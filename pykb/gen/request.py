@@ -162,7 +162,7 @@ def _merged(given: Given, line: CommandLine, settings: Mapping[str, Any], typed:
             spoken, setting = typed.optional(spoken), in_settings.optional(setting)
         word = line.argument(*option.word) if option.word else None
         if option.name == "paths":
-            spoken = [typed.path(path) for path in (*(spoken or ()), *(path.path for path in line.paths))]
+            spoken = [typed.path(path) for path in (*(spoken or ()), *line.paths)]
         value = next((each for each in (spoken, word, setting) if each is not None and each != []), None)
         if value is not None:
             values[option.name] = value

@@ -276,7 +276,7 @@ def find_crds(sources: Sources, options: GenerateOptions, diagnostics: Diagnosti
         crds = assemble(kinds, resolver, diagnostics, converted=converted)
         check(crds, options.oldest, diagnostics)
         if len(modules) == len(loaded):
-            check_placement(sources.files, sources.declarations, kinds, diagnostics)
+            diagnostics.extend(check_placement(sources.files, sources.declarations, kinds))
     return crds
 
 

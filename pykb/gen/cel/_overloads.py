@@ -338,19 +338,8 @@ def _substitute(result: CelType, bound: Mapping[str, CelType]) -> CelType:
 
 TYPES = frozenset(
     [
-        "bool",
-        "bytes",
-        "double",
-        "duration",
-        "dyn",
-        "int",
-        "list",
-        "map",
-        "null_type",
-        "string",
-        "timestamp",
-        "type",
-        "uint",
+        *("bool", "bytes", "double", "duration", "dyn", "int", "list", "map", "null_type", "string", "timestamp"),
+        *("type", "uint"),
     ]
 )
 NAMESPACES = namespaces() | {"google"}

@@ -193,6 +193,13 @@ class _Reader:
     def _is(self, *texts: str) -> bool:
         return self._next.text in texts and self._next.kind in {"punctuation", "name"}
 
+    def _accept(self, text: str) -> bool:
+        """Read the next token if it is this one. Returns whether it was."""
+        accepted = self._is(text)
+        if accepted:
+            self._take()
+        return accepted
+
     def expect(self, text: str, what: str = "") -> Token:
         """Read the next token, which must be this one."""
         token = self._next
@@ -237,9 +244,7 @@ class _Reader:
         found = self._primary()
         while self._is(".", "["):
             opening = self._take()
-            optional = self._is("?")
-            if optional:
-                self._take()
+            optional = self._accept("?")
             if opening.text == "[":
                 found = Index(found, self.expression(), opening.offset, optional=optional)
                 self.expect("]")
@@ -249,7 +254,7 @@ class _Reader:
                 raise _unexpected(field, "the name of a field or method")
             if self._is("(") and field.kind == "name":
                 found = Call(field.text, found, self._arguments(), field.offset)
-            elif self._is("{") and isinstance(found, Name | Select):
+            elif isinstance(found, Name | Select) and self._accept("{"):
                 found = Sequence("message", self._entries(named=True)[0], field.offset)
             else:
                 found = Select(found, field.text.strip("`"), field.offset, optional=optional)
@@ -277,10 +282,9 @@ class _Reader:
                 self.expect(")")
                 return found
             case "[":
-                items, optional = self._items("]")
+                items, optional = self._items()
                 return Sequence("list", items, token.offset, optional)
             case "{":
-                self._at -= 1
                 items, optional = self._entries(named=False)
                 return Sequence("map", items, token.offset, optional)
             case "." if self._next.kind == "name":
@@ -292,37 +296,29 @@ class _Reader:
         found: list[Expression] = []
         while not self._is(")"):
             found.append(self.expression())
-            if not self._is(","):
+            if not self._accept(","):
                 break
-            self._take()
             if self._is(")"):
                 raise _unexpected(self._next, "an argument")
         self.expect(")")
         return tuple(found)
 
-    def _items(self, closing: str) -> tuple[tuple[Expression, ...], frozenset[int]]:
+    def _items(self) -> tuple[tuple[Expression, ...], frozenset[int]]:
         """The elements of a list, and the indices of the optional ones."""
         found: list[Expression] = []
         optional: set[int] = set()
-        while not self._is(closing):
-            if self._is("?"):
-                self._take()
+        for is_optional in self._separated("]"):
+            if is_optional:
                 optional.add(len(found))
             found.append(self.expression())
-            if not self._is(","):
-                break
-            self._take()
-        self.expect(closing)
         return tuple(found), frozenset(optional)
 
     def _entries(self, *, named: bool) -> tuple[tuple[Expression, ...], frozenset[int]]:
         """Keys and values in turn, and the indices of the optional entries."""
-        self.expect("{")
         found: list[Expression] = []
         optional: set[int] = set()
-        while not self._is("}"):
-            if self._is("?"):
-                self._take()
+        for is_optional in self._separated("}"):
+            if is_optional:
                 optional.add(len(found) + 1)
             if named:
                 self._take()
@@ -330,11 +326,18 @@ class _Reader:
                 found.append(self.expression())
             self.expect(":")
             found.append(self.expression())
-            if not self._is(","):
-                break
-            self._take()
-        self.expect("}")
         return tuple(found), frozenset(optional)
+
+    def _separated(self, closing: str) -> Iterator[bool]:
+        """Read the signs around each part of a list: whether it is optional, the comma after it, the closing bracket.
+
+        The caller reads the part itself at each step.
+        """
+        while not self._is(closing):
+            yield self._accept("?")
+            if not self._accept(","):
+                break
+        self.expect(closing)
 
 
 def _unexpected(token: Token, wanted: str) -> CelSyntaxError:

@@ -137,13 +137,26 @@ class Lowering:
         """The schema of a class or scalar."""
         if isinstance(annotation, type) and issubclass(annotation, enum.Enum | BaseModel):
             if not issubclass(annotation, enum.Enum | Struct):
-                self._plain_model(annotation, place)
+                name = annotation.__name__
+                self.diagnostics.report(
+                    PLAIN_MODEL,
+                    place.span,
+                    f"`{name}`, used by {place.what}, is a Pydantic model that is not derived from `Struct`",
+                    f"class {name}(Struct): ...",
+                    notes=("only a `Struct` uses JSON names and keeps unknown fields",),
+                )
             return self._reference(annotation, place)
         scalar = lower_scalar(annotation)
         if scalar is None:
             return self._unsupported(annotation, place)
         if scalar.type == "number" and not self.allow_dangerous_types:
-            self._float(place)
+            self.diagnostics.report(
+                FLOAT,
+                place.span,
+                f"{place.what} is a float, which clients and languages do not all preserve exactly",
+                "use `Quantity`, an integer of a smaller unit, or a string",
+                "or pass `--allow-dangerous-types`",
+            )
         return scalar
 
     def _collection(self, found: Collection, place: Place) -> SchemaNode:
@@ -194,24 +207,6 @@ class Lowering:
             "derive it from `pykb.api.Struct`, use one of the supported types, or `Any` for arbitrary JSON",
         )
         return ANYTHING
-
-    def _plain_model(self, annotation: type, place: Place) -> None:
-        self.diagnostics.report(
-            PLAIN_MODEL,
-            place.span,
-            f"`{annotation.__name__}`, used by {place.what}, is a Pydantic model that is not derived from `Struct`",
-            f"class {annotation.__name__}(Struct): ...",
-            notes=("only a `Struct` uses JSON names and keeps unknown fields",),
-        )
-
-    def _float(self, place: Place) -> None:
-        self.diagnostics.report(
-            FLOAT,
-            place.span,
-            f"{place.what} is a float, which clients and languages do not all preserve exactly",
-            "use `Quantity`, an integer of a smaller unit, or a string",
-            "or pass `--allow-dangerous-types`",
-        )
 
 
 def evaluated(text: str, names: dict[str, object]) -> object:

@@ -15,7 +15,7 @@ from pykb.api import annotations as api
 from pykb.api.time import MicroTimeFormat
 from pykb.diagnostics.codes.types import CONSTRAINT, DEFAULT_NOT_JSON, PYTHON_ONLY
 from pykb.gen.draft import Draft, patched
-from pykb.gen.ir import LIMITS, RULE_PARTS, RULES, Keyword, Rule, SchemaNode, read_rules
+from pykb.gen.ir import LIMITS, RULES, Keyword, Rule, SchemaNode, read_rules, rule_parts
 from pykb.markers.effect import IMMUTABLE, NUMBERS
 
 _CHECKS = (AfterValidator, BeforeValidator, PlainValidator, WrapValidator, at.Predicate)
@@ -114,10 +114,7 @@ def _rule_parts(item: object) -> dict[str, object]:
     """The CEL rule of a constraint, as plain data; empty for other constraints."""
     if isinstance(item, api.Immutable):
         return IMMUTABLE_RULE.parts
-    if not isinstance(item, api.CEL):
-        return {}
-    parts = ((wire, getattr(item, name)) for name, wire in RULE_PARTS.items())
-    return {wire: value for wire, value in parts if value is not None}
+    return rule_parts(item) if isinstance(item, api.CEL) else {}
 
 
 IMMUTABLE_RULE = Rule(*IMMUTABLE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pykb.diagnostics import Diagnostics, Severity
-from pykb.gen._commandline import CommandLine, OutputKind, OutputRule, SourcePath, parse_command_line
+from pykb.gen._commandline import CommandLine, OutputKind, OutputRule, parse_command_line
 
 
 def parse(*words: str) -> tuple[CommandLine, Diagnostics]:
@@ -22,7 +22,7 @@ def test_the_line_of_a_kubebuilder_makefile_is_understood() -> None:
     assert len(diagnostics) == 0
     assert options == CommandLine(
         arguments={"rbac": {"roleName": "manager-role"}, "crd": {}, "webhook": {}},
-        paths=(SourcePath(".", recursive=True),),
+        paths=("./...",),
         outputs={"crd": OutputRule(OutputKind.ARTIFACTS, "config/crd/bases")},
     )
     assert options.generators == ("crd", "rbac", "webhook")
@@ -60,9 +60,9 @@ def test_all_options_are_typed() -> None:
         "webhook": {"headerFile": "w"},
     }
     assert options.paths == (
-        SourcePath("./api/v1", recursive=False),
-        SourcePath("./api/v2", recursive=True),
-        SourcePath("./c", recursive=False),
+        "./api/v1",
+        "./api/v2/...",
+        "./c",
     )
     assert options.output_for("crd") == OutputRule(OutputKind.STDOUT)
     assert options.output_for("rbac") == OutputRule(OutputKind.DIRECTORY, "x")
