@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from pykb.diagnostics import Diagnostic, Diagnostics, Edit, Label
@@ -28,168 +28,6 @@ _NAMESPACES = ("kubebuilder:", "k8s:", "pykb:")
 _BLANK_AFTER_PLUS = re.compile(r"\+\s+(?=\w)")
 _PROSE = re.compile(r"\+(?:$|\s|[-+=|*]|\d(?![^\s:=]*[:=]))")
 """Text that is never a marker: bullets, banners and boxes (``+---+``), ``+1``."""
-_Shape = tuple[int, int, str, str, tuple[int, int, str] | None]
-"""The offsets of a mistake in a marker's text, the message, the help, and the fix as in ``Problem``."""
-
-
-class Misspellings:
-    """Reports comments that look like a marker and do not name one."""
-
-    def __init__(self, registry: MarkerRegistry, diagnostics: Diagnostics) -> None:
-        self._registry = registry
-        self._diagnostics = diagnostics
-
-    def report(self, comment: MarkerComment, place: Place) -> None:
-        """Report a comment that does not name a marker, unless it is prose."""
-        text = comment.text
-        if match := _BLANK_AFTER_PLUS.match(text):
-            self._blank_after_plus(comment, match.end())
-            return
-        if self._misspelt_shape(comment):
-            return
-        if _PROSE.match(text):
-            return
-        words = split_name(text).whole.split()
-        word = words[0] if words else ""
-        namespaced = _in_namespace(word)
-        preferred = place.targets[0] if place.targets else None
-        synonym = self._synonym(word, preferred)
-        suggestion = synonym or self._suggest(word, preferred, namespaced=namespaced)
-        meant = None if synonym else self._meant(word)
-        known_as = "this is called" if synonym else "a marker with a similar name exists:"
-        if not namespaced and suggestion is None:
-            self._foreign(comment, place)
-            return
-        self._diagnostics.report(
-            MARKER_UNKNOWN,
-            comment.span(0, len(word) + 1),
-            f"unknown marker `+{word}`",
-            *((f"{known_as} `+{suggestion}`",) if suggestion else ("`pykb explain markers` lists all markers",)),
-            label="no marker has this name",
-            fix=(comment.edit(1, len(meant[0]) + 1, meant[1]),) if meant else (),
-        )
-
-    def _suggest(self, word: str, target: MarkerTarget | None, *, namespaced: bool) -> str | None:
-        for length in range(len(word.split(":")), 0, -1):
-            # The end of `kubebuilder:validation:XValidatoin:rule` is an argument: also try without it.
-            name = ":".join(word.split(":")[:length])
-            if f"{name}:" == _VALIDATION:  # only the family's name: a similar marker would be similar by chance
-                return None
-            found = self._registry.suggest(name, target=target)
-            if found is None or (not namespaced and edit_distance(name.lower(), found.lower(), limit=2) > 2):
-                if not namespaced:
-                    return None
-                continue
-            return found
-        return None
-
-    def _meant(self, word: str) -> tuple[str, str] | None:
-        """The wrong name at the start of a marker, and the only one that it can be a slip of."""
-        for name in (word, word.rpartition(":")[0]):  # the last segment can be an argument
-            if name and (meant := self._registry.only_meaning(name)):
-                return name, meant
-        return None
-
-    def _synonym(self, word: str, target: MarkerTarget | None) -> str | None:
-        """The marker that has this name in another schema language. Of two, the one with fewer kinds of target."""
-        rest = word.removeprefix(_VALIDATION)
-        items = "items:" * rest.count("items:")
-        name = rest.removeprefix(items).split(":")[0].casefold()
-        target = target if target is MarkerTarget.TYPE else MarkerTarget.FIELD
-        found = [d for d in self._registry if name in d.synonyms and target in d.targets and not d.items_depth]
-        if rest == word or not found:
-            return None
-        best = min(found, key=lambda d: len(d.targets))
-        return f"{_VALIDATION}{items}{best.name.removeprefix(_VALIDATION)}"
-
-    def _blank_after_plus(self, comment: MarkerComment, start: int) -> None:
-        joined = f"+{comment.text[start:]}"
-        known, _ = self._registry.resolve(joined)
-        if known is None and not _in_namespace(joined[1:].split(maxsplit=1)[0]):
-            return
-        message = "expected the name directly after `+`, found a blank"
-        self._add_shape(comment, 0, start, message, f"write `{joined}`", (0, start, "+"))
-
-    def _misspelt_shape(self, comment: MarkerComment) -> bool:
-        """Report a known name with wrong characters around it. Returns whether it was one."""
-        split = split_name(comment.text)
-        found = (
-            self._blank_before_value(split, comment.text)
-            or self._colon_without_name(split, comment.text)
-            or self._text_after_name(split, comment.text)
-            or self._argument_without_value(split, comment.text)
-        )
-        if found is not None:
-            self._add_shape(comment, *found)
-        return found is not None
-
-    def _blank_before_value(self, split: SplitName, text: str) -> _Shape | None:
-        name = split.whole.rstrip()
-        if not split.has_value or name == split.whole or not self._known(name):
-            return None
-        message = "expected `=` directly after the name, found a blank"
-        value = text[split.value_start :].strip()
-        fix = (len(name) + 1, len(text), f"={value}")
-        return len(name) + 1, split.value_start, message, f"write `+{name}={value}`", fix
-
-    def _colon_without_name(self, split: SplitName, text: str) -> _Shape | None:
-        bare = split.whole.rstrip(":")
-        if bare == split.whole or not self._known(bare):
-            return None
-        fixed = f"+{bare}={text[split.value_start :]}" if split.has_value else f"+{bare}"
-        message = "found a colon with no argument name after it"
-        start, end = len(bare) + 1, len(split.whole) + 1
-        return start, end, message, f"write `{fixed}`", (start, end, "")
-
-    def _text_after_name(self, split: SplitName, text: str) -> _Shape | None:
-        word, blank, rest = split.whole.partition(" ")
-        if not blank or not word or not self._known(word):
-            return None
-        found = rest.strip() or text[len(word) + 1 :].strip()
-        message = f"expected the end of the marker after `+{word}`, found `{found}`"
-        known = self._registry.get(word)
-        takes = known is not None and known.value is not None
-        help_ = f"write `+{word}={rest.strip()}`" if takes else "put the comment on a line of its own"
-        fix = (len(word) + 1, len(text), f"={found}") if takes and found.isalnum() else None
-        return len(word) + 2, len(text), message, help_, fix
-
-    def _argument_without_value(self, split: SplitName, text: str) -> _Shape | None:
-        marker, _, argument = split.whole.rpartition(":")
-        known = self._registry.get(marker) if argument and not split.has_value else None
-        if known is None or known.argument(argument) is None:
-            return None
-        return len(text), len(text) + 1, f"expected `=` and a value after `{argument}`", f"write `{text}=...`", None
-
-    def _known(self, name: str) -> bool:
-        return self._registry.look_up(name, name.rpartition(":")[0] or name) is not None
-
-    def _add_shape(
-        self, comment: MarkerComment, start: int, end: int, message: str, help_: str, fix: tuple[int, int, str] | None
-    ) -> None:
-        fixes = (comment.edit(*fix),) if fix else ()
-        span = comment.span(start, end)
-        self._diagnostics.report(MARKER_SYNTAX, span, message, help_, label="here", fix=fixes)
-
-    def _foreign(self, comment: MarkerComment, place: Place) -> None:
-        """Warn of a possible marker of another tool. Does nothing where markers cannot be."""
-        if not place.targets:
-            return
-        self._diagnostics.report(
-            MARKER_FOREIGN,
-            comment.span(),
-            f"`{comment.text.split()[0]}` is not a marker of pykb",
-            "if it is not a marker of another tool, start the comment with another character than `+`",
-            label="has no effect",
-        )
-
-
-def _in_namespace(word: str) -> bool:
-    """Whether a name belongs to a family of markers, or almost does (``kubebulder:...``)."""
-    first, colon, _ = word.lower().partition(":")
-    if not colon:
-        return False
-    return f"{first}:" in _NAMESPACES or edit_distance(first, "kubebuilder", limit=3) <= 3
-
 
 _ROUNDS = 4
 """How many slips a marker may have, one hidden by the other, to be fixed without asking."""
@@ -204,7 +42,6 @@ class MarkerReader:
         self._all = diagnostics
         self._diagnostics = Diagnostics()
         """What was found in the present comment."""
-        self._misspellings = Misspellings(registry, self._diagnostics)
 
     def read(self, comment: MarkerComment, place: Place) -> Marker | None:
         """Read the marker in a comment. Returns ``None`` for an anchor, prose, or a wrong marker, which it reports."""
@@ -238,7 +75,7 @@ class MarkerReader:
             return None if target is None else _marker(*known, comment, target)
         definition, name_end = self._registry.resolve(text)
         if definition is None:
-            self._misspellings.report(comment, place)
+            self._misspelt(comment, place)
             return None
         target = self._target(definition, comment, place)
         if target is None:
@@ -285,7 +122,7 @@ class MarkerReader:
             return None, len(comment.text)
         return self._tag(definition, comment, target, match.end(), start=at)
 
-    def _report(self, problems: Sequence[Problem], comment: MarkerComment) -> None:
+    def _report(self, problems: Iterable[Problem], comment: MarkerComment) -> None:
         for problem in problems:
             self._diagnostics.report(
                 problem.code,
@@ -330,6 +167,147 @@ class MarkerReader:
             "remove it, or keep it for comparison with the Go source",
             label="no effect in Python",
         )
+
+    def _misspelt(self, comment: MarkerComment, place: Place) -> None:
+        """Report a comment that looks like a marker and does not name one, unless it is prose."""
+        text = comment.text
+        if match := _BLANK_AFTER_PLUS.match(text):
+            self._report(self._blank_after_plus(text, match.end()), comment)
+            return
+        shape = self._wrong_shape(text)
+        if shape is not None:
+            self._report([shape], comment)
+            return
+        if _PROSE.match(text):
+            return
+        words = split_name(text).whole.split()
+        word = words[0] if words else ""
+        namespaced = _in_namespace(word)
+        preferred = place.targets[0] if place.targets else None
+        synonym = self._synonym(word, preferred)
+        suggestion = synonym or self._suggest(word, preferred, namespaced=namespaced)
+        if namespaced or suggestion is not None:
+            known_as = "this is called" if synonym else "a marker with a similar name exists:"
+            meant = None if synonym else self._meant(word)
+            self._diagnostics.report(
+                MARKER_UNKNOWN,
+                comment.span(0, len(word) + 1),
+                f"unknown marker `+{word}`",
+                f"{known_as} `+{suggestion}`" if suggestion else "`pykb explain markers` lists all markers",
+                label="no marker has this name",
+                fix=(comment.edit(1, len(meant[0]) + 1, meant[1]),) if meant else (),
+            )
+        elif place.targets:  # perhaps a marker of another tool
+            self._diagnostics.report(
+                MARKER_FOREIGN,
+                comment.span(),
+                f"`{text.split()[0]}` is not a marker of pykb",
+                "if it is not a marker of another tool, start the comment with another character than `+`",
+                label="has no effect",
+            )
+
+    def _suggest(self, word: str, target: MarkerTarget | None, *, namespaced: bool) -> str | None:
+        for length in range(len(word.split(":")), 0, -1):
+            # The end of `kubebuilder:validation:XValidatoin:rule` is an argument: also try without it.
+            name = ":".join(word.split(":")[:length])
+            if f"{name}:" == _VALIDATION:  # only the family's name: a similar marker would be similar by chance
+                return None
+            found = self._registry.suggest(name, target=target)
+            if found is None or (not namespaced and edit_distance(name.lower(), found.lower(), limit=2) > 2):
+                if not namespaced:
+                    return None
+                continue
+            return found
+        return None
+
+    def _meant(self, word: str) -> tuple[str, str] | None:
+        """The wrong name at the start of a marker, and the only one that it can be a slip of."""
+        for name in (word, word.rpartition(":")[0]):  # the last segment can be an argument
+            if name and (meant := self._registry.only_meaning(name)):
+                return name, meant
+        return None
+
+    def _synonym(self, word: str, target: MarkerTarget | None) -> str | None:
+        """The marker that has this name in another schema language. Of two, the one with fewer kinds of target."""
+        rest = word.removeprefix(_VALIDATION)
+        items = "items:" * rest.count("items:")
+        name = rest.removeprefix(items).split(":")[0].casefold()
+        target = target if target is MarkerTarget.TYPE else MarkerTarget.FIELD
+        found = [d for d in self._registry if name in d.synonyms and target in d.targets and not d.items_depth]
+        if rest == word or not found:
+            return None
+        best = min(found, key=lambda d: len(d.targets))
+        return f"{_VALIDATION}{items}{best.name.removeprefix(_VALIDATION)}"
+
+    def _blank_after_plus(self, text: str, start: int) -> Iterator[Problem]:
+        joined = f"+{text[start:]}"
+        known, _ = self._registry.resolve(joined)
+        if known is not None or _in_namespace(joined[1:].split(maxsplit=1)[0]):
+            message = "expected the name directly after `+`, found a blank"
+            yield _wrong_shape(0, start, message, f"write `{joined}`", (0, start, "+"))
+
+    def _wrong_shape(self, text: str) -> Problem | None:
+        """A known name with wrong characters around it."""
+        split = split_name(text)
+        return (
+            self._blank_before_value(split, text)
+            or self._colon_without_name(split, text)
+            or self._text_after_name(split, text)
+            or self._argument_without_value(split, text)
+        )
+
+    def _blank_before_value(self, split: SplitName, text: str) -> Problem | None:
+        name = split.whole.rstrip()
+        if not split.has_value or name == split.whole or not self._known(name):
+            return None
+        message = "expected `=` directly after the name, found a blank"
+        value = text[split.value_start :].strip()
+        fix = (len(name) + 1, len(text), f"={value}")
+        return _wrong_shape(len(name) + 1, split.value_start, message, f"write `+{name}={value}`", fix)
+
+    def _colon_without_name(self, split: SplitName, text: str) -> Problem | None:
+        bare = split.whole.rstrip(":")
+        if bare == split.whole or not self._known(bare):
+            return None
+        fixed = f"+{bare}={text[split.value_start :]}" if split.has_value else f"+{bare}"
+        message = "found a colon with no argument name after it"
+        start, end = len(bare) + 1, len(split.whole) + 1
+        return _wrong_shape(start, end, message, f"write `{fixed}`", (start, end, ""))
+
+    def _text_after_name(self, split: SplitName, text: str) -> Problem | None:
+        word, blank, rest = split.whole.partition(" ")
+        if not blank or not word or not self._known(word):
+            return None
+        found = rest.strip() or text[len(word) + 1 :].strip()
+        message = f"expected the end of the marker after `+{word}`, found `{found}`"
+        known = self._registry.get(word)
+        takes = known is not None and known.value is not None
+        help_ = f"write `+{word}={rest.strip()}`" if takes else "put the comment on a line of its own"
+        fix = (len(word) + 1, len(text), f"={found}") if takes and found.isalnum() else None
+        return _wrong_shape(len(word) + 2, len(text), message, help_, fix)
+
+    def _argument_without_value(self, split: SplitName, text: str) -> Problem | None:
+        marker, _, argument = split.whole.rpartition(":")
+        known = self._registry.get(marker) if argument and not split.has_value else None
+        if known is None or known.argument(argument) is None:
+            return None
+        message = f"expected `=` and a value after `{argument}`"
+        return _wrong_shape(len(text), len(text) + 1, message, f"write `{text}=...`")
+
+    def _known(self, name: str) -> bool:
+        return self._registry.look_up(name, name.rpartition(":")[0] or name) is not None
+
+
+def _wrong_shape(start: int, end: int, message: str, help_: str, fix: tuple[int, int, str] | None = None) -> Problem:
+    return Problem(MARKER_SYNTAX, start, end, message, label="here", help=(help_,), fix=fix)
+
+
+def _in_namespace(word: str) -> bool:
+    """Whether a name belongs to a family of markers, or almost does (``kubebulder:...``)."""
+    first, colon, _ = word.lower().partition(":")
+    if not colon:
+        return False
+    return f"{first}:" in _NAMESPACES or edit_distance(first, "kubebuilder", limit=3) <= 3
 
 
 def _marker(
