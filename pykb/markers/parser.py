@@ -63,82 +63,81 @@ def parse_arguments(definition: MarkerDefinition, text: str) -> ParsedArguments:
     """Read the arguments of a marker in the common grammar (``+a:b:c=v,d=w``, ``+a:b=v``, ``+a:b``)."""
     split = split_name(text)
     parsed = ParsedArguments()
-    if definition.value is not None:
-        _parse_anonymous(definition, definition.value, text, split, parsed)
-    elif definition.arguments:
-        _parse_named(definition, text, split, parsed)
-    elif split.has_value:
-        name = f"+{definition.name}"
-        parsed.problems.append(
-            Problem(
-                MARKER_ARGUMENT,
-                len(name),
-                len(text),
-                f"`{name}` takes no value, found `{text[len(name) :]}`",
-                label="remove this",
-                help=(f"write `{name}`",),
-                fix=(len(name), len(text), "") if text[len(name) :] == "=true" else None,
+    try:
+        if definition.value is not None:
+            _parse_anonymous(definition, definition.value, text, split, parsed)
+        elif definition.arguments:
+            _parse_named(definition, text, split, parsed)
+        elif split.has_value:
+            start, end = len(definition.name) + 1, len(text)
+            parsed.problems.append(
+                Problem(
+                    MARKER_ARGUMENT,
+                    start,
+                    end,
+                    f"`+{definition.name}` takes no value, found `{text[start:]}`",
+                    label="remove this",
+                    help=(f"write `+{definition.name}`",),
+                    fix=(start, end, "") if text[start:] == "=true" else None,
+                )
             )
-        )
+    except MarkerSyntaxError as error:
+        parsed.problems.append(error.problem)
     return parsed
 
 
 def _parse_anonymous(
-    definition: MarkerDefinition,
-    argument: Argument,
-    text: str,
-    split: SplitName,
-    parsed: ParsedArguments,
+    definition: MarkerDefinition, argument: Argument, text: str, split: SplitName, parsed: ParsedArguments
 ) -> None:
     lexer = Lexer(text, split.value_start)
     extra = split.whole[len(definition.name) :].removeprefix(":")
     if extra:
         start = len(definition.name) + 2
-        parsed.problems.append(
-            Problem(
-                MARKER_ARGUMENT_UNKNOWN,
-                start,
-                start + len(extra),
-                f"`+{definition.name}` takes one value without a name, found an argument `{extra}`",
-                label="not a name that it knows",
-                help=(f"write `+{definition.name}={text[split.value_start :]}`",),
-            )
+        raise MarkerSyntaxError(
+            start,
+            start + len(extra),
+            f"`+{definition.name}` takes one value without a name, found an argument `{extra}`",
+            f"write `+{definition.name}={text[split.value_start :]}`",
+            code=MARKER_ARGUMENT_UNKNOWN,
+            label="not a name that it knows",
         )
-        return
     if not lexer.rest.strip() and argument.type.kind is not ValueKind.RAW:
         if not argument.optional or split.has_value:
-            parsed.problems.append(_missing_value(definition, argument, len(text)))
+            raise MarkerSyntaxError(
+                0,
+                len(text),
+                f"`+{definition.name}` needs a value ({argument.type}), found none",
+                *_examples(definition),
+                code=MARKER_ARGUMENT_MISSING,
+                label="no value",
+            )
         return
-    try:
-        start = lexer.position
-        value = read_bare_number(lexer, argument.type) if argument.bare else read_value(lexer, argument.type)
-        end = lexer.position
-        _at_end(definition, lexer, text)
-    except MarkerSyntaxError as error:
-        parsed.problems.append(error.problem)
-        return
+    start = lexer.position
+    value = read_bare_number(lexer, argument.type) if argument.bare else read_value(lexer, argument.type)
+    end = lexer.position
+    _at_end(definition, lexer, text)
     _store(argument, value, text, (start, end), parsed)
 
 
-def _missing_value(definition: MarkerDefinition, argument: Argument, end: int) -> Problem:
-    example = (f"for example `{definition.example}`",) if definition.example else ()
-    return Problem(
-        MARKER_ARGUMENT_MISSING,
-        0,
-        end,
-        f"`+{definition.name}` needs a value ({argument.type}), found none",
-        label="no value",
-        help=example,
-    )
+def _examples(definition: MarkerDefinition) -> tuple[str, ...]:
+    return (f"for example `{definition.example}`",) if definition.example else ()
 
 
 def _parse_named(definition: MarkerDefinition, text: str, split: SplitName, parsed: ParsedArguments) -> None:
-    if split.has_value and split.whole != definition.name:
+    if split.has_value and split.whole == definition.name:
+        names = ", ".join(f"`{a.name}`" for a in definition.arguments)
+        raise MarkerSyntaxError(
+            len(definition.name) + 1,
+            len(text),
+            f"`+{definition.name}` takes named arguments, found a value without a name",
+            f"write `+{definition.name}:{definition.arguments[0].name}={text[split.value_start :]}`",
+            code=MARKER_SYNTAX,
+            label="which argument is this?",
+            notes=(f"its arguments are {names}",),
+        )
+    if split.has_value:
         _read_named(definition, Lexer(text, len(definition.name) + 2), parsed)
-    elif split.has_value:
-        _nameless(definition, text, split, parsed)
-        return
-    if not any(p.code in {MARKER_ARGUMENT, MARKER_SYNTAX} for p in parsed.problems):
+    if not any(p.code is MARKER_ARGUMENT for p in parsed.problems):
         guessed = {_suggested(definition, p) for p in parsed.problems}
         missing = [a for a in definition.arguments if not a.optional and a.name not in parsed.values]
         for argument in missing:
@@ -146,28 +145,11 @@ def _parse_named(definition: MarkerDefinition, text: str, split: SplitName, pars
                 parsed.problems.append(_missing_argument(definition, argument, len(text)))
 
 
-def _nameless(definition: MarkerDefinition, text: str, split: SplitName, parsed: ParsedArguments) -> None:
-    first = definition.arguments[0].name
-    names = ", ".join(f"`{a.name}`" for a in definition.arguments)
-    parsed.problems.append(
-        Problem(
-            MARKER_SYNTAX,
-            len(definition.name) + 1,
-            len(text),
-            f"`+{definition.name}` takes named arguments, found a value without a name",
-            label="which argument is this?",
-            notes=(f"its arguments are {names}",),
-            help=(f"write `+{definition.name}:{first}={text[split.value_start :]}`",),
-        )
-    )
-
-
 def _suggested(definition: MarkerDefinition, problem: Problem) -> str | None:
     return next((a.name for a in definition.arguments if f"`{a.name}`" in "".join(problem.help)), None)
 
 
 def _missing_argument(definition: MarkerDefinition, argument: Argument, end: int) -> Problem:
-    help_ = (f"for example `{definition.example}`",) if definition.example else ()
     return Problem(
         MARKER_ARGUMENT_MISSING,
         0,
@@ -175,7 +157,7 @@ def _missing_argument(definition: MarkerDefinition, argument: Argument, end: int
         f"`+{definition.name}` needs the argument `{argument.name}` ({argument.type}), found none",
         label=f"`{argument.name}` is missing",
         notes=(argument.summary,) if argument.summary else (),
-        help=help_,
+        help=_examples(definition),
     )
 
 
@@ -183,36 +165,25 @@ def _read_named(definition: MarkerDefinition, lexer: Lexer, parsed: ParsedArgume
     while True:
         token = lexer.next()
         if token.kind is not TokenKind.IDENTIFIER:
-            parsed.problems.append(_no_argument_name(lexer, token.start, token.text))
-            return
+            raise _no_argument_name(lexer, token.start, token.text)
         equals = lexer.next()
         if equals.text != "=":
-            parsed.problems.append(_no_equals(definition, lexer, token.text, equals.start, equals.text))
-            return
+            raise _no_equals(definition, lexer, token.text, equals.start, equals.text)
         argument = definition.argument(token.text)
+        start = lexer.position
         if argument is None:
             parsed.problems.append(unknown_argument(definition, token.text, token.start))
-        start = lexer.position
-        try:
-            value = read_value(lexer, argument.type) if argument else _skip(lexer)
-        except MarkerSyntaxError as error:
-            parsed.problems.append(error.problem)
-            return
-        if argument is not None:
+            while lexer.peek_past_blanks() not in {",", ""}:
+                lexer.next(numbers=False)
+        else:
+            value = read_value(lexer, argument.type)
             _store(argument, value, lexer.text, (start, lexer.position), parsed, name_start=token.start)
         char = lexer.peek_past_blanks()
         if not char:
             return
         if char != ",":
-            parsed.problems.append(_no_comma(lexer, token.text))
-            return
+            raise _no_comma(lexer, token.text)
         lexer.next()
-
-
-def _skip(lexer: Lexer) -> object:
-    while lexer.peek_past_blanks() not in {",", ""}:
-        lexer.next(numbers=False)
-    return None
 
 
 def unknown_argument(definition: MarkerDefinition, name: str, start: int) -> Problem:
@@ -236,57 +207,55 @@ def _listed(names: Iterable[str]) -> str:
     return ", ".join(f"`{n}`" for n in names)
 
 
-def _no_argument_name(lexer: Lexer, start: int, found: str) -> Problem:
+def _no_argument_name(lexer: Lexer, start: int, found: str) -> MarkerSyntaxError:
     if not found:
-        return Problem(
-            MARKER_SYNTAX,
+        return MarkerSyntaxError(
             max(0, len(lexer.text.rstrip()) - 1),
             len(lexer.text),
             "expected an argument after the comma, found the end of the marker",
+            code=MARKER_SYNTAX,
             label="ends here",
             notes=("a marker is one line: it does not continue in the next comment",),
         )
-    help_ = ("write `=` without a colon before it",) if found == "=" else ()
-    return Problem(
-        MARKER_SYNTAX,
+    return MarkerSyntaxError(
         start,
         start + len(found),
         f"expected the name of an argument, found `{found}`",
+        *(("write `=` without a colon before it",) if found == "=" else ()),
+        code=MARKER_SYNTAX,
         label="expected a name",
-        help=help_,
     )
 
 
-def _no_equals(definition: MarkerDefinition, lexer: Lexer, name: str, start: int, found: str) -> Problem:
+def _no_equals(definition: MarkerDefinition, lexer: Lexer, name: str, start: int, found: str) -> MarkerSyntaxError:
     previous = lexer.text[:start].rstrip()
     help_: tuple[str, ...] = ()
     if definition.argument(name) is None and "," in previous:
         help_ = ("separate the elements of a list by `;`", "a value that contains a comma needs quotes or back-ticks")
     elif found == ":":
         help_ = (f"write `{name}=`",)
-    return Problem(
-        MARKER_SYNTAX,
+    return MarkerSyntaxError(
         start if found else max(0, len(lexer.text) - len(name)),
         start + max(1, len(found)) if found else len(lexer.text),
         f"expected `=` after the argument name `{name}`, found {f'`{found}`' if found else 'the end of the marker'}",
+        *help_,
+        code=MARKER_SYNTAX,
         label="expected `=`",
-        help=help_,
     )
 
 
-def _no_comma(lexer: Lexer, name: str) -> Problem:
-    start = lexer.position
+def _no_comma(lexer: Lexer, name: str) -> MarkerSyntaxError:
     found = lexer.rest
-    help_: tuple[str, ...] = ("a value that contains `;` or `}` needs quotes or back-ticks",)
+    help_ = "a value that contains `;` or `}` needs quotes or back-ticks"
     if found.startswith("#"):
-        help_ = ("put the comment on a line of its own",)
-    return Problem(
-        MARKER_SYNTAX,
-        start,
+        help_ = "put the comment on a line of its own"
+    return MarkerSyntaxError(
+        lexer.position,
         len(lexer.text),
         f"expected a comma or the end of the marker after the value of `{name}`, found `{found}`",
+        help_,
+        code=MARKER_SYNTAX,
         label="not a part of the value",
-        help=help_,
     )
 
 

@@ -211,7 +211,7 @@ def test_what_is_typed_in_a_folder_is_relative_to_it(tmp_path: Path) -> None:
     here = tmp_path / "shop" / "api"
     words = ("crd", "paths=./...", "output:crd:dir=out")
     request = make_request(tmp_path, Given(words, {"paths": ["v1"], "output-dir": ".."}, here), Diagnostics())
-    assert request.options.paths == ("shop/api/v1", "shop/api")
+    assert request.options.paths == ("shop/api/v1", "shop/api/...")
     assert dict(request.rules.folders) == {"crd": "shop/api/out", "rbac": "shop", "webhook": "shop"}
     assert request.options.header_file == "h.txt"
     assert not request.options.is_whole
