@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import shlex
 import subprocess
@@ -105,8 +106,10 @@ class Press:
     def explore(self, command: str) -> str:
         """What a command of the explorer says, without its progress and the number of histories."""
         words = shlex.split(command)
+        command = [sys.executable, "-P", "-m", *words]
+        seed = {"PYTHONHASHSEED": "0"}  # else, it would start itself again
         done = subprocess.run(
-            [sys.executable, "-P", "-m", *words], cwd=self.root, capture_output=True, text=True, check=False
+            command, cwd=self.root, env={**os.environ, **seed}, capture_output=True, text=True, check=False
         )
         return "".join(
             line for line in done.stderr.splitlines(keepends=True) if not re.match(r"exploring|\d+ histor", line)

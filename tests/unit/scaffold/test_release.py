@@ -11,7 +11,7 @@ import pykb
 from pykb.diagnostics import Diagnostics
 from pykb.scaffold.distribution import wheel
 from pykb.scaffold.locate import WHEEL
-from pykb.scaffold.release import Recipe, Release, Step, _linked, given, published, render, running
+from pykb.scaffold.release import Recipe, Step, _linked, given, published, render, running
 
 RECIPE = Recipe((Step(("init",), ("--domain=example.com", "--project-name=fleet")),), "")
 INSTALLED = Path(WHEEL).name
@@ -27,9 +27,10 @@ def wheels(tmp_path: Path) -> Path:
     return tmp_path / "wheels"
 
 
-def assert_same_as_running(release: Release | None) -> None:
-    """It scaffolds what the running pykb does, and no wheel of itself."""
+def test_a_wheel_scaffolds(wheels: Path) -> None:
+    """In an environment of its own: what the running pykb does, and no wheel of itself."""
     found = Diagnostics()
+    release = given(wheels / INSTALLED, found)
     assert release is not None
     assert release.version == pykb.__version__
     files = render(release, RECIPE, found)
@@ -39,16 +40,11 @@ def assert_same_as_running(release: Release | None) -> None:
     assert not [path for path in files if path.startswith(".pykb")]
 
 
-def test_a_wheel_scaffolds(wheels: Path) -> None:
-    """In an environment of its own."""
-    assert_same_as_running(given(wheels / INSTALLED, Diagnostics()))
-
-
-def test_a_release_of_an_index_scaffolds(wheels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The settings of pip and uv say where that is."""
-    monkeypatch.setenv("UV_FIND_LINKS", str(wheels))
-    monkeypatch.setenv("PIP_FIND_LINKS", str(wheels))
-    assert_same_as_running(published(pykb.__version__, tmp_path))
+def test_a_release_of_an_index_is_one_version(tmp_path: Path) -> None:
+    """With what the command line needs. It is installed as a wheel is."""
+    release = published("0.0.2", tmp_path)
+    assert (release.version, release.requirement) == ("0.0.2", "pykubebuilder[cli]==0.0.2")
+    assert release.advice.startswith("`pip download --no-deps pykubebuilder==0.0.2`, then ")
 
 
 def test_the_wheel_of_a_project_is_named_and_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
