@@ -5,7 +5,6 @@ import contextlib
 from collections import Counter
 from dataclasses import replace
 from datetime import timedelta
-from itertools import pairwise
 
 import pytest
 
@@ -29,7 +28,6 @@ from pykb.runtime import (
     Reconciler,
     Request,
     Result,
-    TerminalError,
 )
 from pykb.testing import eventually, running
 
@@ -202,56 +200,6 @@ async def test_no_clean_up_runs_again_on_the_old_copy(widgets, client, namespace
     assert cleaned == dict.fromkeys(names, 1)
 
 
-async def test_a_failing_reconcile_is_retried_with_growing_delays_and_a_terminal_error_is_not(
-    widgets, client, namespace
-):
-    """Errors come back after 5, 10, 20 ms; a terminal one waits for the object to change."""
-    loop = asyncio.get_running_loop()
-    tries = {"fails": [], "terminal": []}
-
-    class Failing(Reconciler):
-        async def reconcile(self, request):
-            if request.name in tries and request.namespace == namespace:
-                tries[request.name].append(loop.time())
-                if request.name == "terminal":
-                    raise TerminalError("hopeless")
-                if len(tries["fails"]) < 5:
-                    raise RuntimeError("not yet")
-            return Result()
-
-    manager = manager_for(widgets)
-    ControllerBuilder(manager).for_(Widget).complete(Failing(manager.client))
-    async with running(manager):
-        await client.create(widget(namespace, "terminal"))
-        await client.create(widget(namespace, "fails"))
-        await eventually(lambda: len(tries["fails"]) == 5)
-        changed = await client.get(Widget, f"{namespace}/terminal")
-        assert len(tries["terminal"]) == 1
-        changed.spec.size = 5
-        await client.update(changed)
-        await eventually(lambda: len(tries["terminal"]) == 2)
-    pauses = [after - before for before, after in pairwise(tries["fails"])]
-    assert all(pause >= 0.005 * 2**n for n, pause in enumerate(pauses)), pauses
-
-
-async def test_a_requeue_comes_back_after_the_time_asked_for(widgets, client, namespace):
-    """`Result(requeue_after=...)` needs no event."""
-    calls = []
-
-    class Repeating(Reconciler):
-        async def reconcile(self, request):
-            if request.namespace == namespace:
-                calls.append(asyncio.get_running_loop().time())
-            return Result(requeue_after=timedelta(milliseconds=100))
-
-    manager = manager_for(widgets)
-    ControllerBuilder(manager).for_(Widget).complete(Repeating(manager.client))
-    async with running(manager):
-        await client.create(widget(namespace))
-        await eventually(lambda: len(calls) >= 4)
-    assert all(after - before >= 0.1 for before, after in pairwise(calls))
-
-
 async def test_a_deleted_child_wakes_its_owner(widgets, client, namespace):
     """`owns` maps the events of children to the object that controls them."""
 
@@ -409,29 +357,6 @@ async def test_stopping_waits_for_a_running_reconcile_and_starts_no_other(widget
     await task
     assert len(finished) == 1
     assert (await client.get(Widget, f"{namespace}/{finished[0]}")).status.phase == "Done"
-
-
-async def test_a_reconcile_that_does_not_end_is_broken_off_at_the_deadline(widgets, client, namespace):
-    """The graceful timeout bounds the stop; the call gets a CancelledError."""
-    started, broken_off = asyncio.Event(), []
-
-    class Hanging(Reconciler):
-        async def reconcile(self, request):
-            started.set()
-            try:
-                await asyncio.sleep(3600)
-            except asyncio.CancelledError:
-                broken_off.append(request.name)
-                raise
-
-    await client.create(widget(namespace))
-    manager = manager_for(widgets, namespaces=(namespace,), graceful_shutdown_timeout=timedelta(milliseconds=300))
-    ControllerBuilder(manager).for_(Widget).complete(Hanging(manager.client))
-    task = asyncio.create_task(manager.start())
-    await started.wait()
-    manager.stop()
-    await task
-    assert broken_off == ["a"]
 
 
 async def test_credentials_that_the_server_refuses_are_told(widgets, caplog):

@@ -1,7 +1,6 @@
 """What a manager mirrors through its engine: metadata only, selections, indexes; and who else wakes a controller."""
 
 import asyncio
-from datetime import timedelta
 from urllib.parse import urlsplit
 
 import pytest
@@ -9,13 +8,9 @@ import pytest
 from pykb.api.core.v1 import ConfigMap, Secret
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.client.login import KubeconfigSource
-from pykb.meta.gvk import NamespacedName
 from pykb.runtime import (
     CacheOptions,
-    Channel,
-    ChannelSource,
     ControllerBuilder,
-    EnqueueRequestForObject,
     GenerationChanged,
     InformerOptions,
     LabelChanged,
@@ -121,26 +116,6 @@ def _refused(plane):
     return {"code": "403", "method": "GET", "host": urlsplit(plane.url).netloc}
 
 
-async def test_each_kind_has_its_own_selection_and_trim(widgets, client, namespace):
-    """Selectors are the server's work; a transform comes before everything else."""
-
-    def trim(raw):
-        raw["data"] = {}
-        return raw
-
-    for name, tier in (("web", "web"), ("db", "db")):
-        await client.create(config_map(namespace, name, tier=tier))
-        await client.create(widget(namespace, name, tier=tier))
-    selected = InformerOptions(namespaces=(namespace,), labels="tier=web", transform=trim)
-    default = InformerOptions(namespaces=(namespace,), fields="metadata.name!=db")
-    manager = manager_for(widgets, cache=CacheOptions(default=default, by_kind={ConfigMap.gvk: selected}))
-    for kind in (ConfigMap, Widget):
-        ControllerBuilder(manager).for_(kind).complete(Noting(manager.client))
-    async with running(manager):
-        assert [(found.metadata.name, found.data) for found in await manager.client.list(ConfigMap)] == [("web", {})]
-        assert [found.metadata.name for found in await manager.client.list(Widget)] == ["web"]
-
-
 async def test_an_index_finds_the_objects_that_name_another(widgets, client, namespace):
     """Cached lists select by what an index gives; a map function uses it to wake whom a Secret concerns."""
     manager = manager_for(widgets, namespaces=(namespace,))
@@ -183,53 +158,6 @@ async def test_predicates_keep_a_controllers_own_writes_from_waking_it(widgets, 
         await eventually(lambda: reconciler.names == ["a", "a", "a"])
         lister = manager.cache.lister(Widget)
         assert lister.get("a", namespace=namespace).metadata.annotations == {"note": "x"}
-
-
-async def test_events_from_outside_the_cluster_wake_a_controller(widgets, client, namespace):
-    """A channel next to the watched kind: what a program hears elsewhere."""
-    manager = manager_for(widgets, namespaces=(namespace,))
-    reconciler, channel = Noting(manager.client), Channel()
-    source = ChannelSource(channel, EnqueueRequestForObject())
-    ControllerBuilder(manager).for_(Widget).watches_raw(source).complete(reconciler)
-    channel.send_key(NamespacedName(namespace, "before"))
-    async with running(manager):
-        await eventually(lambda: reconciler.names == ["before"])
-        channel.send_key(NamespacedName(namespace, "after"))
-        await eventually(lambda: reconciler.names == ["before", "after"])
-
-
-async def test_a_resync_brings_every_object_back_and_predicates_can_tell(widgets, client, namespace):
-    """Without a change in the cluster, from memory, as an update of the same version."""
-    await client.create(widget(namespace, "a"))
-    resync = InformerOptions(namespaces=(namespace,), resync=timedelta(milliseconds=200))
-    manager = manager_for(widgets, cache=CacheOptions(default=resync))
-    reconciler, unchanged = Noting(manager.client), []
-    manager.cache.informer(Widget).add_handler(lambda event: unchanged.append(event.unchanged))
-    ControllerBuilder(manager).for_(Widget).complete(reconciler)
-    async with running(manager):
-        await eventually(lambda: len(reconciler.names) >= 3)
-    assert unchanged[:2] == [False, True]
-
-
-async def test_a_sync_reconciler_works_on_a_real_cluster(widgets, client, namespace):
-    """A plain method runs in a thread; it may call the client through the loop that runs the manager."""
-    loop = asyncio.get_running_loop()
-
-    class Plain(Reconciler):
-        def reconcile(self, request):
-            stored = asyncio.run_coroutine_threadsafe(self.client.get(Widget, request), loop).result(10)
-            change = self.client.status.patch(stored, MergePatch({"status": {"phase": "Ready"}}))
-            asyncio.run_coroutine_threadsafe(change, loop).result(10)
-
-    manager = manager_for(widgets, namespaces=(namespace,))
-    ControllerBuilder(manager).for_(Widget, predicates=[GenerationChanged()]).complete(Plain(manager.client))
-    async with running(manager):
-        await client.create(widget(namespace, "a"))
-
-        async def ready():
-            assert (await client.get(Widget, f"{namespace}/a")).status.phase == "Ready"
-
-        await eventually(ready)
 
 
 class Tenants(Reconciler[str]):
