@@ -22,12 +22,10 @@ class AnyCondition(Protocol):
     @property
     def type(self) -> str | None:
         """What it is about."""
-        ...
 
     @property
     def status(self) -> str | None:
         """``True``, ``False`` or ``Unknown``."""
-        ...
 
 
 ConditionT = TypeVar("ConditionT", bound=AnyCondition)

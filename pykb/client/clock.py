@@ -21,7 +21,6 @@ class Timer(Protocol):
 
     def cancel(self) -> None:
         """Cancel the call."""
-        ...
 
 
 class Clock(Protocol):
@@ -40,15 +39,12 @@ class Clock(Protocol):
 
     def now(self) -> float:
         """Seconds since a fixed moment."""
-        ...
 
     def call_at(self, when: float, callback: Callable[[], None]) -> Timer:
         """Schedule a call for a reading of :meth:`now`. Requires a running event loop."""
-        ...
 
     async def sleep(self, delay: timedelta) -> None:
         """Wait."""
-        ...
 
 
 class SystemClock:

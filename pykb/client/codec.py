@@ -33,12 +33,10 @@ class HasKey(Protocol):
     @property
     def namespace(self) -> str:
         """The namespace; empty for cluster-scoped kinds."""
-        ...
 
     @property
     def name(self) -> str:
         """The name."""
-        ...
 
 
 Key = str | HasKey | Object | Unstructured

@@ -134,7 +134,6 @@ class Connection(Protocol):
             ApiError: The server refused.
             ServerUnreachable: There was no answer.
         """
-        ...
 
     def stream(self, call: Call) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
         """Send a request and yield the lines of the answer as they arrive, until the server ends it.
@@ -145,7 +144,6 @@ class Connection(Protocol):
             ApiError: The server refused.
             ServerUnreachable: There was no answer, or the stream broke.
         """
-        ...
 
     async def execute(self, call: Call, stdin: bytes | None, limit: int) -> ExecResult:
         """Run a command in a container, and wait until it has ended.
@@ -159,11 +157,9 @@ class Connection(Protocol):
             ApiError: The server refused, or the command could not be run.
             ServerUnreachable: There was no answer, or the connection broke.
         """
-        ...
 
     async def close(self) -> None:
         """Close every connection."""
-        ...
 
 
 class NotMirrored(LookupError):  # noqa: N818 - no error: the caller asks the server
@@ -175,7 +171,6 @@ class CacheReader(Protocol):
 
     def has(self, gvk: GroupVersionKind, namespace: str | None = None) -> bool:
         """Whether this kind is watched (in this namespace). Its reads are then answered from memory."""
-        ...
 
     async def get(self, gvk: GroupVersionKind, namespace: str, name: str) -> dict[str, Any] | None:
         """Return one object, or ``None``. Waits until the first list of the kind is complete.
@@ -184,7 +179,6 @@ class CacheReader(Protocol):
             CacheSyncTimeout: The first list did not arrive in time.
             NotMirrored: Only the server knows whether the object exists.
         """
-        ...
 
     def when_seen(
         self, gvk: GroupVersionKind, key: NamespacedName, version: str, *, is_gone: bool = False
@@ -193,7 +187,6 @@ class CacheReader(Protocol):
 
         ``None`` if it has it already, or if it may never have it. ``is_gone`` awaits its removal, after this version.
         """
-        ...
 
     def when_deleted(
         self, gvk: GroupVersionKind, key: NamespacedName, uid: str, version: str
@@ -202,7 +195,6 @@ class CacheReader(Protocol):
 
         That is its removal, or this version if it stays for a while. ``None`` if the mirror does not have the object.
         """
-        ...
 
     async def list(
         self,
@@ -225,4 +217,3 @@ class CacheReader(Protocol):
             CacheSyncTimeout: The first list did not arrive in time.
             KeyError: A field has no index.
         """
-        ...

@@ -106,7 +106,6 @@ class ListWatch(Protocol):
         Raises:
             WatchFailed: The server refused, or the list could not be read.
         """
-        ...
 
 
 def accepted(*, metadata_only: bool, watch: bool) -> str:

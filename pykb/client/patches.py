@@ -20,11 +20,9 @@ class Patch(Protocol):
     @property
     def content_type(self) -> str:
         """The media type, which says how the body is read."""
-        ...
 
     def body_for(self, obj: AnyObject) -> bytes | None:
         """Return the body. ``None`` means that there is nothing to change and no request is needed."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

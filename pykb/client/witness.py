@@ -21,13 +21,11 @@ class Witness(Protocol):
     @property
     def wants_requests(self) -> bool:
         """Whether :meth:`sent` is called for each request. Most witnesses only want to know what was written."""
-        ...
 
     async def sent(
         self, answer: Awaitable[dict[str, Any]], call: Call, gvk: GroupVersionKind, cache: CacheReader | None
     ) -> dict[str, Any]:
         """Await the answer to a request and return it."""
-        ...
 
     def stored(
         self,
@@ -37,17 +35,14 @@ class Witness(Protocol):
         query: Iterable[tuple[str, str]] = (),
     ) -> None:
         """The server has answered a write with this object. ``query`` is that of the request."""
-        ...
 
     def deleted(
         self, cache: CacheReader | None, gvk: GroupVersionKind, key: NamespacedName, answer: dict[str, Any]
     ) -> None:
         """The server has accepted the deletion of an object."""
-        ...
 
     def conflicted(self, cache: CacheReader | None, gvk: GroupVersionKind, key: NamespacedName, version: str) -> None:
         """The server has refused a write: the object has changed since it had this version."""
-        ...
 
 
 current_witness: ContextVar[Witness | None] = ContextVar("witness", default=None)

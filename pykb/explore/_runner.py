@@ -37,7 +37,6 @@ class Runs(Protocol):
 
     def begin(self, history: History, *, causes: bool = False) -> int:
         """Run a history, now or soon, and note what woke the reconciles if asked to. Returns its number."""
-        ...
 
     def outcome(self, number: int) -> Outcome:
         """Wait for an outcome.
@@ -46,7 +45,6 @@ class Runs(Protocol):
             Stopped: It will never come.
             EnvironmentProblem: The project cannot be run.
         """
-        ...
 
 
 def prepare(subject: Subject) -> None:

@@ -21,4 +21,3 @@ class WebhookMetrics(CertificateMetrics, Protocol):
 
     def observe_blocking_webhook(self, webhook: str, seconds: float) -> None:
         """Count seconds for which a coroutine of a webhook blocked the event loop."""
-        ...

@@ -22,7 +22,6 @@ class ServesWebhooks(Protocol):
     @property
     def webhook_server(self) -> WebhookServer:
         """The server of its webhooks."""
-        ...
 
 
 class WebhookBuilder:

@@ -59,7 +59,6 @@ class Endpoint(Protocol):
             HttpError: There is no answer. The API server then applies the webhook's
                 ``failurePolicy``.
         """
-        ...
 
 
 class ServerOptions(Protocol):
@@ -68,32 +67,26 @@ class ServerOptions(Protocol):
     @property
     def webhook_port(self) -> int:
         """The port. 0 means any free one."""
-        ...
 
     @property
     def webhook_bind_host(self) -> str:
         """The address to listen on. Empty means all."""
-        ...
 
     @property
     def webhook_certificate(self) -> CertificateOptions:
         """Its certificate."""
-        ...
 
     @property
     def managed_certificate(self) -> ManagedCertificateOptions:
         """The certificate that the manager makes."""
-        ...
 
     @property
     def tls(self) -> TlsOptions:
         """The options of TLS."""
-        ...
 
     @property
     def graceful_shutdown_timeout(self) -> timedelta:
         """How long running calls may take at the end."""
-        ...
 
 
 class WebhookServer:

@@ -99,7 +99,6 @@ class CredentialSource(Protocol):
             EnvironmentProblem: There are no credentials, or reading their file or running their
                 plugin failed.
         """
-        ...
 
     async def refresh(self) -> Credentials:
         """Return new credentials, because the server answered 401 to those of :meth:`current`.
@@ -107,7 +106,6 @@ class CredentialSource(Protocol):
         Raises:
             EnvironmentProblem: As for :meth:`current`.
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,15 +86,12 @@ class Part(Protocol):
 
     def knows(self, key: NamespacedName) -> bool:
         """Whether an object that is not mirrored does not exist."""
-        ...
 
     async def run(self, source: ListWatch, targets: Sequence[WatchTarget]) -> None:
         """Run the reflectors, made by :meth:`Informer.reflect`, until cancelled."""
-        ...
 
     def may_see(self, key: NamespacedName) -> bool:
         """Whether the mirror will see the next version of an object."""
-        ...
 
 
 class Registration:

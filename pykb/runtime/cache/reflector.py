@@ -40,23 +40,18 @@ class Sink(Protocol):
 
     def upsert(self, key: NamespacedName, obj: dict[str, Any], *, listed: bool) -> None:
         """An object was created or changed."""
-        ...
 
     def remove(self, key: NamespacedName, obj: dict[str, Any] | None) -> None:
         """An object was deleted. ``obj`` is its last state, if the server sent it."""
-        ...
 
     def known(self, namespace: str | None) -> list[NamespacedName]:
         """The keys the sink holds (of a namespace)."""
-        ...
 
     def synced(self, target: WatchTarget) -> None:
         """A list is complete."""
-        ...
 
     def failed(self, target: WatchTarget, problem: str) -> None:
         """A stream ended with an error. Another one will be started."""
-        ...
 
 
 class Reflector:

@@ -62,7 +62,6 @@ class EventHandler(Protocol[T_contra, RequestT]):
         If it returns an awaitable, the caller awaits it outside the informer's loop. If it or the
         awaitable raises, it is called again later with the same event, so no event is lost.
         """
-        ...
 
 
 def priority_of(event: Event[Any]) -> int:

@@ -39,7 +39,6 @@ class Source(Protocol[RequestT]):
 
     async def run(self, queue: Queue[RequestT], /) -> None:
         """Feed the queue until cancelled."""
-        ...
 
     async def wait_for_sync(self) -> None:
         """Wait until everything that existed at the start was added to the queue.
@@ -47,7 +46,6 @@ class Source(Protocol[RequestT]):
         Raises:
             CacheSyncTimeout: It took too long.
         """
-        ...
 
 
 async def all_synced(sources: list[Source[Any]], running: list[asyncio.Task[None]]) -> None:

@@ -78,11 +78,9 @@ class Follower(Protocol):
 
     def joined(self, cluster: Cluster) -> None:
         """A cluster has joined."""
-        ...
 
     async def left(self, cluster: Cluster) -> None:
         """A cluster has left. Returns when nothing works for it any more."""
-        ...
 
 
 class Clusters:

@@ -69,7 +69,6 @@ class Reconciles(Protocol[RequestT_contra]):
 
     def reconcile(self, request: RequestT_contra, /) -> object:
         """See :meth:`pykb.runtime.requests.reconcile.Reconciler.reconcile`."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,6 @@ class Runnable(Protocol):
 
     async def run(self) -> None:
         """Run until cancelled."""
-        ...
 
 
 RunFunction: TypeAlias = Callable[[], Awaitable[object]]

@@ -39,23 +39,18 @@ class QueueObserver(Protocol):
 
     def added(self, priority: int) -> None:
         """A key was added that was not waiting before."""
-        ...
 
     def started(self, priority: int, waited: float) -> None:
         """A key was handed out after it was ready for this many seconds."""
-        ...
 
     def finished(self, worked: float) -> None:
         """A worker finished a key after this many seconds."""
-        ...
 
     def retried(self) -> None:
         """A key was added with a delay from the rate limiter."""
-        ...
 
     def handler_failed(self) -> None:
         """A function that maps or filters events for the queue failed."""
-        ...
 
 
 class Tracker(Protocol):
@@ -63,7 +58,6 @@ class Tracker(Protocol):
 
     def __call__(self, key: Any, after: timedelta, /, *, limited: bool) -> None:
         """A key is added, to be handed out after this time. The rate limiter decided the time if ``limited``."""
-        ...
 
 
 class Work(NamedTuple, Generic[K]):

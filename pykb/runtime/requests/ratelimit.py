@@ -46,15 +46,12 @@ class RateLimiter(Protocol[ItemT_contra]):
 
     def when(self, item: ItemT_contra, /) -> timedelta:
         """Return the delay before the next try of this item, and count one more failure."""
-        ...
 
     def forget(self, item: ItemT_contra, /) -> None:
         """Reset the item's failures, after it succeeded or was given up."""
-        ...
 
     def failures(self, item: ItemT_contra, /) -> int:
         """How often the item has failed since it was last forgotten."""
-        ...
 
 
 class ItemExponentialLimiter:

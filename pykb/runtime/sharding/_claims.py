@@ -34,11 +34,9 @@ class Moves(Protocol):
 
     def gained(self, numbers: frozenset[int], /) -> None:
         """Start working on ranges. It must not wait: the Leases are not looked at meanwhile."""
-        ...
 
     async def leaving(self, number: int, /) -> None:
         """Stop working on a range. Return when nothing works on it any more."""
-        ...
 
 
 class Claims:
