@@ -34,27 +34,39 @@ def test_a_package_imports_only_what_stands_below_it():
     assert done.returncode == 0, done.stdout
 
 
+def named_by_ci(*arrays: str) -> list[str]:
+    """The places that arrays of `.ci/run` name."""
+    text = (ROOT / ".ci/run").read_text(encoding="utf-8")
+    assigned = re.findall(r"^\w+=\((?:.+\)$|\n(?:.+\n)+?\)$)", text, re.MULTILINE)
+    shown = "\n".join((*assigned, *(f"printf '%s\\n' \"${{{array}[@]}}\"" for array in arrays)))
+    done = subprocess.run(["bash", "-euc", shown], cwd=ROOT, capture_output=True, text=True, check=True)
+    return done.stdout.split()
+
+
+def files_in(places: list[str]) -> set[Path]:
+    """The modules of tests at these places."""
+    paths = [ROOT / place for place in places]
+    return {file for path in paths for file in ([path] if path.is_file() else path.rglob("test_*.py"))}
+
+
 def test_what_runs_while_the_control_plane_is_built_needs_none():
     """`.ci/run` names these folders. A test in them that needs the control plane would be left out."""
-    line = re.search(r"^in_memory=.*$", (ROOT / ".ci/run").read_text(encoding="utf-8"), re.MULTILINE)
-    assert line is not None
-    command = ["bash", "-ec", f"{line[0]}; printf '%s\\n' \"${{in_memory[@]}}\""]
-    places = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
-    files = [
-        file for place in map(ROOT.joinpath, places) for file in ([place] if place.is_file() else place.rglob("*.py"))
-    ]
+    files = files_in(named_by_ci("in_memory"))
     assert len(files) > 100
     marked = re.compile(r"^ *(?:@|pytestmark = .*)pytest\.mark\.(?:apiserver|e2e|differential)\b", re.MULTILINE)
     assert [file for file in files if marked.search(file.read_text(encoding="utf-8"))] == []
 
 
+def test_the_whole_check_leaves_out_no_test_but_those_on_a_node():
+    """`.ci/run` names folders, and those on a node run by a command of their own."""
+    named = files_in(named_by_ci("in_memory", "others"))
+    assert files_in(["tests"]) - named == files_in(["tests/node"])
+
+
 def test_the_files_that_run_on_both_pythons_exist():
-    """`.ci/run` names them. Without this test, who renames one would learn it at the end of the whole check."""
-    text = (ROOT / ".ci/run").read_text(encoding="utf-8")
-    lists = re.findall(r"^both_pythons\w*=\(\n(?:.+\n)+?\)$", text, re.MULTILINE)
-    assert len(lists) == 2
-    shown = "\n".join((*lists, 'printf \'%s\\n\' "${both_pythons[@]}" "${both_pythons_on_servers[@]}"'))
-    named = subprocess.run(["bash", "-ec", shown], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    """Without this test, who renames one would learn it at the end of the whole check."""
+    named = named_by_ci("both_pythons", "both_pythons_on_servers")
+    assert named
     assert [path for path in named if not (ROOT / path).exists()] == []
 
 
