@@ -151,11 +151,8 @@ class Pool:
             _, connection = await loop.create_connection(kind, sock=connected, ssl=peer.tls, server_hostname=name)
             return connection
         connected = await self._reach(proxy.host, proxy.port)
-        _, tunnel = await loop.create_connection(
-            Tunnel, sock=connected, ssl=proxy.tls, server_hostname=proxy.host if proxy.tls else None
-        )
         host = f"[{peer.host}]" if ":" in peer.host else peer.host
-        return await tunnel.through(proxy, f"{host}:{peer.port}", kind(), peer.tls, name)
+        return await _through(proxy, connected, f"{host}:{peer.port}", kind(), peer.tls, name)
 
     async def _reach(self, host: str, port: int) -> socket.socket:
         # Not by create_connection: it would hide the socket of a handshake that is given up.
@@ -211,69 +208,52 @@ class Proxy:
         return cls(parts.hostname, parts.port or (443 if secure else 80), tls, authorization)
 
 
-class Tunnel(asyncio.Protocol):
-    """A connection to a proxy that becomes a connection to the server behind it."""
+async def _through(
+    proxy: Proxy,
+    connected: socket.socket,
+    target: str,
+    protocol: ProtocolT,
+    tls: ssl.SSLContext | None,
+    name: str | None,
+) -> ProtocolT:
+    """Connect a protocol to ``target`` (host and port) through a proxy, with TLS inside of the tunnel.
 
-    def __init__(self) -> None:
-        """Wait for a transport."""
-        self._transport: asyncio.Transport | None = None
-        self._head = b""
-        self._answered: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
-
-    async def through(
-        self, proxy: Proxy, target: str, protocol: ProtocolT, tls: ssl.SSLContext | None, name: str | None
-    ) -> ProtocolT:
-        """Connect a protocol to ``target`` (host and port), with TLS inside of the tunnel.
-
-        Raises:
-            OSError: The proxy refused, or the connection broke.
-        """
-        transport = cast("asyncio.Transport", self._transport)
-        try:
-            transport.write(_connect(target, proxy))
-            await self._ask(proxy, target)
-            if tls is not None:
-                inside = await asyncio.get_running_loop().start_tls(transport, protocol, tls, server_hostname=name)
-                protocol.connection_made(cast("asyncio.BaseTransport", inside))
-            else:
-                transport.set_protocol(protocol)
-                protocol.connection_made(transport)
-        except BaseException:
-            transport.abort()
-            raise
-        return protocol
-
-    async def _ask(self, proxy: Proxy, target: str) -> None:
-        line = (await self._answered).split(b"\r\n", 1)[0].decode("latin-1")
-        code = line.split(" ")[1:2]
-        if code != ["200"]:
-            raise ConnectionError(f"the proxy `{proxy.host}:{proxy.port}` does not connect to `{target}`: {line}")
-
-    # -- for the event loop
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Called when the connection to the proxy is made."""
-        self._transport = cast("asyncio.Transport", transport)
-        if _CLOSES_WRONGLY and isinstance(transport, _SSLProtocolTransport):
-            transport._force_close = lambda _: transport.abort()  # type: ignore[attr-defined] # noqa: SLF001
-
-    def data_received(self, data: bytes) -> None:
-        """Called with a part of the proxy's answer. The server behind it sends nothing before a request."""
-        self._head += data
-        if b"\r\n\r\n" in self._head or len(self._head) > _LONGEST_HEAD:
-            self._answer(None)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Called when the proxy closed the connection."""
-        self._answer(exc or ConnectionError("the proxy closed the connection"))
-
-    def _answer(self, error: Exception | None) -> None:
-        if self._answered.done():
-            return
-        if error is None:
-            self._answered.set_result(self._head)
+    Raises:
+        OSError: The proxy refused, or the connection broke.
+    """
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader(_LONGEST_HEAD)
+    hostname = proxy.host if proxy.tls else None
+    transport, _ = await loop.create_connection(
+        lambda: asyncio.StreamReaderProtocol(reader), sock=connected, ssl=proxy.tls, server_hostname=hostname
+    )
+    if _CLOSES_WRONGLY and isinstance(transport, _SSLProtocolTransport):
+        transport._force_close = lambda _: transport.abort()  # type: ignore[attr-defined] # noqa: SLF001
+    try:
+        transport.write(_connect(target, proxy))
+        await _check_connected(reader, proxy, target)
+        inside: asyncio.BaseTransport | None = transport
+        if tls is not None:
+            inside = await loop.start_tls(transport, protocol, tls, server_hostname=name)
         else:
-            self._answered.set_exception(error)
+            transport.set_protocol(protocol)
+        protocol.connection_made(cast("asyncio.BaseTransport", inside))
+    except BaseException:
+        transport.abort()
+        raise
+    return protocol
+
+
+async def _check_connected(reader: asyncio.StreamReader, proxy: Proxy, target: str) -> None:
+    try:
+        head = await reader.readuntil(b"\r\n\r\n")  # the server behind it sends nothing before a request
+    except asyncio.IncompleteReadError:
+        raise ConnectionError("the proxy closed the connection") from None
+    except asyncio.LimitOverrunError as error:
+        head = await reader.read(error.consumed)
+    line = head.split(b"\r\n", 1)[0].decode("latin-1")
+    if line.split(" ")[1:2] != ["200"]:
+        raise ConnectionError(f"the proxy `{proxy.host}:{proxy.port}` does not connect to `{target}`: {line}")
 
 
 def _connect(target: str, proxy: Proxy) -> bytes:

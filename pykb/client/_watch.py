@@ -12,7 +12,6 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import StrEnum
-from types import TracebackType
 from typing import Any, Generic, Self, TypeVar, cast
 
 from pykb.api.meta.v1 import ObjectMeta
@@ -177,9 +176,7 @@ class Watch(Generic[ItemT]):
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
     async def close(self) -> None:

@@ -297,26 +297,6 @@ _LONGEST_NAME = 512
 _MOST_CAUSES = 1000
 _LONGEST_WAIT = 3600
 
-_BY_REASON: Mapping[str, type[ApiError]] = {
-    "BadRequest": BadRequest,
-    "Unauthorized": Unauthorized,
-    "Forbidden": Forbidden,
-    "NotFound": NotFound,
-    "MethodNotAllowed": MethodNotSupported,
-    "NotAcceptable": NotAcceptable,
-    "Conflict": Conflict,
-    "AlreadyExists": AlreadyExists,
-    "Gone": Gone,
-    "Expired": Expired,
-    "RequestEntityTooLarge": RequestEntityTooLarge,
-    "UnsupportedMediaType": UnsupportedMediaType,
-    "Invalid": Invalid,
-    "TooManyRequests": TooManyRequests,
-    "InternalError": InternalServerError,
-    "ServerTimeout": ServerTimeout,
-    "ServiceUnavailable": ServiceUnavailable,
-    "Timeout": Timeout,
-}
 _BY_STATUS: Mapping[int, type[ApiError]] = {
     400: BadRequest,
     401: Unauthorized,
@@ -334,6 +314,17 @@ _BY_STATUS: Mapping[int, type[ApiError]] = {
     503: ServiceUnavailable,
     504: Timeout,
 }
+_BY_REASON: Mapping[str, type[ApiError]] = {
+    **{kind.__name__: kind for kind in (*_BY_STATUS.values(), AlreadyExists, Expired, ServerTimeout)},
+    "MethodNotAllowed": MethodNotSupported,
+    "InternalError": InternalServerError,
+}
+REASONS: Mapping[int, str] = {
+    **{status: kind.__name__ for status, kind in _BY_STATUS.items()},
+    405: "MethodNotAllowed",
+    500: "InternalError",
+}
+"""The reason of each status code, if it has one."""
 
 
 def error_from_status(code: int, body: object, *, retry_after: timedelta | None = None) -> ApiError:

@@ -100,16 +100,11 @@ def _check_served(cluster: Cluster, objects: Sequence[Object]) -> None:
     version = unserved[0]["apiVersion"]
     what, where = _PROVIDERS.get(version.partition("/")[0], ("", ""))
     titles = ", ".join(f"`{title_of(each)}`" for each in unserved if each["apiVersion"] == version)
-    raise EnvironmentProblem(
-        KIND_UNSERVED.at(
-            None,
-            f"the cluster does not serve `{version}`",
-            notes=(*((f"it has no {what}",) if what else ()), f"needed for {titles}", "nothing was applied"),
-            help=(
-                *((f"install it: {where}",) if where else ()),
-                "pykb dev     # tries the operator without a deployment",
-            ),
-        )
+    raise KIND_UNSERVED.problem(
+        f"the cluster does not serve `{version}`",
+        *((f"install it: {where}",) if where else ()),
+        "pykb dev     # tries the operator without a deployment",
+        notes=(*((f"it has no {what}",) if what else ()), f"needed for {titles}", "nothing was applied"),
     )
 
 
@@ -148,16 +143,11 @@ def new_namespaces(cluster: Cluster, objects: Sequence[Object]) -> set[str]:
 
 
 def _namespace_missing(name: str) -> EnvironmentProblem:
-    return EnvironmentProblem(
-        NAMESPACE_MISSING.at(
-            None,
-            f"the namespace `{name}` does not exist, and config/default does not make it",
-            notes=("nothing was applied",),
-            help=(
-                f"kubectl create namespace {name}     # or ask the team that owns the cluster's namespaces",
-                "`namespace` in config/default/kustomization.yaml names another one",
-            ),
-        )
+    return NAMESPACE_MISSING.problem(
+        f"the namespace `{name}` does not exist, and config/default does not make it",
+        f"kubectl create namespace {name}     # or ask the team that owns the cluster's namespaces",
+        "`namespace` in config/default/kustomization.yaml names another one",
+        notes=("nothing was applied",),
     )
 
 
@@ -183,13 +173,8 @@ def _check_accepted(cluster: Cluster, objects: Sequence[Object], *, before: str 
     elif ending := _ENDING_NAMESPACE.search(answer.stderr):
         helps = (f"kubectl wait --for=delete namespace/{ending[1]} --timeout=5m     # then deploy again",)
     said = "\n".join(dict.fromkeys(answer.stderr.splitlines()))  # kubectl says the same of each object
-    raise EnvironmentProblem(
-        DEPLOY_REFUSED.at(
-            None,
-            "the API server would refuse an object",
-            notes=(*quote(said, source="it says"), before),
-            help=helps,
-        )
+    raise DEPLOY_REFUSED.problem(
+        "the API server would refuse an object", *helps, notes=(*quote(said, source="it says"), before)
     )
 
 
@@ -256,9 +241,7 @@ def diff(cluster: Cluster, objects: Sequence[Object]) -> str:
     new = new_namespaces(cluster, objects)
     answer = cluster.kubectl.attempt("diff", *APPLY, stdin=as_list(_outside(new, objects)))
     if answer.code > 1:
-        raise EnvironmentProblem(
-            COMMAND_FAILED.at(None, "`kubectl diff` failed", notes=quote(answer.stderr, source="it wrote"))
-        )
+        raise COMMAND_FAILED.problem("`kubectl diff` failed", notes=quote(answer.stderr, source="it wrote"))
     changes = _TEMPORARY.sub(r"\1 \2\n", _COMMAND.sub("", answer.stdout))
     return changes + "".join(f"+ {title_of(each)}\n" for each in _inside(new, objects))
 
@@ -303,13 +286,10 @@ def await_deleted(kubectl: Kubectl, crds: Sequence[str], *, timeout: timedelta =
     with _nudging(kubectl, going):
         answer = kubectl.attempt("wait", "--for=delete", _seconds(timeout), *(f"{_CRDS}/{name}" for name in going))
     if not answer.ok:
-        raise EnvironmentProblem(
-            DELETE_STUCK.at(
-                None,
-                f"`{'`, `'.join(going)}` {'is' if len(going) == 1 else 'are'} still being deleted",
-                notes=("nothing was applied", *quote(answer.stderr, source="kubectl wrote")),
-                help=(f"kubectl get {going[0]} --all-namespaces     # the objects whose finalizers keep it",),
-            )
+        raise DELETE_STUCK.problem(
+            f"`{'`, `'.join(going)}` {'is' if len(going) == 1 else 'are'} still being deleted",
+            f"kubectl get {going[0]} --all-namespaces     # the objects whose finalizers keep it",
+            notes=("nothing was applied", *quote(answer.stderr, source="kubectl wrote")),
         )
 
 
@@ -399,17 +379,12 @@ def undeploy(
             step.failed("some are still there")
             left.append(kind)
     if left and not force:
-        raise EnvironmentProblem(
-            DELETE_STUCK.at(
-                None,
-                "these objects are still there, so the manager, which cleans up after them, was not deleted",
-                notes=(cluster.kubectl("get", ",".join(left), "--all-namespaces", f"--output={_HELD}").rstrip(),),
-                help=(
-                    "see the log of the manager",
-                    "--timeout 600     # waits longer",
-                    "--force           # deletes the manager anyway",
-                ),
-            )
+        raise DELETE_STUCK.problem(
+            "these objects are still there, so the manager, which cleans up after them, was not deleted",
+            "see the log of the manager",
+            "--timeout 600     # waits longer",
+            "--force           # deletes the manager anyway",
+            notes=(cluster.kubectl("get", ",".join(left), "--all-namespaces", f"--output={_HELD}").rstrip(),),
         )
     said += _stop(cluster, operator, reporter, timeout)
     return [*said, *delete(cluster, operator, reporter, timeout=timeout)]
@@ -446,19 +421,14 @@ def delete(cluster: Cluster, objects: Sequence[Object], reporter: Reporter, *, t
         return answer.stdout.splitlines()
     step.failed("some are still there")
     marked = _marked(cluster.kubectl, "--filename=-", stdin=as_list(known))
-    raise EnvironmentProblem(
-        DELETE_STUCK.at(
-            None,
-            f"some objects are still there after {timeout.total_seconds():g} s",
-            notes=(
-                *(["\n".join(("marked for deletion:", *marked))] if marked else ()),
-                *quote(answer.stderr, source="kubectl wrote"),
-            ),
-            help=(
-                "a CRD waits until the finalizers of its objects are removed: is the manager running?",
-                "a namespace waits for kube-controller-manager",
-            ),
-        )
+    raise DELETE_STUCK.problem(
+        f"some objects are still there after {timeout.total_seconds():g} s",
+        "a CRD waits until the finalizers of its objects are removed: is the manager running?",
+        "a namespace waits for kube-controller-manager",
+        notes=(
+            *(["\n".join(("marked for deletion:", *marked))] if marked else ()),
+            *quote(answer.stderr, source="kubectl wrote"),
+        ),
     )
 
 

@@ -91,9 +91,7 @@ def check_answers(cluster: Cluster, oldest: Minor | None = None) -> None:
             'eval "$(pykb cluster up)"   # a local control plane, without Docker',
             "--kubeconfig FILE           # another cluster",
         )
-    raise EnvironmentProblem(
-        CLUSTER_UNREACHABLE.at(None, message, notes=quote(answer.stderr, source="kubectl wrote"), help=helps)
-    )
+    raise CLUSTER_UNREACHABLE.problem(message, *helps, notes=quote(answer.stderr, source="kubectl wrote"))
 
 
 def check_version(server: Mapping[str, str], oldest: Minor) -> None:
@@ -114,19 +112,14 @@ def check_version(server: Mapping[str, str], oldest: Minor) -> None:
     if version is None or version >= oldest:
         return
     behaves = f" and behaves like {shown(version)}" if minor_of(named) != version else ""
-    raise EnvironmentProblem(
-        CLUSTER_OLD.at(
-            None,
-            f"the cluster has Kubernetes {named.removeprefix('v')}{behaves}, but the project supports {shown(oldest)} "
-            "and newer",
-            notes=("nothing was applied",),
-            help=(
-                "upgrade the cluster, or name another one: `--kubeconfig FILE`, `--context NAME`",
-                f"or support it: `{setting(version)}` in [tool.pykb] of pyproject.toml, then `pykb generate`"
-                if version >= OLDEST
-                else f"pykb supports {shown(OLDEST)} and newer",
-            ),
-        )
+    raise CLUSTER_OLD.problem(
+        f"the cluster has Kubernetes {named.removeprefix('v')}{behaves}, but the project supports {shown(oldest)} "
+        "and newer",
+        "upgrade the cluster, or name another one: `--kubeconfig FILE`, `--context NAME`",
+        f"or support it: `{setting(version)}` in [tool.pykb] of pyproject.toml, then `pykb generate`"
+        if version >= OLDEST
+        else f"pykb supports {shown(OLDEST)} and newer",
+        notes=("nothing was applied",),
     )
 
 
@@ -137,9 +130,7 @@ def _check_context(kubectl: Kubectl) -> None:
         return
     near, names = closest(kubectl.context, contexts), ", ".join(f"`{name}`" for name in contexts)
     what = f"a context with a similar name exists: `{near}`" if near else f"it has {names}"
-    raise EnvironmentProblem(
-        KUBECONFIG_UNUSABLE.at(None, f"the kubeconfig has no context `{kubectl.context}`", help=(what,))
-    )
+    raise KUBECONFIG_UNUSABLE.problem(f"the kubeconfig has no context `{kubectl.context}`", what)
 
 
 def check_can_have_nodes(cluster: Cluster) -> None:
@@ -149,13 +140,11 @@ def check_can_have_nodes(cluster: Cluster) -> None:
         EnvironmentProblem: The cluster is that one.
     """
     if cluster.own:
-        raise EnvironmentProblem(
-            CLUSTER_WITHOUT_NODES.at(
-                None,
-                f"no cluster was chosen, and the project's own control plane (`{cluster.own}`) has no nodes",
-                notes=("nothing was applied",),
-                help=("pykb deploy --kubeconfig ~/.kube/config", "make run     # runs the manager on this machine"),
-            )
+        raise CLUSTER_WITHOUT_NODES.problem(
+            f"no cluster was chosen, and the project's own control plane (`{cluster.own}`) has no nodes",
+            "pykb deploy --kubeconfig ~/.kube/config",
+            "make run     # runs the manager on this machine",
+            notes=("nothing was applied",),
         )
 
 

@@ -38,10 +38,8 @@ def render_operator(root: Path, image: str) -> str:
         EnvironmentProblem: The image has no valid name, or config/default cannot be rendered.
     """
     if not is_image(image):
-        raise EnvironmentProblem(
-            IMAGE_NAME.at(
-                None, f"`{image}` is not the name of an image", help=("--image registry.example.com/operator:v1.0.0",)
-            )
+        raise IMAGE_NAME.problem(
+            f"`{image}` is not the name of an image", "--image registry.example.com/operator:v1.0.0"
         )
     return _IMAGE_LINE.sub(lambda found: f"{found[1]}{image}", _render(root, "default"))
 
@@ -92,8 +90,8 @@ def objects_of(text: str) -> list[Object]:
     try:
         found: list[Object] = [each for each in yaml_text.load_all(text) if each]
     except yaml.MarkedYAMLError as error:
-        raise EnvironmentProblem(
-            KUSTOMIZATION.at(None, f"what kustomize rendered {yaml_text.verdict(error)}: {yaml_text.reason(error)}")
+        raise KUSTOMIZATION.problem(
+            f"what kustomize rendered {yaml_text.verdict(error)}: {yaml_text.reason(error)}"
         ) from error
     for each in found:
         if each.get("kind") in POLICY_KINDS:

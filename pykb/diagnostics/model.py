@@ -96,6 +96,15 @@ class Code:
             severity=severity or self.severity,
         )
 
+    def problem(
+        self,
+        message: str,
+        *help: str,  # noqa: A002 - the word the output uses
+        notes: tuple[str, ...] = (),
+    ) -> EnvironmentProblem:
+        """Make the exception for a problem of this kind outside of the project's files."""
+        return EnvironmentProblem(self.at(None, message, notes=notes, help=help))
+
 
 def warning(slug: str, title: str, explanation: str) -> Code:
     """A kind of mistake that is reported and does not make a command fail."""

@@ -152,11 +152,8 @@ def unpack(file: IO[bytes], programs: tuple[str, ...], folder: Path, *, others: 
 
 
 def _wrong_checksum(name: str, found: str, expected: str) -> EnvironmentProblem:
-    return EnvironmentProblem(
-        ASSETS_CHECKSUM.at(
-            None,
-            f"`{name}` has the SHA-512 `{found[:16]}...`, expected `{expected[:16]}...`",
-            notes=("the download was deleted",),
-            help=("try again; if this repeats, ask your proxy administrator whether the proxy changes downloads",),
-        )
+    return ASSETS_CHECKSUM.problem(
+        f"`{name}` has the SHA-512 `{found[:16]}...`, expected `{expected[:16]}...`",
+        "try again; if this repeats, ask your proxy administrator whether the proxy changes downloads",
+        notes=("the download was deleted",),
     )

@@ -291,14 +291,14 @@ def _check_version(run_go: GoRun, version: str) -> None:
     newest_of(version, known, place=_LACKS)
 
 
+@dataclass(slots=True, eq=False)
 class GoRun:
     """Runs `go` commands in a module, one after another, and reports progress to a step."""
 
-    def __init__(self, go: Go, folder: Path, step: Step | None = None) -> None:
-        self.folder = folder
-        self.total = 0
-        self._go = go
-        self._step = step
+    go: Go
+    folder: Path
+    step: Step | None = None
+    total: int = 0
 
     def mod_file(self, module: str, version: str) -> str:
         """The go.mod of a published module, from Go's module cache."""
@@ -311,11 +311,11 @@ class GoRun:
         Raises:
             SourceUnusable: The command failed. The reason is the end of its output.
         """
-        env = {**os.environ, **self._go.variables, **VARIABLES}
+        env = {**os.environ, **self.go.variables, **VARIABLES}
         with tempfile.TemporaryFile("w+", encoding="utf-8") as out:
             try:
                 process = subprocess.Popen(
-                    [self._go.program, *arguments],
+                    [self.go.program, *arguments],
                     cwd=self.folder,
                     env=env,
                     stdin=subprocess.DEVNULL,
@@ -325,7 +325,7 @@ class GoRun:
                     errors="replace",
                 )
             except OSError as error:
-                raise SourceUnusable(f"{self._go.title} cannot be run: {error}") from error
+                raise SourceUnusable(f"{self.go.title} cannot be run: {error}") from error
             last = self._follow(process)
             out.seek(0)
             answer = out.read()
@@ -333,7 +333,7 @@ class GoRun:
             # `go mod download -json` reports failures on stdout.
             told = re.search(r'"Error": "(.*)"', answer)
             reason = told.group(1) if told else " ".join(last) or f"exit code {process.returncode}"
-            raise SourceUnusable(f"{self._go.title}: `go {arguments[0]}` failed: {reason}")
+            raise SourceUnusable(f"{self.go.title}: `go {arguments[0]}` failed: {reason}")
         return answer
 
     def _follow(self, process: subprocess.Popen[str]) -> list[str]:
@@ -361,5 +361,5 @@ class GoRun:
         return list(last)
 
     def _tell(self, detail: str) -> None:
-        if self._step is not None:
-            self._step.update(detail)
+        if self.step is not None:
+            self.step.update(detail)

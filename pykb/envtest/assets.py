@@ -85,12 +85,8 @@ def named_by_environment() -> Assets | None:
     missing = [name for name in REQUIRED if not is_program(folder / name)]
     if missing:
         lacking = " and ".join(f"`{name}`" for name in missing)
-        raise EnvironmentProblem(
-            ASSETS_INCOMPLETE.at(
-                None,
-                f"`{VARIABLE}` is `{named}`, which has no {lacking}",
-                help=(f"unset {VARIABLE}, then pykb downloads the programs",),
-            )
+        raise ASSETS_INCOMPLETE.problem(
+            f"`{VARIABLE}` is `{named}`, which has no {lacking}", f"unset {VARIABLE}, then pykb downloads the programs"
         )
     return Assets(folder)
 
@@ -182,7 +178,7 @@ def available(sources: tuple[Source, ...] | None = None) -> list[str]:
             reasons.append(f"{source.title}: {reason}")
     helps = ("`pykb envtest list` shows the versions on this machine",)
     message = "the versions of Kubernetes that there are cannot be found out"
-    raise EnvironmentProblem(ASSETS_MISSING.at(None, message, notes=tuple(reasons), help=helps))
+    raise ASSETS_MISSING.problem(message, *helps, notes=tuple(reasons))
 
 
 def sideload(version: str, archive: IO[bytes], reporter: Reporter, cache: Cache | None = None) -> Assets:
@@ -206,7 +202,7 @@ def sideload(version: str, archive: IO[bytes], reporter: Reporter, cache: Cache 
         try:
             unpack(file, REQUIRED, draft, others=(KUBECTL, CONTROLLER_MANAGER))
         except SourceUnusable as reason:
-            raise EnvironmentProblem(ASSETS_ARCHIVE.at(None, str(reason))) from reason
+            raise ASSETS_ARCHIVE.problem(str(reason)) from reason
         return Assets(cache.keep(version, draft))
 
 
@@ -235,21 +231,13 @@ def _get(
                 reasons.append(f"{source.title}: {reason}")
                 known |= reason.known if isinstance(reason, VersionUnknown) else set()
     if known:
-        raise EnvironmentProblem(
-            ASSETS_VERSION.at(
-                None,
-                f"there is no Kubernetes {version}",
-                notes=(*reasons, f"the newest are {', '.join(newest(known))}"),
-                help=(f"pykb envtest use {KUBERNETES}",),
-            )
+        raise ASSETS_VERSION.problem(
+            f"there is no Kubernetes {version}",
+            f"pykb envtest use {KUBERNETES}",
+            notes=(*reasons, f"the newest are {', '.join(newest(known))}"),
         )
-    raise EnvironmentProblem(
-        ASSETS_MISSING.at(
-            None,
-            f"found no {', '.join(programs)} for Kubernetes {version}",
-            notes=tuple(reasons),
-            help=_remedies(reasons, version),
-        )
+    raise ASSETS_MISSING.problem(
+        f"found no {', '.join(programs)} for Kubernetes {version}", *_remedies(reasons, version), notes=tuple(reasons)
     )
 
 

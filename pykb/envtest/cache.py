@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.environment import ASSETS_MISSING, ASSETS_VERSION
 from pykb.envtest.reporter import Reporter
 
@@ -47,12 +46,8 @@ def parse_version(text: str) -> str:
         return text
     if match := _SELECTOR.fullmatch(text):
         return "".join(part or "" for part in match.groups())
-    raise EnvironmentProblem(
-        ASSETS_VERSION.at(
-            None,
-            f"`{text}` is not a Kubernetes version, expected one such as `{KUBERNETES}`",
-            help=(f"pykb envtest use {KUBERNETES}",),
-        )
+    raise ASSETS_VERSION.problem(
+        f"`{text}` is not a Kubernetes version, expected one such as `{KUBERNETES}`", f"pykb envtest use {KUBERNETES}"
     )
 
 
@@ -229,7 +224,7 @@ class Cache:
         except OSError as error:
             message = f"there can be no cache for the programs in `{self.folder}`: {error.strerror}"
             helps = ("name a folder of yours: `export XDG_CACHE_HOME=FOLDER`",)
-            raise EnvironmentProblem(ASSETS_MISSING.at(None, message, help=helps)) from error
+            raise ASSETS_MISSING.problem(message, *helps) from error
         with (self.folder / f".lock-{version}").open("a") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

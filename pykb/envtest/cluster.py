@@ -280,12 +280,9 @@ class Cluster:
             os.kill(self._supervisor(), how)
         while self._alive():
             if time.monotonic() > deadline:
-                raise EnvironmentProblem(
-                    CLUSTER_STATE.at(
-                        None,
-                        f"the control plane did not stop within {STOP_TIMEOUT.total_seconds():g} s",
-                        notes=(f"its supervisor is process {self._supervisor()}",),
-                    )
+                raise CLUSTER_STATE.problem(
+                    f"the control plane did not stop within {STOP_TIMEOUT.total_seconds():g} s",
+                    notes=(f"its supervisor is process {self._supervisor()}",),
                 )
             time.sleep(POLL_SECONDS)
         self._clear()
@@ -339,7 +336,7 @@ class Cluster:
             except UnusableError as error:
                 message = f"`{place}` is not a folder for a control plane: {error}"
                 helps = (f"remove it: `rm -r {shlex.quote(str(place))}`",)
-                raise EnvironmentProblem(CLUSTER_STATE.at(None, message, help=helps)) from error
+                raise CLUSTER_STATE.problem(message, *helps) from error
 
     def _alive(self) -> bool:
         """Whether a supervisor holds the lock."""
@@ -401,11 +398,9 @@ class Cluster:
             raise self._unreadable(name, error) from error
 
     def _unreadable(self, name: str, why: object) -> EnvironmentProblem:
-        return EnvironmentProblem(
-            CLUSTER_STATE.at(
-                None,
-                f"cannot read the state of the control plane in `{self.folder / name}`",
-                notes=(str(why),),
-                help=("pykb cluster down", "pykb cluster up"),
-            )
+        return CLUSTER_STATE.problem(
+            f"cannot read the state of the control plane in `{self.folder / name}`",
+            "pykb cluster down",
+            "pykb cluster up",
+            notes=(str(why),),
         )

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from pykb.diagnostics import Diagnostic, EnvironmentProblem
+from pykb.diagnostics import Diagnostic
 from pykb.diagnostics.codes.environment import CONTROL_PLANE_PORT, CONTROL_PLANE_START
 from pykb.envtest.cache import APISERVER, CONTROLLER_MANAGER, ETCD
 from pykb.files.durable import Folder
@@ -132,12 +132,8 @@ def reserve_port(port: int = 0) -> socket.socket:
         reserved.bind((LOOPBACK, port))
     except OSError as error:
         reserved.close()
-        raise EnvironmentProblem(
-            CONTROL_PLANE_PORT.at(
-                None,
-                f"port {port} of {LOOPBACK} is in use",
-                help=("choose another port, or omit it to get a free one",),
-            )
+        raise CONTROL_PLANE_PORT.problem(
+            f"port {port} of {LOOPBACK} is in use", "choose another port, or omit it to get a free one"
         ) from error
     return reserved
 

@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from pykb.diagnostics import EnvironmentProblem
@@ -86,9 +85,7 @@ class ControlPlane:
     def __enter__(self) -> Self:
         return self.start()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     def start(self) -> Self:
@@ -235,10 +232,8 @@ class ControlPlane:
         }
         answer = self.rest().call("POST", path, request)
         if not answer.ok:
-            raise EnvironmentProblem(
-                CLUSTER_UNREACHABLE.at(
-                    None, f"no token for the ServiceAccount `{namespace}/{name}`", notes=(answer.message,)
-                )
+            raise CLUSTER_UNREACHABLE.problem(
+                f"no token for the ServiceAccount `{namespace}/{name}`", notes=(answer.message,)
             )
         return str(answer.body["status"]["token"])
 
@@ -327,9 +322,7 @@ class ExistingCluster:
         """
         answer = self._rest.call("GET", "/version")
         if not answer.ok:
-            raise EnvironmentProblem(
-                CLUSTER_UNREACHABLE.at(None, f"`{self.url}` refuses the credentials", notes=(answer.message,))
-            )
+            raise CLUSTER_UNREACHABLE.problem(f"`{self.url}` refuses the credentials", notes=(answer.message,))
 
     def install_crds(self, *paths: Path | str, timeout: timedelta = timedelta(seconds=20)) -> list[str]:
         """Apply the CRDs in files and folders and wait until they are served. Returns their names."""
@@ -353,10 +346,8 @@ def default_kubeconfig() -> Path:
         if path.is_file():
             return path
     looked = " and ".join(f"`{path}`" for path in candidates)
-    raise EnvironmentProblem(
-        KUBECONFIG_UNUSABLE.at(
-            None,
-            f"no kubeconfig: there is no {looked}",
-            help=("export KUBECONFIG=<file>", "or start a local control plane: `pykb cluster up`"),
-        )
+    raise KUBECONFIG_UNUSABLE.problem(
+        f"no kubeconfig: there is no {looked}",
+        "export KUBECONFIG=<file>",
+        "or start a local control plane: `pykb cluster up`",
     )

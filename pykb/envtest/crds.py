@@ -101,9 +101,7 @@ def install_crds(rest: Rest, paths: Sequence[Path], *, timeout: timedelta = time
         path = f"{COLLECTION}/{name}?fieldManager={FIELD_MANAGER}&force=true"
         answer = rest.call("PATCH", path, keeping_local_conversion(rest, definition), content_type=APPLY)
         if not answer.ok:
-            raise EnvironmentProblem(
-                CRD_REFUSED.at(None, f"the API server refused `{name}` of `{file}`", notes=(answer.message,))
-            )
+            raise CRD_REFUSED.problem(f"the API server refused `{name}` of `{file}`", notes=(answer.message,))
     for _, definition in definitions:
         _wait_until_served(rest, definition, deadline)
     return [definition["metadata"]["name"] for _, definition in definitions]
@@ -129,12 +127,9 @@ def wait_until_deleted(rest: Rest, name: str, deadline: float) -> None:
             annotations = {DELETION_NUDGED: f"{nudged:.0f}"}
             rest.call("PATCH", f"{COLLECTION}/{name}", {"metadata": {"annotations": annotations}}, content_type=MERGE)
         if time.monotonic() > deadline:
-            raise EnvironmentProblem(
-                DELETE_STUCK.at(
-                    None,
-                    f"`{name}` is still being deleted",
-                    help=(f"kubectl get {name} --all-namespaces     # the objects whose finalizers keep it",),
-                )
+            raise DELETE_STUCK.problem(
+                f"`{name}` is still being deleted",
+                f"kubectl get {name} --all-namespaces     # the objects whose finalizers keep it",
             )
         time.sleep(POLL_SECONDS)
 
@@ -152,7 +147,7 @@ def _wait_until_served(rest: Rest, definition: dict[str, Any], deadline: float) 
             break
         time.sleep(POLL_SECONDS)
     notes = tuple(f"{c['type']}: {c.get('message', '')}" for c in conditions.values() if c["status"] != "True")
-    raise EnvironmentProblem(CRD_NOT_ESTABLISHED.at(None, f"`{name}` was accepted but is not served", notes=notes))
+    raise CRD_NOT_ESTABLISHED.problem(f"`{name}` was accepted but is not served", notes=notes)
 
 
 def _is_discovered(rest: Rest, definition: dict[str, Any]) -> bool:
@@ -269,12 +264,10 @@ def _definitions(rest: Rest, kinds: Iterable[GroupKind]) -> list[dict[str, Any]]
     wanted = sorted(kinds, key=str)
     for kind in wanted:
         if kind not in by_kind:
-            raise EnvironmentProblem(
-                CONVERSION_WITHOUT_CRD.at(
-                    None,
-                    f"`{kind}` has a converter, but its CustomResourceDefinition is not installed",
-                    help=("in a test, use the fixture `crds`", "pykb generate"),
-                )
+            raise CONVERSION_WITHOUT_CRD.problem(
+                f"`{kind}` has a converter, but its CustomResourceDefinition is not installed",
+                "in a test, use the fixture `crds`",
+                "pykb generate",
             )
     return [by_kind[kind] for kind in wanted]
 
@@ -291,9 +284,7 @@ def _install(rest: Rest, definition: dict[str, Any], serving: Serving) -> Conver
     path = f"{COLLECTION}/{name}?fieldManager={CONVERSION_MANAGER}"
     answer = rest.call("PATCH", path, {"spec": {"conversion": conversion}}, content_type=MERGE)
     if not answer.ok:
-        raise EnvironmentProblem(
-            CRD_REFUSED.at(None, f"the API server refused the conversion of `{name}`", notes=(answer.message,))
-        )
+        raise CRD_REFUSED.problem(f"the API server refused the conversion of `{name}`", notes=(answer.message,))
     return Converted(name, config["url"], NONE if is_renewed else before, is_renewed)
 
 
@@ -327,10 +318,8 @@ def _settle(rest: Rest, definition: dict[str, Any], deadline: float) -> None:
     try:
         while not _shows(rest, spec, version["name"], column["name"]):
             if not answer.ok or time.monotonic() > deadline:
-                raise EnvironmentProblem(
-                    WEBHOOK_NOT_IN_EFFECT.at(
-                        None, f"the API server did not notice changes of `{name}`", notes=(answer.message,)
-                    )
+                raise WEBHOOK_NOT_IN_EFFECT.problem(
+                    f"the API server did not notice changes of `{name}`", notes=(answer.message,)
                 )
             time.sleep(POLL_SECONDS)
     finally:

@@ -14,7 +14,6 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.environment import CONTROL_PLANE_START
 from pykb.envtest import _supervisor as supervisor
 from pykb.envtest.components import Component
@@ -77,9 +76,7 @@ class Processes:
     def _started(self, program: str, command: dict[str, object]) -> int:
         answer = self._ask(command)
         if "error" in answer:
-            raise EnvironmentProblem(
-                CONTROL_PLANE_START.at(None, f"cannot run `{program}`", notes=(str(answer["error"]),))
-            )
+            raise CONTROL_PLANE_START.problem(f"cannot run `{program}`", notes=(str(answer["error"]),))
         return int(answer["pid"])
 
     def signal(self, name: str, number: int) -> None:
@@ -117,9 +114,7 @@ class Processes:
             except BrokenPipeError:
                 line = b""
             if not line:
-                raise EnvironmentProblem(
-                    CONTROL_PLANE_START.at(None, "the supervisor process of the control plane ended unexpectedly")
-                )
+                raise CONTROL_PLANE_START.problem("the supervisor process of the control plane ended unexpectedly")
             answer: dict[str, Any] = json.loads(line)
             return answer
 

@@ -232,9 +232,7 @@ def install_webhooks(rest: Rest, configurations: Iterable[dict[str, Any]]) -> li
         path = f"{GROUP}/{name}?fieldManager={FIELD_MANAGER}&force=true"
         answer = rest.call("PATCH", path, configuration, content_type=APPLY)
         if not answer.ok:
-            raise EnvironmentProblem(
-                WEBHOOK_REFUSED.at(None, f"the API server refused `{name}`", notes=(answer.message,))
-            )
+            raise WEBHOOK_REFUSED.problem(f"the API server refused `{name}`", notes=(answer.message,))
         names.append(name)
     return names
 
@@ -251,9 +249,7 @@ def remove_webhooks(rest: Rest, names: Iterable[str]) -> None:
         if not answer.ok and answer.status != HTTPStatus.NOT_FOUND:
             failed.append(f"`{name}`: {answer.message}")
     if failed:
-        raise EnvironmentProblem(
-            WEBHOOK_REFUSED.at(None, "the API server did not delete webhook configurations", notes=tuple(failed))
-        )
+        raise WEBHOOK_REFUSED.problem("the API server did not delete webhook configurations", notes=tuple(failed))
 
 
 def installed_with(rest: Rest, prefix: str, *, url: str = "") -> list[str]:
@@ -350,7 +346,7 @@ def _noticed(rest: Rest, probe: dict[str, Any], deadline: float) -> str:
                 if not answer.ok
                 else "the configuration has no effect yet"
             )
-            raise EnvironmentProblem(
-                WEBHOOK_NOT_IN_EFFECT.at(None, "the API server did not notice the webhook configurations", notes=(why,))
+            raise WEBHOOK_NOT_IN_EFFECT.problem(
+                "the API server did not notice the webhook configurations", notes=(why,)
             )
         time.sleep(POLL_SECONDS)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histogram
@@ -15,6 +16,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.registry import Collector
 
 from pykb.meta.gvk import GroupVersionKind
+from pykb.runtime.requests.queue import QueueObserver
 
 if TYPE_CHECKING:
     from pykb.client.transport import RequestRecord
@@ -90,72 +92,66 @@ class Metrics:
 
     def __init__(self, registry: CollectorRegistry | None = None) -> None:
         self.registry = registry or CollectorRegistry()
-        of = _Family(self.registry)
-        self._workers = of.gauge(
+        counter = partial(Counter, registry=self.registry)
+        gauge = partial(Gauge, registry=self.registry)
+        histogram = partial(Histogram, registry=self.registry)
+        self._workers = gauge(
             f"{_PREFIX}_max_concurrent_reconciles", "Maximum number of concurrent reconciliations", ("controller",)
         )
         self._controllers = _Controllers()
         self.registry.register(self._controllers)
-        self._queues = _QueueCollector()
-        self.registry.register(self._queues)
         self._watches = _Watches()
         self.registry.register(self._watches)
         self._seen_requests: dict[tuple[int, str, str], Counter] = {}
-        self._requests = of.counter(
-            "rest_client_requests_total", "Requests to the API server", ("code", "method", "host")
-        )
-        self._throttled = of.histogram(
+        self._requests = counter("rest_client_requests_total", "Requests to the API server", ("code", "method", "host"))
+        self._throttled = histogram(
             "rest_client_rate_limiter_duration_seconds",
             "Time that requests waited for the client's rate limit",
             ("verb", "host"),
-            THROTTLED_SECONDS,
+            buckets=THROTTLED_SECONDS,
         )
-        self._unreadable = of.counter(
+        self._unreadable = counter(
             "pykb_unreadable_objects",
             "Objects that did not fit their class",
             ("group", "version", "kind"),
         )
-        self._stalled = of.counter(
+        self._stalled = counter(
             "pykb_event_loop_blocked_seconds", "Seconds for which a coroutine blocked the event loop", ()
         )
-        self.leader = of.gauge("leader_election_master_status", "1 on the leader", ("name",))
+        self.leader = gauge("leader_election_master_status", "1 on the leader", ("name",))
         webhook = ("webhook",)
-        self.webhook_seconds = of.histogram(
-            f"{_PREFIX}_webhook_latency_seconds", "Duration of an admission request", webhook, RECONCILE_SECONDS
+        self.webhook_seconds = histogram(
+            f"{_PREFIX}_webhook_latency_seconds", "Duration of an admission request", webhook, buckets=RECONCILE_SECONDS
         )
-        self.webhook_requests = of.counter(
+        self.webhook_requests = counter(
             f"{_PREFIX}_webhook_requests_total", "Admission requests by HTTP code", (*webhook, "code")
         )
-        self.webhook_in_flight = of.gauge(
+        self.webhook_in_flight = gauge(
             f"{_PREFIX}_webhook_requests_in_flight", "Admission requests being served", webhook
         )
-        self._webhook_blocked = of.counter(
+        self._webhook_blocked = counter(
             "pykb_webhook_blocked_seconds", "Seconds for which an async webhook blocked the event loop", webhook
         )
-        self.webhook_panics = of.counter(
-            f"{_PREFIX}_webhook_panics_total", "Admission requests that ended with a bug", ()
-        )
-        self.conversion_panics = of.counter(
+        self.webhook_panics = counter(f"{_PREFIX}_webhook_panics_total", "Admission requests that ended with a bug", ())
+        self.conversion_panics = counter(
             f"{_PREFIX}_conversion_webhook_panics_total", "Conversions that ended with a bug", ()
         )
-        self.certificate_reads = of.counter("certwatcher_read_certificate_total", "Certificates read", ())
-        self.certificate_errors = of.counter(
+        self.certificate_reads = counter("certwatcher_read_certificate_total", "Certificates read", ())
+        self.certificate_errors = counter(
             "certwatcher_read_certificate_errors_total", "Certificates that could not be read", ()
         )
-        self.certificate_end = of.gauge(
+        self.certificate_end = gauge(
             "pykb_certificate_expiration_timestamp_seconds", "When the certificate of a server expires", ("server",)
         )
 
     def controller(self, name: str, queue: Callable[[], WorkQueue[Any]], *, workers: int) -> ControllerMetrics:
         """The metrics of one controller. They start at 0, so that rates are right from the first event."""
         self._workers.labels(name).set(workers)
-        self._queues.add(name, queue)
-        return self._controllers.add(name)
+        return self._controllers.add(name, queue)
 
     def remove_controller(self, name: str) -> None:
         """Forget the series of a controller."""
         self._workers.remove(name)
-        self._queues.remove(name)
         self._controllers.remove(name)
 
     def observe_request(self, record: RequestRecord) -> None:
@@ -193,7 +189,7 @@ class Metrics:
         return text, CONTENT_TYPE_LATEST
 
 
-class ControllerMetrics:
+class ControllerMetrics(QueueObserver):
     """The counts of one controller. It also observes the controller's queue."""
 
     def __init__(self) -> None:
@@ -256,12 +252,15 @@ class _Controllers(Collector):
 
     def __init__(self) -> None:
         self._by_name: dict[str, ControllerMetrics] = {}
+        self._queues: dict[str, Callable[[], WorkQueue[Any]]] = {}
 
-    def add(self, controller: str) -> ControllerMetrics:
+    def add(self, controller: str, queue: Callable[[], WorkQueue[Any]]) -> ControllerMetrics:
+        self._queues[controller] = queue
         return self._by_name.setdefault(controller, ControllerMetrics())
 
     def remove(self, controller: str) -> None:
         self._by_name.pop(controller, None)
+        self._queues.pop(controller, None)
 
     def collect(self) -> Iterator[Metric]:
         label = ["controller"]
@@ -295,22 +294,20 @@ class _Controllers(Collector):
             for name, counts in self._by_name.items():
                 times.add_metric([name, name], times_of(counts).buckets(), times_of(counts).sum)
             yield times
-
-
-class _Family:
-    """Makes metrics in one registry."""
-
-    def __init__(self, registry: CollectorRegistry) -> None:
-        self._registry = registry
-
-    def counter(self, name: str, text: str, labels: tuple[str, ...]) -> Counter:
-        return Counter(name, text, labels, registry=self._registry)
-
-    def gauge(self, name: str, text: str, labels: tuple[str, ...]) -> Gauge:
-        return Gauge(name, text, labels, registry=self._registry)
-
-    def histogram(self, name: str, text: str, labels: tuple[str, ...], buckets: Iterable[float]) -> Histogram:
-        return Histogram(name, text, labels, registry=self._registry, buckets=tuple(buckets))
+        depth = GaugeMetricFamily("workqueue_depth", "Keys ready to be worked on", labels=[*labels, "priority"])
+        unfinished = GaugeMetricFamily(
+            "workqueue_unfinished_work_seconds", "Time spent on keys not yet done, summed", labels=labels
+        )
+        longest = GaugeMetricFamily(
+            "workqueue_longest_running_processor_seconds", "Time spent on the oldest key not yet done", labels=labels
+        )
+        for name, queue in self._queues.items():
+            for priority, count in ({0: 0} | queue().ready_by_priority()).items():
+                depth.add_metric([name, name, str(priority)], count)
+            running = queue().running_since()
+            unfinished.add_metric([name, name], sum(running))
+            longest.add_metric([name, name], max(running, default=0.0))
+        yield from (depth, unfinished, longest)
 
 
 class _Watches(Collector):
@@ -340,33 +337,3 @@ class _Watches(Collector):
             functions.add_metric([gvk.group, gvk.version, gvk.kind], called)
             silence.add_metric([gvk.group, gvk.version, gvk.kind], silent)
         yield from (failures, functions, silence)
-
-
-class _QueueCollector(Collector):
-    """Makes metrics of the queues' state on each scrape."""
-
-    def __init__(self) -> None:
-        self._queues: dict[str, Callable[[], WorkQueue[Any]]] = {}
-
-    def add(self, controller: str, queue: Callable[[], WorkQueue[Any]]) -> None:
-        self._queues[controller] = queue
-
-    def remove(self, controller: str) -> None:
-        self._queues.pop(controller, None)
-
-    def collect(self) -> Iterator[GaugeMetricFamily]:
-        labels = ["name", "controller"]
-        depth = GaugeMetricFamily("workqueue_depth", "Keys ready to be worked on", labels=[*labels, "priority"])
-        unfinished = GaugeMetricFamily(
-            "workqueue_unfinished_work_seconds", "Time spent on keys not yet done, summed", labels=labels
-        )
-        longest = GaugeMetricFamily(
-            "workqueue_longest_running_processor_seconds", "Time spent on the oldest key not yet done", labels=labels
-        )
-        for name, queue in self._queues.items():
-            for priority, count in ({0: 0} | queue().ready_by_priority()).items():
-                depth.add_metric([name, name, str(priority)], count)
-            running = queue().running_since()
-            unfinished.add_metric([name, name], sum(running))
-            longest.add_metric([name, name], max(running, default=0.0))
-        yield from (depth, unfinished, longest)

@@ -3,24 +3,5 @@
 Most programs only need ``Defaulter``, ``Validator`` and ``WebhookBuilder`` from :mod:`pykb.runtime`.
 """
 
-from pykb.webhook import (
-    AdmissionRequest,
-    AdmissionResponse,
-    Operation,
-    UserInfo,
-    allowed,
-    denied,
-    errored,
-    patched,
-)
-
-__all__ = [
-    "AdmissionRequest",
-    "AdmissionResponse",
-    "Operation",
-    "UserInfo",
-    "allowed",
-    "denied",
-    "errored",
-    "patched",
-]
+from pykb.webhook import *  # noqa: F403 - the same names
+from pykb.webhook import __all__ as __all__  # noqa: PLC0414 - exported

@@ -5,29 +5,14 @@ sessions and streams that are not needed here. aiohttp's took 10 MiB of every ma
 the CPU time of a webhook.
 """
 
-from pykb.serving._connections import Limits
-from pykb.serving._message import (
-    JSON,
-    Handler,
-    HttpError,
-    HttpRequest,
-    HttpResponse,
-    Middleware,
-    Routes,
-    passing,
-)
-from pykb.serving._server import BindAddress, HttpServer
-
-__all__ = [
-    "JSON",
-    "BindAddress",
-    "Handler",
-    "HttpError",
-    "HttpRequest",
-    "HttpResponse",
-    "HttpServer",
-    "Limits",
-    "Middleware",
-    "Routes",
-    "passing",
-]
+from pykb.serving._connections import Limits as Limits
+from pykb.serving._message import JSON as JSON
+from pykb.serving._message import Handler as Handler
+from pykb.serving._message import HttpError as HttpError
+from pykb.serving._message import HttpRequest as HttpRequest
+from pykb.serving._message import HttpResponse as HttpResponse
+from pykb.serving._message import Middleware as Middleware
+from pykb.serving._message import Routes as Routes
+from pykb.serving._message import passing as passing
+from pykb.serving._server import BindAddress as BindAddress
+from pykb.serving._server import HttpServer as HttpServer

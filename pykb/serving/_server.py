@@ -19,7 +19,6 @@ from ipaddress import ip_address
 from typing import Any
 
 from pykb.client.clock import Clock, SystemClock
-from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.runtime import CANNOT_LISTEN
 from pykb.serving._connections import Connection, Connections, Limits
 from pykb.serving._message import Handler
@@ -161,12 +160,9 @@ class HttpServer:
         try:
             return _listeners(host, port)
         except OSError as error:
-            raise EnvironmentProblem(
-                CANNOT_LISTEN.at(
-                    None,
-                    f"the {self.name} server cannot listen on `{host or ''}:{port}`: {error.strerror or error}",
-                    help=(self._remedy,),
-                )
+            raise CANNOT_LISTEN.problem(
+                f"the {self.name} server cannot listen on `{host or ''}:{port}`: {error.strerror or error}",
+                self._remedy,
             ) from error
 
     async def _accept(self, listener: socket.socket) -> None:

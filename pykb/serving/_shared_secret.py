@@ -60,22 +60,19 @@ class Held:
         return Pair(certificate, key, authorities)
 
 
+@dataclass(slots=True, eq=False)
 class SharedSecret:
     """Reads the Secret, and writes it when something is missing or due."""
 
-    def __init__(
-        self,
-        objects: Objects,
-        options: ManagedCertificateOptions,
-        namespace: str,
-        now: Callable[[datetime | None], datetime],
-    ) -> None:
-        self._objects = objects
-        self._options = options
-        self._namespace = namespace
-        self._now = now
-        self._path = f"/api/v1/namespaces/{namespace}/secrets/{options.secret}"
-        self._held: Held | None = None
+    objects: Objects
+    options: ManagedCertificateOptions
+    namespace: str
+    now: Callable[[datetime | None], datetime]
+    _held: Held | None = None
+
+    @property
+    def _path(self) -> str:
+        return f"/api/v1/namespaces/{self.namespace}/secrets/{self.options.secret}"
 
     async def agree(self) -> Held:
         """Return what all replicas serve.
@@ -89,7 +86,7 @@ class SharedSecret:
             material = _decoded(secret.get("data") or {})
             is_held = self._held is not None and self._held.material == material
             known = self._held if is_held else self._reviewed(secret, material)
-            now = self._now(self._objects.date)
+            now = self.now(self.objects.date)
             if known is not None and known.since <= now < known.until:
                 self._held = known
                 return known
@@ -97,16 +94,16 @@ class SharedSecret:
             if review.material == material or await self._write(review, secret):
                 self._held = Held(review.material, review.since, review.until)
                 return self._held
-        raise Conflict(409, "Conflict", f"other programs keep changing the Secret {self._options.secret}")
+        raise Conflict(409, "Conflict", f"other programs keep changing the Secret {self.options.secret}")
 
     async def _found(self) -> Wire:
-        secret = await self._objects.find(self._path)
+        secret = await self.objects.find(self._path)
         if secret is None:
             logger.warning(
-                "the Secret of the certificates is missing", extra={"object": f"secrets/{self._options.secret}"}
+                "the Secret of the certificates is missing", extra={"object": f"secrets/{self.options.secret}"}
             )
             # Without data, so that it does not matter how many replicas do this at once.
-            secret = await self._objects.apply(self._path, self._wire())
+            secret = await self.objects.apply(self._path, self._wire())
         return secret
 
     async def _write(self, review: Review, read: Wire) -> bool:
@@ -114,18 +111,18 @@ class SharedSecret:
         made = review.material
         record = " ".join((review.since.isoformat(), review.until.isoformat(), self._digest(made)))
         try:
-            await self._objects.apply(self._path, self._wire(read["metadata"]["resourceVersion"], made, record))
+            await self.objects.apply(self._path, self._wire(read["metadata"]["resourceVersion"], made, record))
         except Conflict:
             return False
         changes = list(review.changed)
         if self._held is not None and made == self._held.material:
             changes.append("restored the certificates")
         said = " and ".join(changes) or "removed what cannot be used"
-        logger.info(said, extra={"object": f"secrets/{self._options.secret}", "expires": review.expires.isoformat()})
+        logger.info(said, extra={"object": f"secrets/{self.options.secret}", "expires": review.expires.isoformat()})
         return True
 
     def _wire(self, version: str = "", material: Mapping[str, str] | None = None, record: str = "") -> Wire:
-        metadata: Wire = {"name": self._options.secret, "namespace": self._namespace}
+        metadata: Wire = {"name": self.options.secret, "namespace": self.namespace}
         wire: Wire = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata}
         if material is not None:
             metadata |= {"resourceVersion": version, "annotations": {_REVIEWED: record}}
@@ -136,10 +133,10 @@ class SharedSecret:
         from pykb.serving._authority import review  # with cryptography: 12 MiB that most starts do not need
 
         known = [self._held.material] if self._held is not None else []
-        return review([material, *known], self._names(), self._options, now)
+        return review([material, *known], self._names(), self.options, now)
 
     def _names(self) -> list[str]:
-        services = [f"{service}.{self._namespace}.svc" for service in self._options.services]
+        services = [f"{service}.{self.namespace}.svc" for service in self.options.services]
         return [*services, *(f"{service}.cluster.local" for service in services)]
 
     def _reviewed(self, secret: Wire, material: dict[str, str]) -> Held | None:
@@ -155,7 +152,7 @@ class SharedSecret:
             return None
 
     def _digest(self, material: Mapping[str, str]) -> str:
-        lives = [self._options.life.total_seconds(), self._options.authority_life.total_seconds()]
+        lives = [self.options.life.total_seconds(), self.options.authority_life.total_seconds()]
         reviewed = orjson.dumps([material, self._names(), lives], option=orjson.OPT_SORT_KEYS)
         return hashlib.sha256(reviewed).hexdigest()
 

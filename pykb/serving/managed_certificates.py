@@ -21,7 +21,6 @@ from typing import Any
 from pykb.client.client import Client
 from pykb.client.clock import Clock
 from pykb.client.errors import ApiError, Forbidden, ServerUnreachable
-from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.runtime import MANAGED_CERTIFICATE
 from pykb.serving._shared_secret import AUTHORITIES, Held, Objects, Pair, SharedSecret, Wire
 from pykb.serving.options import ManagedCertificateOptions
@@ -171,20 +170,14 @@ class ManagedCertificates:
 
 def _check(options: ManagedCertificateOptions, namespace: str) -> None:
     if not options.services:
-        raise EnvironmentProblem(
-            MANAGED_CERTIFICATE.at(
-                None,
-                f"`--cert-secret {options.secret}` makes a certificate, but for no Service",
-                help=("name the Services of the manager: `--cert-service webhook-service`",),
-            )
+        raise MANAGED_CERTIFICATE.problem(
+            f"`--cert-secret {options.secret}` makes a certificate, but for no Service",
+            "name the Services of the manager: `--cert-service webhook-service`",
         )
     if not namespace:
-        raise EnvironmentProblem(
-            MANAGED_CERTIFICATE.at(
-                None,
-                f"the namespace of the Secret `{options.secret}` is unknown",
-                help=("outside of a pod, leave out `--cert-secret`, or set a namespace in the kubeconfig's context",),
-            )
+        raise MANAGED_CERTIFICATE.problem(
+            f"the namespace of the Secret `{options.secret}` is unknown",
+            "outside of a pod, leave out `--cert-secret`, or set a namespace in the kubeconfig's context",
         )
 
 

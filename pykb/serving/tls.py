@@ -83,7 +83,7 @@ def server_context(min_version: str, cipher_suites: Sequence[str]) -> ssl.SSLCon
 
 def _refused(what: str, flag: str, allowed: object, *more: str) -> EnvironmentProblem:
     names = ", ".join(allowed) if isinstance(allowed, dict) else str(allowed)
-    return EnvironmentProblem(TLS_OPTION.at(None, what, help=(f"`{flag}` takes {names}", *more)))
+    return TLS_OPTION.problem(what, f"`{flag}` takes {names}", *more)
 
 
 def demand_client_certificate(context: ssl.SSLContext, file: Path) -> None:
@@ -112,24 +112,18 @@ def check_client_ca(file: Path | None, names: Sequence[str], server: str) -> Non
     if file is None:
         if names:
             shown = ", ".join(f"`{name}`" for name in names)
-            raise EnvironmentProblem(
-                CLIENT_CA.at(
-                    None,
-                    f"the {server} server allows only {shown}, but has no CA to verify client certificates",
-                    help=(f"give the CA of the clients: `--{server}-client-ca-file`",),
-                )
+            raise CLIENT_CA.problem(
+                f"the {server} server allows only {shown}, but has no CA to verify client certificates",
+                f"give the CA of the clients: `--{server}-client-ca-file`",
             )
         return
     try:
         demand_client_certificate(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), file)
     except (OSError, ssl.SSLError) as error:
         why = error.strerror or str(error)
-        raise EnvironmentProblem(
-            CLIENT_CA.at(
-                None,
-                f"the client CA file of the {server} server, `{file}`, cannot be used: {why}",
-                help=(f"`--{server}-client-ca-file` needs certificates in PEM; is the file mounted there?",),
-            )
+        raise CLIENT_CA.problem(
+            f"the client CA file of the {server} server, `{file}`, cannot be used: {why}",
+            f"`--{server}-client-ca-file` needs certificates in PEM; is the file mounted there?",
         ) from error
 
 
@@ -212,12 +206,9 @@ class ServingCertificate:
             """For connections from now on; another one after each renewal."""
         except (OSError, ssl.SSLError) as error:
             shown = " with key ".join(f"`{file}`" for file in self._pair)
-            raise EnvironmentProblem(
-                CERTIFICATE.at(
-                    None,
-                    f"the certificate {shown} cannot be used: {error}",
-                    help=("check that the secret with the certificate is mounted there",),
-                )
+            raise CERTIFICATE.problem(
+                f"the certificate {shown} cannot be used: {error}",
+                "check that the secret with the certificate is mounted there",
             ) from error
 
     @property

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pykb.api.safe_text import without_values
 from pykb.api.unreadable import UnreadableObject
-from pykb.client.errors import ApiError, Invalid, StatusDetails
+from pykb.client.errors import REASONS, ApiError, Invalid, StatusDetails
 from pykb.client.field_error import FieldError, FieldErrorType
 from pykb.client.json_text import storable
 from pykb.client.witness import current_call
@@ -40,20 +40,6 @@ Warnings: TypeAlias = Sequence[str] | None
         async def validate_create(self, obj: VirtulMachine) -> Warnings:
             return ["`spec.disk` is deprecated"] if obj.spec.disk else None
 """
-
-_REASONS = {
-    400: "BadRequest",
-    401: "Unauthorized",
-    403: "Forbidden",
-    404: "NotFound",
-    409: "Conflict",
-    413: "RequestEntityTooLarge",
-    422: "Invalid",
-    429: "TooManyRequests",
-    500: "InternalError",
-    503: "ServiceUnavailable",
-    504: "Timeout",
-}
 
 
 class Operation(StrEnum):
@@ -279,7 +265,7 @@ def allowed(*warnings: str) -> AdmissionResponse:
 
 def denied(message: str, *, code: int = 403, warnings: Sequence[str] = ()) -> AdmissionResponse:
     """Refuse the request."""
-    reason = _REASONS.get(code, "")
+    reason = REASONS.get(code, "")
     return AdmissionResponse(allowed=False, code=code, reason=reason, message=message, warnings=tuple(warnings))
 
 
@@ -290,7 +276,7 @@ def errored(error: ApiError | str, code: int = 500) -> AdmissionResponse:
     return AdmissionResponse(
         allowed=False,
         code=error.status,
-        reason=error.reason or _REASONS.get(error.status, ""),
+        reason=error.reason or REASONS.get(error.status, ""),
         message=error.message,
         details=error.details,
     )

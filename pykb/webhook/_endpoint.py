@@ -9,6 +9,7 @@ import asyncio
 import base64
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
@@ -49,27 +50,20 @@ _LONGEST_UID = 256
 _PLACES = (("request", "object"), ("request", "oldObject"))
 
 
+@dataclass(slots=True, eq=False)
 class AdmissionEndpoint:
     """Reads the review, calls the handler and always returns a response."""
 
-    def __init__(
-        self,
-        path: str,
-        handler: Callable[[AdmissionRequest], Awaitable[AdmissionResponse]],
-        metrics: WebhookMetrics,
-        steps: Steps | None = None,
-        failed: Callable[[BaseException], None] = lambda _: None,
-    ) -> None:
-        self._path = path
-        self._failed = failed
-        self._handler = handler
-        self._metrics = metrics
-        self._steps = steps
+    path: str
+    handler: Callable[[AdmissionRequest], Awaitable[AdmissionResponse]]
+    metrics: WebhookMetrics
+    steps: Steps | None = None
+    failed: Callable[[BaseException], None] = lambda _: None
 
     @property
     def author(self) -> Callable[..., Any]:
         """The function that its author wrote."""
-        return getattr(self._handler, "author", self._handler)
+        return getattr(self.handler, "author", self.handler)
 
     async def answer(self, request: HttpRequest) -> HttpResponse:
         """Return the review with the response."""
@@ -79,24 +73,24 @@ class AdmissionEndpoint:
         except ValueError as error:
             review = None if isinstance(error, orjson.JSONDecodeError) else review
             reason = "the body is not JSON" if review is None else safe_text(error)
-            logger.warning("admission request not understood", extra={"webhook": self._path, "error": reason})
+            logger.warning("admission request not understood", extra={"webhook": self.path, "error": reason})
             return _written(_uid_of(review), errored(reason, 400), status=400)
-        with answering(asked, self._path), following(self._steps):
+        with answering(asked, self.path), following(self.steps):
             response = await self._decide(asked)
             if not response.allowed:
                 logger.info("admission refused", extra={"code": response.code, "reason": response.reason})
             try:
                 return _written(asked.uid, response)
             except Exception as error:  # noqa: BLE001 - a handler's patch or warning has no JSON form
-                self._failed(error)
-                return _written(asked.uid, answer_to(error, self._metrics))
+                self.failed(error)
+                return _written(asked.uid, answer_to(error, self.metrics))
 
     async def _decide(self, asked: AdmissionRequest) -> AdmissionResponse:
         obj = asked.object
         if obj is not None and CUT in obj and not is_as_stored(asked):
             return errored(unfit(UnreadableObject.too_deep(asked.kind, obj, obj[CUT]), asked.object_name))
         try:
-            handler: Any = self._handler
+            handler: Any = self.handler
             is_ours = isinstance(handler, TypedHandler)  # they call their author's methods
             response: object = await (handler(asked) if is_ours else call(handler, asked))
             if not isinstance(response, AdmissionResponse):
@@ -107,8 +101,8 @@ class AdmissionEndpoint:
                 raise
             if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
                 raise  # the time limit has passed, or the server stops
-            self._failed(error)
-            return answer_to(error, self._metrics)
+            self.failed(error)
+            return answer_to(error, self.metrics)
         return response
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 from pykb.api.conversion import Converter
 from pykb.api.object import Object, Unstructured
 from pykb.client.codec import Kind, gvk_of
-from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.runtime import CONVERTER, INCOMPLETE_WEBHOOK, WEBHOOK_KIND
 from pykb.meta.gvk import GroupVersionKind, mutate_path, validate_path
 from pykb.webhook._typed import Defaulter, DefaulterHandler, TypedWebhook, Validator, ValidatorHandler
@@ -97,14 +96,11 @@ class WebhookBuilder:
             EnvironmentProblem: A part is missing, is for another kind, or is registered already.
         """
         if self._kind is None:
-            raise EnvironmentProblem(INCOMPLETE_WEBHOOK.at(None, "a webhook needs a kind", help=("add `.for_(Kind)`",)))
+            raise INCOMPLETE_WEBHOOK.problem("a webhook needs a kind", "add `.for_(Kind)`")
         if not (self._defaulter or self._validator or self._converters):
-            raise EnvironmentProblem(
-                INCOMPLETE_WEBHOOK.at(
-                    None,
-                    f"the webhook for {gvk_of(self._kind)} has no handler",
-                    help=("add `.with_defaulter(...)`, `.with_validator(...)` or `.with_converter(...)`",),
-                )
+            raise INCOMPLETE_WEBHOOK.problem(
+                f"the webhook for {gvk_of(self._kind)} has no handler",
+                "add `.with_defaulter(...)`, `.with_validator(...)` or `.with_converter(...)`",
             )
         gvk = gvk_of(self._kind)
         for webhook in (self._defaulter, self._validator):
@@ -136,12 +132,9 @@ def _check_kind(webhook: TypedWebhook[Any], gvk: GroupVersionKind) -> None:
     found = gvk_of(webhook.kind)
     if found != gvk:
         called, base = type(webhook).__name__, next(b for b in (Defaulter, Validator) if isinstance(webhook, b))
-        raise EnvironmentProblem(
-            WEBHOOK_KIND.at(
-                None,
-                f"`{called}` is for {found}, but `for_` names {gvk}",
-                help=(f"write `class {called}({base.__name__}[{gvk.kind}])` with {gvk.kind} of {gvk.group_version}",),
-            )
+        raise WEBHOOK_KIND.problem(
+            f"`{called}` is for {found}, but `for_` names {gvk}",
+            f"write `class {called}({base.__name__}[{gvk.kind}])` with {gvk.kind} of {gvk.group_version}",
         )
 
 
@@ -150,30 +143,20 @@ def _check_converter(converter: Converter[Any, Any], gvk: GroupVersionKind) -> N
     spoke, hub = _gvk(converter.spoke, called), _gvk(converter.hub, called)
     if hub != gvk:
         swapped = spoke == gvk
-        raise EnvironmentProblem(
-            WEBHOOK_KIND.at(
-                None,
-                f"`{called}` has the hub {hub}, but `for_` names {gvk}",
-                notes=(f"it is `Converter[{converter.spoke.__name__}, {converter.hub.__name__}]`: spoke, then hub",),
-                help=("name the spoke first and the hub second" if swapped else f"give `for_` the hub: {hub}",),
-            )
+        raise WEBHOOK_KIND.problem(
+            f"`{called}` has the hub {hub}, but `for_` names {gvk}",
+            "name the spoke first and the hub second" if swapped else f"give `for_` the hub: {hub}",
+            notes=(f"it is `Converter[{converter.spoke.__name__}, {converter.hub.__name__}]`: spoke, then hub",),
         )
     if spoke.group_kind != hub.group_kind:
-        raise EnvironmentProblem(
-            CONVERTER.at(
-                None,
-                f"`{called}` converts {spoke.group_kind} into {hub.group_kind}",
-                notes=("the API server converts between versions of one kind",),
-                help=(f"give it a version of {hub.group_kind} as the spoke",),
-            )
+        raise CONVERTER.problem(
+            f"`{called}` converts {spoke.group_kind} into {hub.group_kind}",
+            f"give it a version of {hub.group_kind} as the spoke",
+            notes=("the API server converts between versions of one kind",),
         )
     if spoke.version == hub.version:
-        raise EnvironmentProblem(
-            CONVERTER.at(
-                None,
-                f"`{called}` converts {hub} into itself",
-                help=(f"give it another version of {hub.group_kind} as the spoke",),
-            )
+        raise CONVERTER.problem(
+            f"`{called}` converts {hub} into itself", f"give it another version of {hub.group_kind} as the spoke"
         )
 
 
@@ -181,4 +164,4 @@ def _gvk(kind: type[Object], converter: str) -> GroupVersionKind:
     try:
         return gvk_of(kind)
     except TypeError as error:
-        raise EnvironmentProblem(CONVERTER.at(None, f"`{converter}`: {error}")) from None
+        raise CONVERTER.problem(f"`{converter}`: {error}") from None

@@ -20,7 +20,7 @@ from pykb.api.unreadable import DEEPEST, UnreadableObject
 from pykb.client.codec import from_wire
 from pykb.client.json_text import SetAside, has_json
 from pykb.client.witness import current_call
-from pykb.diagnostics import EnvironmentProblem, PykbError
+from pykb.diagnostics import PykbError
 from pykb.diagnostics.codes.runtime import CONVERTER
 from pykb.meta.gvk import GroupKind, GroupVersion, GroupVersionKind, NamespacedName
 from pykb.serving import JSON, HttpRequest, HttpResponse
@@ -79,21 +79,14 @@ class Conversions:
         called = type(converter).__name__
         known = self._spokes.get(spoke)
         if known is not None:
-            raise EnvironmentProblem(
-                CONVERTER.at(
-                    None,
-                    f"`{called}` converts {spoke}, and so does `{type(known).__name__}`",
-                    help=("remove one of them",),
-                )
+            raise CONVERTER.problem(
+                f"`{called}` converts {spoke}, and so does `{type(known).__name__}`", "remove one of them"
             )
         other = self._hubs.setdefault(hub.group_kind, converter.hub)
         if other.gvk != hub:
-            raise EnvironmentProblem(
-                CONVERTER.at(
-                    None,
-                    f"`{called}` has the hub {hub}, other converters of {hub.group_kind} have {other.gvk}",
-                    help=("give all converters of a kind the same hub",),
-                )
+            raise CONVERTER.problem(
+                f"`{called}` has the hub {hub}, other converters of {hub.group_kind} have {other.gvk}",
+                "give all converters of a kind the same hub",
             )
         self._spokes[spoke] = converter
 

@@ -17,7 +17,6 @@ from prometheus_client import Counter
 from pykb.api.time import parse_duration
 from pykb.client.clock import Clock
 from pykb.client.tracing import spans
-from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.runtime import WEBHOOK_PATH
 from pykb.meta.gvk import GroupKind, GroupVersionKind
 from pykb.serving import JSON, BindAddress, HttpError, HttpRequest, HttpResponse, HttpServer, Limits, passing
@@ -25,7 +24,6 @@ from pykb.serving.options import CertificateOptions, ManagedCertificateOptions, 
 from pykb.serving.tls import ServingCertificate, client_checks, make_certificate
 from pykb.webhook._admission import AdmissionRequest, AdmissionResponse
 from pykb.webhook._endpoint import AdmissionEndpoint
-from pykb.webhook._leaving import Leaving
 from pykb.webhook._metrics import WebhookMetrics
 from pykb.webhook._turns import Turns
 from pykb.webhook.steps import Lane, Steps
@@ -45,6 +43,15 @@ LIMITS = Limits(received=16 * 1024 * 1024)
 
 LONGEST = timedelta(seconds=30)
 """The API server's longest timeout. Requests of others, sent byte by byte, get no more time."""
+
+SPREAD = timedelta(seconds=3)
+"""How long it usually takes until all nodes know that the pod stops. If requests are rare, silence proves nothing."""
+
+QUIET = timedelta(seconds=1)
+"""After this time without requests, no more are expected."""
+
+RECENT = timedelta(minutes=1)
+"""After this time without requests before the stop, the server does not wait: an unused manager stops at once."""
 
 AdmissionHandler: TypeAlias = Callable[[AdmissionRequest], Awaitable[AdmissionResponse]]
 
@@ -209,13 +216,10 @@ class WebhookServer:
         if not path.startswith("/") or any(mark in path for mark in "?#"):
             raise ValueError(f"`{path}` is not a path of a webhook: it begins with `/` and has neither `?` nor `#`")
         if path in self._endpoints:
-            raise EnvironmentProblem(
-                WEBHOOK_PATH.at(
-                    None,
-                    f"there is already a webhook at `{path}`",
-                    notes=("each path has only one webhook",),
-                    help=('give this one another path: `path="..."`, and the same in its marker',),
-                )
+            raise WEBHOOK_PATH.problem(
+                f"there is already a webhook at `{path}`",
+                'give this one another path: `path="..."`, and the same in its marker',
+                notes=("each path has only one webhook",),
             )
         self._endpoints[path] = endpoint
         needed, self._needed = self._needed, None
@@ -400,6 +404,46 @@ class WebhookServer:
         except asyncio.CancelledError:
             logger.warning("webhook not done in time", extra={"webhook": request.path, "timeout": f"{limit:g} s"})
             raise
+
+
+class Leaving:
+    """Decides when a server may close, so that no request is lost.
+
+    After a pod gets the signal to stop, its Service still sends it requests for a short time, and API
+    servers keep their connections open. If the server closed at once, these requests would fail, and
+    with them the users' requests (``failurePolicy`` is usually ``Fail``). The server therefore keeps
+    answering, and closes each connection with its answer.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._asked: float | None = None
+        self._begun: float | None = None
+
+    def asked(self) -> None:
+        """Record a request."""
+        self._asked = self._clock.now()
+
+    def begin(self) -> None:
+        """Begin to stop."""
+        if self._begun is None:
+            self._begun = self._clock.now()
+
+    @property
+    def begun(self) -> bool:
+        """Whether each answer should close its connection."""
+        return self._begun is not None
+
+    async def quiet(self) -> None:
+        """Wait until no more requests arrive."""
+        self.begin()
+        if self._begun is None or self._asked is None or self._since(self._asked) > RECENT:
+            return
+        while (left := max(SPREAD - self._since(self._begun), QUIET - self._since(self._asked))) > timedelta():
+            await self._clock.sleep(left)
+
+    def _since(self, moment: float) -> timedelta:
+        return timedelta(seconds=self._clock.now() - moment)
 
 
 class _Counts:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from pykb.client.login._kubeconfig import TOKEN_FILE_PERIOD, KubeconfigSource
@@ -86,7 +87,7 @@ class InClusterSource:
         port = self._environ.get("KUBERNETES_SERVICE_PORT", "")
         if not host or not port:
             message = "this is not a pod: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set"
-            raise EnvironmentProblem(IN_CLUSTER.at(None, message, help=("use a kubeconfig: `--kubeconfig FILE`",)))
+            raise IN_CLUSTER.problem(message, "use a kubeconfig: `--kubeconfig FILE`")
         return f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
 
     def _read(self, name: str) -> bytes:
@@ -96,7 +97,7 @@ class InClusterSource:
         except OSError as error:
             message = f"`{path}` cannot be read: {error.strerror or error}"
             help_text = "set `automountServiceAccountToken: true`, or use a kubeconfig: `--kubeconfig FILE`"
-            raise EnvironmentProblem(IN_CLUSTER.at(None, message, help=(help_text,))) from error
+            raise IN_CLUSTER.problem(message, help_text) from error
 
 
 def discover_credentials(
@@ -159,15 +160,14 @@ def none_exists(listed: Sequence[Path]) -> Diagnostic:
 _START = "start a control plane on this host: `pykb cluster up`"
 
 
+@dataclass(slots=True, eq=False)
 class DiscoveredCredentials:
     """Finds the cluster on first use, so that a program can be built without a cluster."""
 
-    def __init__(self, *, kubeconfig: Path | None, context: str | None, master: str | None) -> None:
-        """Take the arguments of :func:`discover_credentials`."""
-        self._kubeconfig = kubeconfig
-        self._context = context
-        self._master = master
-        self._found: CredentialSource | None = None
+    kubeconfig: Path | None
+    context: str | None
+    master: str | None
+    _found: CredentialSource | None = None
 
     async def current(self) -> Credentials:
         """Return the present credentials; see :class:`~pykb.client.login.credentials.CredentialSource`."""
@@ -185,7 +185,7 @@ class DiscoveredCredentials:
             EnvironmentProblem: No cluster was found.
         """
         if self._found is None:
-            self._found = discover_credentials(kubeconfig=self._kubeconfig, context=self._context, master=self._master)
+            self._found = discover_credentials(kubeconfig=self.kubeconfig, context=self.context, master=self.master)
         return self._found
 
 

@@ -113,21 +113,18 @@ def _load(path: Path) -> Mapping[str, Any]:
     try:
         document = yaml_text.load(path.read_bytes())
     except OSError as error:
-        raise EnvironmentProblem(
-            KUBECONFIG.at(
-                None,
-                f"kubeconfig `{path}` cannot be read: {error.strerror or error}",
-                help=("name another with `--kubeconfig` or KUBECONFIG, or start a control plane: `pykb cluster up`",),
-            )
+        raise KUBECONFIG.problem(
+            f"kubeconfig `{path}` cannot be read: {error.strerror or error}",
+            "name another with `--kubeconfig` or KUBECONFIG, or start a control plane: `pykb cluster up`",
         ) from error
     except yaml.MarkedYAMLError as error:
         message = f"kubeconfig `{path}` {yaml_text.verdict(error)}"
-        raise EnvironmentProblem(KUBECONFIG.at(None, message, notes=(yaml_text.reason(error),))) from error
+        raise KUBECONFIG.problem(message, notes=(yaml_text.reason(error),)) from error
     if document is None:
         return {}
     if not isinstance(document, dict):
         found = type(document).__name__
-        raise EnvironmentProblem(KUBECONFIG.at(None, f"kubeconfig `{path}` holds a {found}, expected a mapping"))
+        raise KUBECONFIG.problem(f"kubeconfig `{path}` holds a {found}, expected a mapping")
     return document
 
 
@@ -136,12 +133,12 @@ def _named(document: Mapping[str, Any], section: str, path: Path) -> list[tuple[
     found: list[tuple[str, Mapping[str, Any]]] = []
     items = document.get(section) or ()
     if not isinstance(items, list | tuple):
-        raise EnvironmentProblem(KUBECONFIG.at(None, f"`{section}` of kubeconfig `{path}` is not a list"))
+        raise KUBECONFIG.problem(f"`{section}` of kubeconfig `{path}` is not a list")
     for item in items:
         values = item.get(inner) if isinstance(item, dict) else None
         if not isinstance(item, dict) or not item.get("name") or not isinstance(values or {}, dict):
             message = f"`{section}` of kubeconfig `{path}` has an entry that is not a `name` with a `{inner}`"
-            raise EnvironmentProblem(KUBECONFIG.at(None, message))
+            raise KUBECONFIG.problem(message)
         _check_shape(values or {}, f"{inner} `{item['name']}` of kubeconfig `{path}`")
         found.append((str(item["name"]), values or {}))
     return found
@@ -151,7 +148,7 @@ def _check_shape(values: Mapping[str, Any], owner: str) -> None:
     """Check the shape of mappings and lists. Single values are read as text."""
     for key, (fits, expected) in _SHAPES.items():
         if values.get(key) is not None and not fits(values[key]):
-            raise EnvironmentProblem(KUBECONFIG.at(None, f"`{key}` of {owner} must be {expected}"))
+            raise KUBECONFIG.problem(f"`{key}` of {owner} must be {expected}")
 
 
 def _is_mapping(value: object) -> bool:
@@ -182,7 +179,7 @@ def _entry(config: Kubeconfig, section: str, noun: str, name: str, by: Entry | N
     message = f"there is no {noun} `{name}` in kubeconfig {config.where}{wanted_by}"
     close = closest(name, entries)
     help_text = f"did you mean `{close}`?" if close else f"known {noun}s: {', '.join(sorted(entries)) or 'none'}"
-    raise EnvironmentProblem(KUBECONFIG.at(None, message, help=(help_text,)))
+    raise KUBECONFIG.problem(message, help_text)
 
 
 def _no_context(config: Kubeconfig) -> Diagnostic:

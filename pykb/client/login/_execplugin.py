@@ -152,7 +152,7 @@ class ExecPlugin:
 
     def _problem(self, what: str, *, help_text: str = "") -> EnvironmentProblem:
         message = f"credential plugin `{self.command}` of {self.owner} {what}"
-        return EnvironmentProblem(EXEC_PLUGIN.at(None, message, help=(help_text,) if help_text else ()))
+        return EXEC_PLUGIN.problem(message, *((help_text,) if help_text else ()))
 
 
 async def _end(process: asyncio.subprocess.Process, *, group: bool) -> None:
@@ -218,7 +218,7 @@ def _check_form(values: Mapping[str, Any], owner: str) -> None:
         help_texts = (f"update the plugin, and write `apiVersion: {_VERSIONS[0]}`",)
     else:
         return
-    raise EnvironmentProblem(EXEC_PLUGIN.at(None, fault, help=help_texts))
+    raise EXEC_PLUGIN.problem(fault, *help_texts)
 
 
 def _cluster_config(cluster: Entry) -> Any:

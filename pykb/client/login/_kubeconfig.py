@@ -157,12 +157,12 @@ def _cluster_credentials(config: Kubeconfig, context: ResolvedContext, server: s
     owner = _owner("cluster", cluster)
     url = server or str(values.get("server") or "")
     if not url:
-        raise EnvironmentProblem(KUBECONFIG.at(None, f"{owner} has no `server`"))
+        raise KUBECONFIG.problem(f"{owner} has no `server`")
     proxy = str(values.get("proxy-url") or "")
     if proxy and not proxy.startswith(("http://", "https://")):
         scheme = proxy.partition("://")[0]
         message = f"`proxy-url` of {owner} is a `{scheme}` proxy, expected an `http` or `https` one"
-        raise EnvironmentProblem(KUBECONFIG.at(None, message))
+        raise KUBECONFIG.problem(message)
     insecure = bool(values.get("insecure-skip-tls-verify"))
     authority = _read_material(
         values.get("certificate-authority-data"),
@@ -230,7 +230,7 @@ def _auth_provider(user: Entry) -> EnvironmentProblem:
     name = (user.values.get("auth-provider") or {}).get("name")
     message = f"{_owner('user', user)} uses `auth-provider: {name}`, which Kubernetes replaced by credential plugins"
     help_text = "use an `exec` entry, for OpenID Connect with `kubectl oidc-login get-token`"
-    return EnvironmentProblem(KUBECONFIG.at(None, message, help=(help_text,)))
+    return KUBECONFIG.problem(message, help_text)
 
 
 def _read_material(data: object, path: object, *, base: Path, entry: str, field: str) -> bytes | None:
@@ -250,9 +250,7 @@ def _read_material(data: object, path: object, *, base: Path, entry: str, field:
         try:
             return base64.b64decode(str(data), validate=True)
         except (binascii.Error, ValueError) as error:
-            raise EnvironmentProblem(
-                KUBECONFIG.at(None, f"`{field}-data` of {entry} is not base64", notes=(str(error),))
-            ) from error
+            raise KUBECONFIG.problem(f"`{field}-data` of {entry} is not base64", notes=(str(error),)) from error
     if path:
         return _read_file(path, base=base, entry=entry, field=field)
     return None
@@ -269,10 +267,7 @@ def _read_file(path: object, *, base: Path, entry: str, field: str) -> bytes:
         return full.read_bytes()
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         reason = getattr(error, "strerror", None) or error
-        raise EnvironmentProblem(
-            KUBECONFIG.at(
-                None,
-                f"`{field}` of {entry} names `{full}`, which cannot be read: {reason}",
-                help=(f"add the file, or change `{field}` in the kubeconfig",),
-            )
+        raise KUBECONFIG.problem(
+            f"`{field}` of {entry} names `{full}`, which cannot be read: {reason}",
+            f"add the file, or change `{field}` in the kubeconfig",
         ) from error

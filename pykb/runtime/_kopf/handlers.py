@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any
 
@@ -266,21 +267,21 @@ class AdmissionServer:
             self._server.unmount(mounted)
 
 
+@dataclass(slots=True, eq=False)
 class _Endpoint:
     """Calls one handler through kopf."""
 
-    def __init__(self, ask: Any, handler: str, steps: Steps) -> None:
-        self._ask = ask
-        self._handler = handler
-        self._steps = steps
+    ask: Any
+    handler: str
+    steps: Steps
 
     async def answer(self, request: HttpRequest) -> HttpResponse:
         """Return kopf's answer."""
         peer = request.peer_certificate or None
         headers = {name.title(): value for name, value in request.headers.items()}
         try:
-            asking = self._ask(read_json(request.body), webhook=self._handler, sslpeer=peer, headers=headers)
-            answer = await self._steps.follow(asking, self._handler)
+            asking = self.ask(read_json(request.body), webhook=self.handler, sslpeer=peer, headers=headers)
+            answer = await self.steps.follow(asking, self.handler)
         except AmbiguousResourceError as error:
             raise HttpError(409, f"{error}\n") from None
         except UnknownResourceError as error:

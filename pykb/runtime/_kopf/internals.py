@@ -1,4 +1,4 @@
-"""The internals of kopf that pykb uses. Other modules import them from here."""
+"""The internals of kopf that pykb uses. Other modules import them from here, and a contract test checks them."""
 
 from kopf._cogs.clients import watching
 from kopf._cogs.clients.errors import APIForbiddenError
@@ -18,28 +18,7 @@ continuous_watch = watching.continuous_watch
 invoke = invocation.invoke
 """The same of what calls all handlers."""
 
-INTERNALS = {
-    "continuous_watch": continuous_watch,
-    "invoke": invoke,
-    "is_async_fn": invocation.is_async_fn,
-    "Bookmark.LISTED": watching.Bookmark.LISTED,
-    "APIForbiddenError": APIForbiddenError,
-    "AmbiguousResourceError": AmbiguousResourceError,
-    "UnknownResourceError": UnknownResourceError,
-    "WebhookError": WebhookError,
-    "Resource": references.Resource,
-    "diff": diff,
-    "reduce": reduce,
-    "generate_id": registries.generate_id,
-    "ChangingCause": causes.ChangingCause,
-    "ChangingHandler": ChangingHandler,
-    "invoke_handler": execution.invoke_handler,
-    "subhandling_context": subhandling.subhandling_context,
-    "posting.settings_var": posting.settings_var,
-}
-
 __all__ = [
-    "INTERNALS",
     "APIForbiddenError",
     "AmbiguousResourceError",
     "ChangingHandler",

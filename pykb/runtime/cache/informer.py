@@ -320,15 +320,18 @@ class Informer(Generic[T]):
             initial = listed and self._unsynced != set()
             event = Event(EventType.CREATE, obj, parse=self._parse, initial=initial, managed_fields=managed)
         else:
-            event = Event(
-                EventType.UPDATE,
-                obj,
-                parse=self._parse,
-                load_old=old.load,
-                old_resource_version=old.resource_version,
-                managed_fields=managed,
-            )
+            event = self._update(obj, old, managed)
         self._tell(self.registrations, event)
+
+    def _update(self, obj: dict[str, Any], old: Stored, managed_fields: Sequence[Any] = ()) -> Event[T]:
+        return Event(
+            EventType.UPDATE,
+            obj,
+            parse=self._parse,
+            load_old=old.load,
+            old_resource_version=old.resource_version,
+            managed_fields=managed_fields,
+        )
 
     def _same(self, old: Stored, obj: dict[str, Any]) -> Stored | None:
         """The object before, unless a list shows another one of its name: then its deletion was missed."""
@@ -431,15 +434,7 @@ class Informer(Generic[T]):
                     await asyncio.sleep(0)
                 stored = self.store.peek(key)
                 if stored is not None:
-                    version = stored.resource_version
-                    event = Event(
-                        EventType.UPDATE,
-                        stored.load(),
-                        parse=self._parse,
-                        load_old=stored.load,
-                        old_resource_version=version,
-                    )
-                    self._tell(self.registrations, event)
+                    self._tell(self.registrations, self._update(stored.load(), stored))
             await self._synced.wait()
 
 

@@ -8,7 +8,6 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from pykb.api.object import Object
@@ -113,9 +112,7 @@ class InformerCache:
         await asyncio.sleep(0)  # so that `has` is true, and informers made in the block start at once
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         running, self._running = self._running, None
         if running is not None:
             running.cancel()

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar, overload
 
@@ -68,26 +69,18 @@ async def all_synced(sources: list[Source[Any]], running: list[asyncio.Task[None
         await asyncio.gather(syncing, return_exceptions=True)
 
 
+@dataclass(slots=True, eq=False)
 class Dispatcher:
     """Passes events to a handler. A handler that waits or must be retried gets its own task."""
 
-    def __init__(
-        self,
-        handler: EventHandler[Any, Any],
-        predicates: EventFilters[Any],
-        queue: Queue[Any],
-        tasks: asyncio.TaskGroup,
-        *,
-        clock: Clock | None = None,
-    ) -> None:
-        self._handler = handler
-        self._predicates = tuple(predicates)
-        self._queue = queue
-        self._tasks = tasks
-        self._clock: Clock = clock or SystemClock()
-        self._failed: dict[tuple[str, str], list[Event[Any]]] = {}
-        """The first and the last failed event of each object."""
-        self._ended = False
+    handler: EventHandler[Any, Any]
+    predicates: Sequence[EventFilter[Any]]
+    queue: Queue[Any]
+    tasks: asyncio.TaskGroup
+    clock: Clock = field(default_factory=SystemClock)
+    _failed: dict[tuple[str, str], list[Event[Any]]] = field(default_factory=dict)
+    """The first and the last failed event of each object."""
+    _ended: bool = False
 
     def end(self) -> None:
         """Note that its tasks are to end, so that their cancellation is not a failure of the handler."""
@@ -98,7 +91,7 @@ class Dispatcher:
         outside_task(self._dispatch, event)
 
     def _dispatch(self, event: Event[Any]) -> None:
-        for passes in self._predicates:
+        for passes in self.predicates:
             if not self._passes(passes, event):
                 return
         try:
@@ -112,10 +105,10 @@ class Dispatcher:
             self._try_later(event)
             return
         if waiting is not None:
-            self._tasks.create_task(self._finish(event, waiting))
+            self.tasks.create_task(self._finish(event, waiting))
 
     def _report(self, message: str, event: Event[Any], error: BaseException, **shown: object) -> None:
-        self._queue.handler_failed()
+        self.queue.handler_failed()
         shown |= {"event": repr(event), "error": error_text(error)}
         logger.error(message, extra=shown, exc_info=without_values(error))
 
@@ -126,11 +119,11 @@ class Dispatcher:
         return is_end(error) or is_closing(error, asyncio.current_task())
 
     def _handle(self, event: Event[Any]) -> Awaitable[None] | None:
-        if self._queue.tracker is None:
-            return self._handler.handle(event, self._queue)
+        if self.queue.tracker is None:
+            return self.handler.handle(event, self.queue)
         token = waking.set(event)
         try:
-            return self._handler.handle(event, self._queue)
+            return self.handler.handle(event, self.queue)
         finally:
             waking.reset(token)
 
@@ -178,7 +171,7 @@ class Dispatcher:
         failed = self._failed.get(key)
         if failed is None:
             self._failed[key] = [event]
-            self._tasks.create_task(self._retry(key))
+            self.tasks.create_task(self._retry(key))
         else:
             # Events between the first and the last are not needed any more, and could use much
             # memory.
@@ -188,19 +181,19 @@ class Dispatcher:
         """Retry until the handler succeeds, so that no event is lost."""
         pause = FIRST_RETRY
         while events := tuple(self._failed[key]):
-            await self._clock.sleep(pause)
+            await self.clock.sleep(pause)
             pause = min(pause * 2, LONGEST_PAUSE)
             events = tuple(self._failed[key])
             try:
                 for event in events:
                     waking.set(event)
-                    waiting = outside_task(self._handler.handle, event, self._queue)
+                    waiting = outside_task(self.handler.handle, event, self.queue)
                     if waiting is not None:
                         await self._finished(event, waiting)
             except BaseException as error:
                 if self._is_ours(error):
                     raise
-                self._queue.handler_failed()
+                self.queue.handler_failed()
                 shown = {"event": repr(events[-1]), "error": error_text(error)}
                 logger.error("event handler failed again, will retry", extra=shown)  # noqa: TRY400 - the first failure has the trace
             else:
@@ -274,7 +267,7 @@ class KindSource(Generic[RequestT]):
         self._handler: EventHandler[Any, Any] = handler
         self._predicates = checked_predicates(predicates)
         self._owner = owner
-        self._clock = clock
+        self._clock: Clock = clock or SystemClock()
         self._listening = asyncio.Event()
 
     async def run(self, queue: Queue[RequestT]) -> None:

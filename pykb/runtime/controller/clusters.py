@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Generic, Protocol
+from typing import Any, Generic
 
 from pykb.client.client import Client
 from pykb.client.codec import Kind
@@ -73,16 +73,6 @@ class Cluster:
     cache: InformerCache
 
 
-class Follower(Protocol):
-    """Follows the clusters of a manager."""
-
-    def joined(self, cluster: Cluster) -> None:
-        """A cluster has joined."""
-
-    async def left(self, cluster: Cluster) -> None:
-        """A cluster has left. Returns when nothing works for it any more."""
-
-
 class Clusters:
     """The clusters of a manager besides its home, by name, as they are now.
 
@@ -93,7 +83,7 @@ class Clusters:
 
     def __init__(self) -> None:
         self._present: dict[str, Cluster] = {}
-        self._followers: list[Follower] = []
+        self._followers: list[_Engaged] = []
 
     @property
     def present(self) -> Mapping[str, Cluster]:
@@ -125,7 +115,7 @@ class Clusters:
         await asyncio.gather(*(follower.left(cluster) for follower in tuple(self._followers)))
         self._present.pop(cluster.name, None)
 
-    def follow(self, follower: Follower) -> Callable[[], None]:
+    def follow(self, follower: _Engaged) -> Callable[[], None]:
         """Tell somebody of all clusters, from now on. Returns the function that ends this."""
         self._followers.append(follower)
         for cluster in self._present.values():
@@ -194,30 +184,30 @@ class ClusterSource(Generic[RequestT]):
         return KindSource(cluster.cache, kind, handler, self._predicates, metadata_only=self._metadata_only)
 
 
+@dataclass(slots=True, eq=False)
 class _Engaged:
     """What one controller does with the clusters."""
 
-    def __init__(
-        self, source_of: Callable[[Cluster], KindSource[Any]], queue: Queue[Any], tasks: asyncio.TaskGroup
-    ) -> None:
-        self._source_of = source_of
-        self._queue = queue
-        self._tasks = tasks
-        self._running: dict[Cluster, asyncio.Task[None]] = {}
+    source_of: Callable[[Cluster], KindSource[Any]]
+    queue: Queue[Any]
+    tasks: asyncio.TaskGroup
+    _running: dict[Cluster, asyncio.Task[None]] = field(default_factory=dict)
 
     def joined(self, cluster: Cluster) -> None:
-        self._running[cluster] = self._tasks.create_task(self._feed(cluster), name=f"cluster {cluster.name}")
+        """A cluster has joined."""
+        self._running[cluster] = self.tasks.create_task(self._feed(cluster), name=f"cluster {cluster.name}")
 
     async def left(self, cluster: Cluster) -> None:
+        """A cluster has left. Returns when nothing works for it any more."""
         task = self._running.pop(cluster)
         task.cancel()
         await asyncio.wait({task})
-        await self._queue.expel(lambda request: getattr(request, "cluster", None) == cluster.name)
+        await self.queue.expel(lambda request: getattr(request, "cluster", None) == cluster.name)
 
     async def _feed(self, cluster: Cluster) -> None:
-        source = self._source_of(cluster)
+        source = self.source_of(cluster)
         try:
-            await source.run(self._queue)
+            await source.run(self.queue)
         finally:
             await source.release()
 

@@ -16,6 +16,7 @@ import threading
 import tracemalloc
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
@@ -180,27 +181,21 @@ def heap_growth(ended: threading.Event) -> str:
     return "\n".join(lines) + "\n"
 
 
+@dataclass(slots=True, eq=False)
 class DebugEndpoints:
     """Answers requests about one manager."""
 
-    def __init__(self, controllers: Callable[[], Iterable[Controller[Any]]], *, clock: Clock) -> None:
-        """Make the endpoints.
-
-        Args:
-            controllers: The controllers of the manager.
-            clock: The clock of measurements.
-        """
-        self._controllers = controllers
-        self._clock = clock
-        self._measuring = threading.Lock()
+    controllers: Callable[[], Iterable[Controller[Any]]]
+    clock: Clock
+    _measuring: threading.Lock = field(default_factory=threading.Lock)
 
     def app(self, middlewares: Sequence[Middleware] = ()) -> Handler:
         """Return the handler of all paths."""
         routes = Routes(middlewares)
         pages: dict[str, Callable[[], str]] = {
             "": lambda: _INDEX,
-            "controllers": lambda: controllers_text(self._controllers()),
-            "tasks": lambda: groups_text(task_groups(asyncio.get_running_loop(), self._controllers())),
+            "controllers": lambda: controllers_text(self.controllers()),
+            "tasks": lambda: groups_text(task_groups(asyncio.get_running_loop(), self.controllers())),
             "threads": lambda: groups_text(thread_groups()),
             "memory": memory_text,
         }
@@ -214,7 +209,7 @@ class DebugEndpoints:
 
     async def _profile(self, request: HttpRequest) -> HttpResponse:
         wall = request.first("wall", "false") == "true"
-        return await self._measured(request, Profile(wall=wall, clock=self._clock))
+        return await self._measured(request, Profile(wall=wall, clock=self.clock))
 
     async def _heap(self, request: HttpRequest) -> HttpResponse:
         return await self._measured(request, heap_growth)
@@ -228,7 +223,7 @@ class DebugEndpoints:
         # Even if no client waits any more: two at once would measure each other.
         future.add_done_callback(lambda _: self._measuring.release())
         try:
-            await self._clock.sleep(timedelta(seconds=seconds))
+            await self.clock.sleep(timedelta(seconds=seconds))
         finally:
             ended.set()
         text: str = await asyncio.wrap_future(future)

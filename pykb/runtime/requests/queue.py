@@ -34,8 +34,8 @@ class QueueShutDown(Exception):  # noqa: N818 - the normal end of a queue, not a
     """The queue was shut down and hands out no more keys."""
 
 
-class QueueObserver(Protocol):
-    """Observes a queue. :mod:`pykb.runtime._metrics` implements it."""
+class QueueObserver:
+    """Observes a queue. This one does nothing; :mod:`pykb.runtime._metrics` has one that counts."""
 
     def added(self, priority: int) -> None:
         """A key was added that was not waiting before."""
@@ -96,7 +96,7 @@ class WorkQueue(Generic[K]):
         self.request_type = request_type
         self._clock: Clock = clock or SystemClock()
         self._limiter: RateLimiter[K] = GuardedLimiter(rate_limiter) if rate_limiter else default_rate_limiter()
-        self._observer = observer
+        self._observer = observer or QueueObserver()
         self.tracker: Tracker | None = None
         """Told of each addition, if set."""
         self._sequence = count()
@@ -133,8 +133,7 @@ class WorkQueue(Generic[K]):
         entry = self._entries.get(key)
         if entry is None:
             entry = self._entries[key] = _Entry(priority, ready_at, next(self._sequence))
-            if self._observer is not None:
-                self._observer.added(priority)
+            self._observer.added(priority)
         elif ready_at < entry.ready_at or priority > entry.priority:
             was_ready = entry.ready_at <= now
             raised = priority > entry.priority
@@ -151,8 +150,7 @@ class WorkQueue(Generic[K]):
 
     def add_rate_limited(self, key: K, *, priority: int = 0, at_least: timedelta = timedelta()) -> None:
         """Add a key again, after the delay from the rate limiter, or after ``at_least`` if that is longer."""
-        if self._observer is not None:
-            self._observer.retried()
+        self._observer.retried()
         after = max(self._limiter.when(key), at_least)
         if self.tracker is not None:
             self.tracker(key, after, limited=True)
@@ -160,8 +158,7 @@ class WorkQueue(Generic[K]):
 
     def handler_failed(self) -> None:
         """Count a failure of a function that maps or filters events."""
-        if self._observer is not None:
-            self._observer.handler_failed()
+        self._observer.handler_failed()
 
     def forget(self, key: K) -> None:
         """Tell the rate limiter that the key succeeded."""
@@ -205,8 +202,7 @@ class WorkQueue(Generic[K]):
         """
         started = self._processing.pop(key)
         now = self._clock.now()
-        if self._observer is not None:
-            self._observer.finished(now - started)
+        self._observer.finished(now - started)
         if self._expelled:
             self._finished.set()
         if not self._processing:
@@ -308,8 +304,7 @@ class WorkQueue(Generic[K]):
             del self._entries[key]
             self._processing[key] = now
             self._idle.clear()
-            if self._observer is not None:
-                self._observer.started(entry.priority, now - entry.ready_at)
+            self._observer.started(entry.priority, now - entry.ready_at)
             return Work(key, entry.priority)
         return None
 

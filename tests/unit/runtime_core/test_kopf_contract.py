@@ -47,7 +47,7 @@ def test_signatures_are_as_known(function):
 
 def test_a_watch_is_a_generator_that_lists_first():
     """One call lists, yields the bookmark, and watches; the next call lists anew: ours does the same."""
-    assert inspect.isasyncgenfunction(_kopf.INTERNALS["continuous_watch"])
+    assert inspect.isasyncgenfunction(continuous_watch)
     assert watching.Bookmark.LISTED.name == "LISTED"
     assert len(watching.Bookmark) == 1
 

@@ -21,8 +21,7 @@ from pykb.runtime.fake import FakeApiServer, fake_client
 from pykb.runtime.webhook import allowed
 from pykb.serving.tls import POLL, self_signed
 from pykb.testing import eventually, running
-from pykb.webhook._leaving import QUIET, RECENT, SPREAD
-from pykb.webhook.server import BODY_LIMIT
+from pykb.webhook.server import BODY_LIMIT, QUIET, RECENT, SPREAD
 
 from .conftest import Caller, Machine, review, wire  # noqa: TID252 - shared by this folder only
 
