@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import ipaddress
 import os
 import re
 import ssl
@@ -20,7 +21,6 @@ from pykb import __version__
 from pykb.client._pool import Peer, Proxy
 from pykb.client.connection import Call
 from pykb.client.login.credentials import Credentials, Impersonation
-from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.environment import KUBECONFIG
 
 _OWN_DESCRIPTORS = Path("/proc/self/fd")
@@ -170,7 +170,7 @@ def tls_context(credentials: Credentials) -> ssl.SSLContext:
     except (ssl.SSLError, ValueError) as error:
         message = f"the certificates of {credentials.origin or credentials.server} cannot be used: {error}"
         help_text = ("check `certificate-authority`, `client-certificate` and `client-key`: PEM, with a matching key",)
-        raise EnvironmentProblem(KUBECONFIG.at(None, message, help=help_text)) from error
+        raise KUBECONFIG.problem(message, *help_text) from error
     return context
 
 
@@ -181,14 +181,24 @@ def _load_client(context: ssl.SSLContext, certificate: bytes, key: bytes) -> Non
 
 
 def environment_proxy(server: str) -> str | None:
-    """The proxy that the environment (``HTTPS_PROXY``, ``NO_PROXY``) sets for a server."""
+    """The proxy that the environment (``HTTPS_PROXY``, ``NO_PROXY``) sets for a server.
+
+    As for kubectl, there is none to this machine (https://pkg.go.dev/net/http#ProxyFromEnvironment).
+    """
     # Not aiohttp's trust_env: it would also send the passwords of ~/.netrc.
     parts = urlsplit(server)
     proxies = urllib.request.getproxies_environment()
     proxy = proxies.get(parts.scheme)
-    if not proxy or urllib.request.proxy_bypass(parts.netloc):
+    if not proxy or _is_this_machine(parts.hostname or "") or urllib.request.proxy_bypass(parts.netloc):
         return None
     return proxy
+
+
+def _is_this_machine(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def request_headers(call: Call, credentials: Credentials) -> CIMultiDict[str]:

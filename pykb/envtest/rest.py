@@ -1,35 +1,30 @@
-"""A minimal HTTP client for an API server: JSON in, JSON out, with a client certificate or a token.
-
-Operators and their tests use ``pykb.runtime.Client``. envtest needs its own client, since it is in a layer below the
-runtime and works without an event loop.
-"""
+"""Calls of an API server without an event loop: JSON in, JSON out, with the rights of a kubeconfig."""
 
 from __future__ import annotations
 
-import base64
-import http.client
+import asyncio
 import json
-import os
-import ssl
-import tempfile
-import time
-import urllib.error
-import urllib.request
-from dataclasses import dataclass
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
-
-import yaml
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import parse_qsl
 
 from pykb.diagnostics import EnvironmentProblem
-from pykb.diagnostics.codes.environment import CLUSTER_UNREACHABLE, KUBECONFIG_UNUSABLE
-from pykb.reading import read_json, yaml_text
+from pykb.reading import read_json
+
+if TYPE_CHECKING:
+    from pykb.client.connection import Call, Method
+    from pykb.client.login.credentials import CredentialSource
 
 APPLY = "application/apply-patch+yaml"
 FIELD_MANAGER = "pykb"
-_MOST_TRIES = 10
-_LONGEST_PAUSE = timedelta(seconds=5)
+_ATTEMPTS = 10
+_BACKOFF = timedelta(milliseconds=100)
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,47 +48,24 @@ class Answer:
 class Rest:
     """A client for one API server with one identity."""
 
-    def __init__(self, server: str, context: ssl.SSLContext, *, token: str | None = None) -> None:
-        self.server = server.rstrip("/")
-        self._context = context
-        self._token = token
+    def __init__(self, source: CredentialSource) -> None:
+        self._source = source
+        self.server = _finished(source.current()).server
 
     @classmethod
     def from_kubeconfig(cls, path: Path) -> Rest:
-        """Read the current context of a kubeconfig. Supports certificates (as data or files) and static tokens.
+        """Use the current context of a kubeconfig.
 
         Raises:
-            EnvironmentProblem: The file cannot be read or is incomplete. Logins by a plugin (``exec``) need
-                kubectl.
+            EnvironmentProblem: The file cannot be read or is incomplete.
         """
-        try:
-            return cls._read(path)
-        except (OSError, yaml.MarkedYAMLError, LookupError, TypeError, AttributeError, ValueError) as error:
-            reason = yaml_text.reason(error) if isinstance(error, yaml.MarkedYAMLError) else repr(error)
-            raise EnvironmentProblem(
-                KUBECONFIG_UNUSABLE.at(None, f"cannot use the kubeconfig `{path}`", notes=(reason,))
-            ) from error
+        from pykb.client.login import KubeconfigSource
 
-    @classmethod
-    def _read(cls, path: Path) -> Rest:
-        config = yaml_text.load(path.read_bytes())
-        context = _named(config["contexts"], config["current-context"])["context"]
-        cluster = _named(config["clusters"], context["cluster"])["cluster"]
-        user = _named(config["users"], context["user"])["user"]
-        authority = _content(cluster, "certificate-authority", path.parent)
-        tls = ssl.create_default_context(cadata=authority.decode("ascii") if authority else None)
-        if cluster.get("insecure-skip-tls-verify"):
-            tls.check_hostname = False
-            tls.verify_mode = ssl.CERT_NONE
-        certificate = _content(user, "client-certificate", path.parent)
-        key = _content(user, "client-key", path.parent)
-        if certificate and key:
-            _load_pair(tls, certificate, key)
-        return cls(cluster["server"], tls, token=user.get("token"))
+        return cls(KubeconfigSource([path]))
 
     def call(
         self,
-        method: str,
+        method: Method,
         path: str,
         body: object | None = None,
         *,
@@ -109,40 +81,32 @@ class Rest:
         Raises:
             EnvironmentProblem: The server does not answer.
         """
-        headers = {"Accept": accept, "Content-Type": content_type}
-        if self._token:
-            headers["Authorization"] = f"Bearer {self._token}"
+        from pykb.client.connection import Call  # what does not call a server starts without the client
+
         data = json.dumps(body).encode() if body is not None else None
-        request = urllib.request.Request(self.server + path, data=data, method=method, headers=headers)  # noqa: S310
-        answer, pause = self._send(request, timeout)
-        for _ in range(_MOST_TRIES - 1):
-            if pause is None:
-                break
-            time.sleep(pause.total_seconds())
-            answer, pause = self._send(request, timeout)
-        return answer
+        route, _, query = path.partition("?")
+        pairs = tuple(parse_qsl(query, keep_blank_values=True))
+        call = Call(method, route, pairs, data, content_type, accept, timeout=timeout)
+        return _finished(self._answer(call))
 
-    def _send(self, request: urllib.request.Request, timeout: timedelta) -> tuple[Answer, timedelta | None]:
-        """Make a call once. Returns how long to wait before the next try too, if the server asks for one."""
-        handlers = (urllib.request.HTTPSHandler(context=self._context), urllib.request.ProxyHandler({}))
-        try:
-            with urllib.request.build_opener(*handlers).open(request, timeout=timeout.total_seconds()) as response:
-                return Answer(response.status, _decode(response.read())), None
-        except urllib.error.HTTPError as error:
-            with error:
-                return Answer(error.code, _decode(error.read())), _pause(error)
-        except (OSError, http.client.HTTPException, ValueError) as error:  # ValueError: an invalid URL
-            reason = getattr(error, "reason", error)
-            raise EnvironmentProblem(
-                CLUSTER_UNREACHABLE.at(None, f"`{self.server}` does not answer", notes=(str(reason),))
-            ) from error
+    async def _answer(self, call: Call) -> Answer:
+        from pykb.client.errors import ApiError
+        from pykb.client.options import TransportOptions
+        from pykb.client.transport import Transport
 
-
-def _pause(error: urllib.error.HTTPError) -> timedelta | None:
-    asked = error.headers.get("Retry-After", "")
-    if (error.code != 429 and error.code < 500) or not asked.isdecimal():
-        return None
-    return min(timedelta(seconds=int(asked[:9])), _LONGEST_PAUSE)
+        codes: list[int] = []
+        transport = Transport(
+            self._source,
+            TransportOptions(attempts=_ATTEMPTS, max_backoff=_BACKOFF),
+            observer=lambda record: codes.append(record.code),
+        )
+        async with transport:
+            try:
+                body = _decode(await transport.request(call))
+            except ApiError as error:
+                causes = [asdict(cause) for cause in error.causes]
+                body = {"reason": error.reason, "message": error.message, "details": {"causes": causes}}
+        return Answer(codes[-1], body)
 
 
 def _decode(content: bytes) -> dict[str, Any]:
@@ -153,30 +117,17 @@ def _decode(content: bytes) -> dict[str, Any]:
     return value if isinstance(value, dict) else {"items": value}
 
 
-def _named(entries: list[dict[str, Any]], name: str) -> dict[str, Any]:
-    found = next((entry for entry in entries if entry["name"] == name), None)
-    if found is None:
-        raise LookupError(f"there is no entry `{name}`")
-    return found
+def _finished(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine to its end, also in a thread whose event loop runs."""
 
+    def run() -> T:
+        with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
+            return runner.run(coroutine)
 
-def _content(entry: dict[str, Any], key: str, folder: Path) -> bytes | None:
-    if data := entry.get(f"{key}-data"):
-        return base64.b64decode(data)
-    if name := entry.get(key):
-        return (folder / str(name)).read_bytes()  # relative paths start at the kubeconfig's folder
-    return None
-
-
-def _load_pair(tls: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
-    # The ssl module loads key pairs only from files. This private file is removed after reading.
-    handle, name = tempfile.mkstemp(prefix="pykb-")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(certificate + b"\n" + key)
-        tls.load_cert_chain(name)
-    finally:
-        Path(name).unlink()
+    if asyncio._get_running_loop() is None:  # noqa: SLF001 - public, but for its name: it does not raise
+        return run()
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(run).result()
 
 
 def is_ready(kubeconfig: Path) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import ssl
 import subprocess
 import sys
 import time
@@ -14,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from pykb.client.login import Credentials, KubeconfigSource
+from pykb.client.login.credentials import StaticCredentials
 from pykb.diagnostics import EnvironmentProblem
 from pykb.envtest import Assets, ControlPlane, get_assets
 from pykb.envtest.cache import KUBERNETES
@@ -124,10 +125,7 @@ def test_a_token_of_nobody_is_a_problem(control_plane: ControlPlane) -> None:
 
 def test_strangers_are_refused(control_plane: ControlPlane) -> None:
     """Without a certificate, TLS lets them in, and there is nothing to see but health and version."""
-    context = ssl.create_default_context()
-    context.check_hostname = False
-    context.verify_mode = ssl.CERT_NONE
-    stranger = Rest(control_plane.url, context)
+    stranger = Rest(StaticCredentials(Credentials(control_plane.url, insecure=True)))
     assert stranger.call("GET", NAMESPACES).status == 403
     assert stranger.call("GET", "/version").status == 200
 
@@ -156,8 +154,7 @@ def test_two_side_by_side_know_nothing_of_each_other(control_plane: ControlPlane
     body = {"metadata": {"name": "only-here"}}
     assert own.rest().call("POST", NAMESPACES, body).ok
     assert control_plane.rest().call("GET", f"{NAMESPACES}/only-here").status == 404
-    foreign = Rest.from_kubeconfig(control_plane.kubeconfig)
-    foreign.server = own.url
+    foreign = Rest(KubeconfigSource([control_plane.kubeconfig], server=own.url))
     with pytest.raises(EnvironmentProblem):
         foreign.call("GET", NAMESPACES)
 

@@ -1,7 +1,6 @@
 """The client of a local control plane: its kubeconfig, and its second tries."""
 
 import json
-import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from pykb.client.login.credentials import Credentials, StaticCredentials
 from pykb.diagnostics import EnvironmentProblem
 from pykb.envtest.rest import Rest
 
@@ -47,7 +47,8 @@ def answering(*statuses: int, retry_after: str = "0") -> Iterator[tuple[Rest, li
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         try:
-            yield Rest(f"http://127.0.0.1:{server.server_address[1]}", ssl.create_default_context()), served
+            source = StaticCredentials(Credentials(f"http://127.0.0.1:{server.server_address[1]}"))
+            yield Rest(source), served
         finally:
             server.shutdown()
             thread.join()

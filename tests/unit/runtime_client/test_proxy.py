@@ -221,6 +221,14 @@ def test_a_proxy_of_the_environment_is_used_but_not_for_what_it_excludes(monkeyp
     assert environment_proxy("https://kubernetes.cluster.local") is None
 
 
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "[::1]"])
+def test_a_control_plane_of_this_machine_needs_no_exception(monkeypatch, host):
+    """As for kubectl, whatever the environment's proxy is."""
+    monkeypatch.setenv("https_proxy", "http://proxy.example:3128")
+    monkeypatch.setenv("no_proxy", "")
+    assert environment_proxy(f"https://{host}:6443") is None
+
+
 @pytest.mark.parametrize(
     ("url", "host", "port"),
     [("http://p", "p", 80), ("https://p", "p", 443), ("http://[::1]:3128", "::1", 3128)],
