@@ -19,6 +19,7 @@ from pykb.deployment.manifests import CRD, WEBHOOK_KINDS, Object, is_converted, 
 from pykb.diagnostics import Diagnostic, EnvironmentProblem
 from pykb.diagnostics.codes.environment import WEBHOOK_UNANSWERED
 from pykb.envtest.reporter import Reporter, Step
+from pykb.meta.gvk import rule_concerns
 
 _INJECTED = "cert-manager.io/inject-ca-from"
 _NAME = "pykb-asks-webhooks"
@@ -135,7 +136,7 @@ def _questions(operator: Sequence[Object], samples: Iterable[Object]) -> Iterato
     rules = [*_rules(operator)]
     for crd in of_kind(operator, CRD):
         spec = crd["spec"]
-        if is_converted(crd) or any(_concerns(rule, spec) for rule in rules):
+        if is_converted(crd) or any(rule_concerns(rule, spec["group"], spec["names"]["plural"]) for rule in rules):
             for version in (each["name"] for each in spec["versions"] if each.get("served")):
                 sample = given.get((f"{spec['group']}/{version}", spec["names"]["kind"]), {})
                 yield _question(spec, version, sample)
@@ -159,11 +160,6 @@ def _rules(operator: Sequence[Object]) -> Iterator[dict[str, Any]]:
         if each["kind"] in WEBHOOK_KINDS:
             for webhook in each.get("webhooks") or ():
                 yield from webhook.get("rules") or ()
-
-
-def _concerns(rule: dict[str, Any], spec: dict[str, Any]) -> bool:
-    groups, resources = rule.get("apiGroups") or (), rule.get("resources") or ()
-    return bool({"*", spec["group"]} & {*groups}) and bool({"*", spec["names"]["plural"]} & {*resources})
 
 
 def _unanswered(cluster: Cluster, questions: Iterable[tuple[str, Object]], names: set[str]) -> Obstacle | None:

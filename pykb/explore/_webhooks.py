@@ -15,6 +15,7 @@ from pykb.explore._history import Identity, Manifest
 from pykb.explore._rules import Conditions
 from pykb.explore._variants import leaves, spell
 from pykb.fake import FakeApiServer
+from pykb.meta.gvk import rule_concerns
 from pykb.webhook.conversion import Conversions
 from pykb.webhook.server import WebhookServer
 
@@ -121,6 +122,5 @@ def defaulting(configurations: Iterable[Mapping[str, Any]], group: str, plural: 
     for configuration in configurations:
         for hook in configuration.get("webhooks") or ():
             for rule in hook.get("rules") or ():
-                is_its = {group, "*"} & set(rule.get("apiGroups") or ())
-                if is_its and {plural, "*", "*/*"} & set(rule.get("resources") or ()):
+                if rule_concerns(rule, group, plural):
                     yield (hook["clientConfig"].get("service") or {}).get("path") or ""

@@ -21,6 +21,7 @@ from pykb.fake._http import Parameters, refuse
 from pykb.fake._merge import json_patch
 from pykb.fake._resources import Resource, Resources, Versions
 from pykb.fake._storage import Storage
+from pykb.meta.gvk import rule_concerns
 
 Call = Callable[[str, bytes], Awaitable[bytes]]
 """Posts a review to a path of the webhook server. An error means that the call has failed."""
@@ -195,23 +196,16 @@ class Webhooks:
 
 
 def _is_ruled(rule: Mapping[str, Any], asked: Asked, resource: Resource) -> bool:
-    scope = rule.get("scope") or "*"
     return (
         _has(rule.get("operations"), asked.operation)
-        and _has(rule.get("apiGroups"), resource.gvk.group)
         and _has(rule.get("apiVersions"), resource.gvk.version)
-        and scope in ("*", "Namespaced" if resource.namespaced else "Cluster")
-        and any(_is_named(name, resource.plural, asked.route.subresource) for name in rule.get("resources") or ())
+        and _has([rule.get("scope") or "*"], "Namespaced" if resource.namespaced else "Cluster")
+        and rule_concerns(rule, resource.gvk.group, resource.plural, asked.route.subresource)
     )
 
 
 def _has(values: Iterable[str] | None, value: str) -> bool:
     return any(each in ("*", value) for each in values or ())
-
-
-def _is_named(name: str, plural: str, subresource: str) -> bool:
-    resource, _, inner = name.partition("/")
-    return resource in ("*", plural) and inner in (subresource, "*")
 
 
 def _kind(resource: Resource) -> dict[str, str]:

@@ -5,8 +5,10 @@ Source: https://kubernetes.io/docs/reference/using-api/api-concepts/ (resource U
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache, total_ordering
+from typing import Any
 
 from pykb.meta.names import is_subdomain
 
@@ -216,3 +218,19 @@ def is_served_path(text: str) -> bool:
     [True, True, False, False, False, False]
     """
     return text.startswith("/") and all(is_subdomain(part) for part in text[1:].split("/"))
+
+
+def rule_concerns(rule: Mapping[str, Any], group: str, plural: str, subresource: str = "") -> bool:
+    """Whether a rule of a webhook configuration is about a resource, whatever the version and the operation.
+
+    Source: https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/
+    #matching-requests-rules
+
+    >>> rule_concerns({"apiGroups": ["apps"], "resources": ["*"]}, "apps", "deployments")
+    True
+    >>> rule_concerns({"apiGroups": ["apps"], "resources": ["*"]}, "apps", "deployments", "scale")
+    False
+    """
+    resources = (name.partition("/") for name in rule.get("resources") or ())
+    is_named = any(name in ("*", plural) and part in ("*", subresource) for name, _, part in resources)
+    return is_named and bool({"*", group} & {*(rule.get("apiGroups") or ())})
