@@ -136,11 +136,26 @@ class OwnCancellations:
 
 
 @types.coroutine
-def keeping_its_task(coroutine: Coroutine[Any, Any, T]) -> Generator[Any, Any, T]:
-    """Await a coroutine that may cancel the running task. It raises ``CancelledError`` then, and the task continues."""
+def keeping_its_task(
+    coroutine: Coroutine[Any, Any, T],
+    own: OwnCancellations | None = None,
+    pause: Callable[[], Coroutine[Any, Any, None]] | None = None,
+) -> Generator[Any, Any, T]:
+    """Await a coroutine that may cancel the running task. It raises ``CancelledError`` then, and the task continues.
+
+    Args:
+        coroutine: The coroutine.
+        own: Counts its cancellations, and is told of each step.
+        pause: Awaited before each step that it takes without an error.
+    """
+    own = own or OwnCancellations()
     raised: BaseException | None = None
-    own = OwnCancellations()
     while True:
+        if pause is not None and raised is None:
+            try:
+                yield from pause().__await__()
+            except BaseException as error:  # noqa: BLE001 - it is the coroutine's, which ends by it
+                raised = error
         own.begin_step()
         try:
             waits_for = coroutine.send(None) if raised is None else coroutine.throw(raised)

@@ -14,18 +14,18 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-import types
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from typing import Any, TypeVar
 
 from pykb.client.bridge import call_in_thread
 from pykb.client.clock import Clock
-from pykb.client.guard import OwnCancellations
+from pykb.client.guard import OwnCancellations, keeping_its_task
 from pykb.webhook._metrics import WebhookMetrics
 
 logger = logging.getLogger(__name__)
@@ -66,62 +66,59 @@ class Lane:
         """Lets waiters continue in the order of their arrival."""
 
 
+@dataclass(slots=True, eq=False)
 class Steps:
     """Awaits the coroutines of one webhook and measures how long each step takes."""
 
-    def __init__(self, webhook: str, lane: Lane, metrics: WebhookMetrics, clock: Clock) -> None:
-        self._webhook = webhook
-        self._lane = lane
-        self._metrics = metrics
-        self._clock = clock
-        self._blocked_at = self._told_at = float("-inf")
+    webhook: str
+    lane: Lane
+    metrics: WebhookMetrics
+    clock: Clock
+    _blocked_at: float = float("-inf")
+    _told_at: float = float("-inf")
 
-    @types.coroutine
-    def follow(self, coroutine: Coroutine[Any, Any, T], called: str) -> Generator[Any, Any, T]:
+    async def follow(self, coroutine: Coroutine[Any, Any, T], called: str) -> T:
         """Await a coroutine and return its result."""
-        raised: BaseException | None = None
-        own = OwnCancellations()
-        while True:
-            if raised is None and self._clock.now() - self._blocked_at < INTERVAL:
-                try:
-                    yield from self._turn().__await__()
-                except BaseException as error:  # noqa: BLE001 - it is the coroutine's, which ends by it
-                    raised = error
-            began = self._clock.now()
-            own.begin_step()
-            try:
-                waits_for = coroutine.send(None) if raised is None else coroutine.throw(raised)
-            except BaseException as end:  # noqa: BLE001 - it is raised, unless it has the result
-                answer: T = yield from own.outcome(end).__await__()
-                return answer
-            finally:
-                raised = None
-                self._observe(self._clock.now() - began, called)
-            own.end_step()
-            try:
-                yield waits_for
-            except BaseException as error:  # noqa: BLE001 - a cancellation, for one
-                raised = error
-                own.arrived(error)
+        return await keeping_its_task(coroutine, _Measured(self.clock, partial(self._observe, called)), self._turn)
 
     async def _turn(self) -> None:
-        async with self._lane.waiting:
-            while (left := self._lane.free_at - self._clock.now()) > 0:
-                await self._clock.sleep(timedelta(seconds=left))
+        if self.clock.now() - self._blocked_at >= INTERVAL:
+            return
+        async with self.lane.waiting:
+            while (left := self.lane.free_at - self.clock.now()) > 0:
+                await self.clock.sleep(timedelta(seconds=left))
 
-    def _observe(self, took: float, called: str) -> None:
+    def _observe(self, called: str, took: float) -> None:
         if took < LIMIT:
             return
-        now = self._clock.now()
+        now = self.clock.now()
         self._blocked_at = now
-        self._lane.free_at = now + min(took * PAUSE, LONGEST_PAUSE)
-        self._metrics.observe_blocking_webhook(self._webhook, took)
+        self.lane.free_at = now + min(took * PAUSE, LONGEST_PAUSE)
+        self.metrics.observe_blocking_webhook(self.webhook, took)
         if now - self._told_at >= INTERVAL:
             self._told_at = now
             logger.warning(
                 "webhook blocks the event loop: it waits or computes without `await`, and holds up everything else",
-                extra={"webhook": self._webhook, "function": called, "seconds": round(took, 3), "help": _HELP},
+                extra={"webhook": self.webhook, "function": called, "seconds": round(took, 3), "help": _HELP},
             )
+
+
+class _Measured(OwnCancellations):
+    """Measures how long each step of a coroutine takes, too."""
+
+    def __init__(self, clock: Clock, observe: Callable[[float], None]) -> None:
+        super().__init__()
+        self._clock = clock
+        self._observe = observe
+        self._began = 0.0
+
+    def begin_step(self) -> None:
+        super().begin_step()
+        self._began = self._clock.now()
+
+    def end_step(self) -> None:
+        super().end_step()
+        self._observe(self._clock.now() - self._began)
 
 
 _current: ContextVar[Steps | None] = ContextVar("steps", default=None)
