@@ -36,22 +36,15 @@ class Endpoint:
     path: str
 
 
+@dataclass(slots=True, eq=False)
 class Exchange:
     """Turns kinds and names into requests. Shared by the reading and the writing half of a client."""
 
-    def __init__(
-        self,
-        connection: Connection,
-        mapper: ResourceMapper,
-        options: ClientOptions,
-        unreadable: UnreadableObjects | None = None,
-        cache: CacheReader | None = None,
-    ) -> None:
-        self.connection = connection
-        self.mapper = mapper
-        self.options = options
-        self.unreadable = unreadable or UnreadableObjects()
-        self.cache = cache
+    connection: Connection
+    mapper: ResourceMapper
+    options: ClientOptions
+    unreadable: UnreadableObjects
+    cache: CacheReader | None = None
 
     async def endpoint(
         self, what: Kind | AnyObject, *, namespace: str = "", name: str = "", subresource: str = ""

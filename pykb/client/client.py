@@ -9,8 +9,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypedDict, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, Unpack, overload
 
 from pykb.client._endpoint import Exchange
 from pykb.client._pods import PodVerbs
@@ -22,10 +21,10 @@ from pykb.client.connection import Connection
 from pykb.client.login import Credentials, CredentialSource, Impersonation, KubeconfigSource, discover_credentials
 from pykb.client.login.credentials import StaticCredentials
 from pykb.client.mapper import ResourceMapper
-from pykb.client.options import ClientOptions, OptionChanges, Propagation, TransportOptions
+from pykb.client.options import ClientOptions, OptionChanges, TransportOptions
 from pykb.client.selectors import Fields, Labels
 from pykb.client.transport import Transport
-from pykb.client.writer import Writer
+from pykb.client.writer import DeleteByKeyOptions, DeleteOptions, Writer
 
 if TYPE_CHECKING:
     from pykb.client.connection import CacheReader
@@ -70,7 +69,7 @@ class Client(Reader, Writer, PodVerbs):
             unreadable: Where objects that do not fit their class are reported.
         """
         mapper = mapper or ResourceMapper(connection)
-        exchange = Exchange(connection, mapper, options or ClientOptions(), unreadable, cache)
+        exchange = Exchange(connection, mapper, options or ClientOptions(), unreadable or UnreadableObjects(), cache)
         Reader.__init__(self, exchange)
         Writer.__init__(self, exchange)
         self.status = StatusWriter(exchange)
@@ -123,9 +122,7 @@ class Client(Reader, Writer, PodVerbs):
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
     async def close(self) -> None:
@@ -222,23 +219,6 @@ async def _settle(connection: Connection) -> None:
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-
-class DeleteOptions(TypedDict, total=False):
-    """Options of :meth:`Writer.delete`."""
-
-    propagation: Propagation | None
-    grace_period: timedelta | None
-    uid: str | None
-    resource_version: str | None
-    missing_ok: bool
-    dry_run: bool
-
-
-class DeleteByKeyOptions(DeleteOptions, total=False):
-    """Options of :meth:`Writer.delete` by key. The key may have no namespace."""
-
-    namespace: str | None
 
 
 def _waiting(

@@ -10,7 +10,7 @@ import logging
 import random
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
-from typing import Any, TypeVar, overload
+from typing import Any, TypedDict, TypeVar, Unpack, overload
 
 from pykb.client._apply_configuration import check_keys, refuse_partial
 from pykb.client._endpoint import Endpoint, Exchange
@@ -36,6 +36,23 @@ logger = logging.getLogger(__name__)
 
 APPLY_CONTENT_TYPE = "application/apply-patch+yaml"
 T = TypeVar("T")
+
+
+class DeleteOptions(TypedDict, total=False):
+    """Options of :meth:`Writer.delete`."""
+
+    propagation: Propagation | None
+    grace_period: timedelta | None
+    uid: str | None
+    resource_version: str | None
+    missing_ok: bool
+    dry_run: bool
+
+
+class DeleteByKeyOptions(DeleteOptions, total=False):
+    """Options of :meth:`Writer.delete` by key. The key may have no namespace."""
+
+    namespace: str | None
 
 
 class Writer:
@@ -154,33 +171,9 @@ class Writer:
         )
 
     @overload
-    async def delete(
-        self,
-        target: AnyObject,
-        /,
-        *,
-        propagation: Propagation | None = None,
-        grace_period: timedelta | None = None,
-        uid: str | None = None,
-        resource_version: str | None = None,
-        missing_ok: bool = False,
-        dry_run: bool = False,
-    ) -> None: ...
+    async def delete(self, target: AnyObject, /, **options: Unpack[DeleteOptions]) -> None: ...
     @overload
-    async def delete(
-        self,
-        target: Kind,
-        key: Key,
-        /,
-        *,
-        namespace: str | None = None,
-        propagation: Propagation | None = None,
-        grace_period: timedelta | None = None,
-        uid: str | None = None,
-        resource_version: str | None = None,
-        missing_ok: bool = False,
-        dry_run: bool = False,
-    ) -> None: ...
+    async def delete(self, target: Kind, key: Key, /, **options: Unpack[DeleteByKeyOptions]) -> None: ...
     async def delete(
         self,
         target: Kind | AnyObject,

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, NotRequired, Self, TypedDict, TypeVar, Unpack, overload
 
 from pykb.api.object import Object, Unstructured
 from pykb.client.codec import Kind, gvk_of
 from pykb.client.given import check_function, check_kind, checked_predicates
-from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.runtime import INCOMPLETE_CONTROLLER
-from pykb.meta.gvk import GroupVersionKind
+from pykb.meta.gvk import GroupKind, GroupVersionKind
 from pykb.runtime.cache.event import EventFilter, EventFilters
 from pykb.runtime.controller._handler import (
     EnqueueRequestForObject,
@@ -39,17 +39,30 @@ OfObjects = TypeVar("OfObjects", bound="ControllerBuilder[Request]")
 @dataclass(frozen=True, slots=True)
 class _Watched:
     kind: Kind
+    predicates: tuple[EventFilter, ...]
+    metadata_only: bool
     handler: EventHandler[Any, Any]
-    predicates: tuple[EventFilter, ...]
+
+
+class Watching(TypedDict, Generic[ObjectT], total=False):
+    """How to watch objects of a class."""
+
+    predicates: EventFilters[ObjectT]
+    metadata_only: Literal[False]
+
+
+class WatchingUntyped(TypedDict, total=False):
+    """How to watch untyped objects."""
+
+    predicates: EventFilters[Unstructured]
     metadata_only: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Owned:
-    kind: Kind
-    predicates: tuple[EventFilter, ...]
+class WatchingMetadata(TypedDict):
+    """How to watch the metadata of objects, which are untyped then."""
+
+    predicates: NotRequired[EventFilters[Unstructured]]
     metadata_only: bool
-    only_controller: bool
 
 
 class ControllerBuilder(Generic[RequestT]):
@@ -67,7 +80,7 @@ class ControllerBuilder(Generic[RequestT]):
     def __init__(self, manager: Manager) -> None:
         self._manager = manager
         self._for: _Watched | None = None
-        self._owned: list[_Owned] = []
+        self._owned: list[Callable[[GroupKind], _Watched]] = []
         self._watched: list[_Watched] = []
         self._raw: list[Source[RequestT]] = []
         self._filters: tuple[EventFilter, ...] = ()
@@ -76,25 +89,11 @@ class ControllerBuilder(Generic[RequestT]):
         self._says_concurrency = False
 
     @overload
-    def for_(
-        self: OfObjects,
-        kind: type[ObjectT],
-        *,
-        predicates: EventFilters[ObjectT] = (),
-        metadata_only: Literal[False] = False,
-    ) -> OfObjects: ...
+    def for_(self: OfObjects, kind: type[ObjectT], **options: Unpack[Watching[ObjectT]]) -> OfObjects: ...
     @overload
-    def for_(
-        self: OfObjects,
-        kind: GroupVersionKind,
-        *,
-        predicates: EventFilters[Unstructured] = (),
-        metadata_only: bool = False,
-    ) -> OfObjects: ...
+    def for_(self: OfObjects, kind: GroupVersionKind, **options: Unpack[WatchingUntyped]) -> OfObjects: ...
     @overload
-    def for_(
-        self: OfObjects, kind: Kind, *, predicates: EventFilters[Unstructured] = (), metadata_only: bool
-    ) -> OfObjects: ...
+    def for_(self: OfObjects, kind: Kind, **options: Unpack[WatchingMetadata]) -> OfObjects: ...
     def for_(self, kind: Kind, *, predicates: EventFilters[Any] = (), metadata_only: bool = False) -> Self:
         """Reconcile objects of this kind. Each event of an object triggers its reconcile.
 
@@ -107,35 +106,20 @@ class ControllerBuilder(Generic[RequestT]):
                 f"a controller reconciles one kind; `for_` was called with {gvk_of(self._for.kind)} already"
             )
         check_kind("for_", kind)
-        self._for = _Watched(kind, EnqueueRequestForObject(), checked_predicates(predicates), metadata_only)
+        self._for = _Watched(kind, checked_predicates(predicates), metadata_only, EnqueueRequestForObject())
         return self
 
     @overload
     def owns(
-        self: OfObjects,
-        kind: type[ObjectT],
-        *,
-        predicates: EventFilters[ObjectT] = (),
-        only_controller: bool = True,
-        metadata_only: Literal[False] = False,
+        self: OfObjects, kind: type[ObjectT], *, only_controller: bool = True, **options: Unpack[Watching[ObjectT]]
     ) -> OfObjects: ...
     @overload
     def owns(
-        self: OfObjects,
-        kind: GroupVersionKind,
-        *,
-        predicates: EventFilters[Unstructured] = (),
-        only_controller: bool = True,
-        metadata_only: bool = False,
+        self: OfObjects, kind: GroupVersionKind, *, only_controller: bool = True, **options: Unpack[WatchingUntyped]
     ) -> OfObjects: ...
     @overload
     def owns(
-        self: OfObjects,
-        kind: Kind,
-        *,
-        predicates: EventFilters[Unstructured] = (),
-        only_controller: bool = True,
-        metadata_only: bool,
+        self: OfObjects, kind: Kind, *, only_controller: bool = True, **options: Unpack[WatchingMetadata]
     ) -> OfObjects: ...
     def owns(
         self,
@@ -160,7 +144,13 @@ class ControllerBuilder(Generic[RequestT]):
             metadata_only: Mirror metadata only.
         """
         check_kind("owns", kind)
-        self._owned.append(_Owned(kind, checked_predicates(predicates), metadata_only, only_controller))
+        filters = checked_predicates(predicates)
+
+        def owned(owner: GroupKind) -> _Watched:
+            handler = EnqueueRequestForOwner(owner, only_controller=only_controller)
+            return _Watched(kind, filters, metadata_only, handler)
+
+        self._owned.append(owned)
         return self
 
     @overload
@@ -168,27 +158,21 @@ class ControllerBuilder(Generic[RequestT]):
         self,
         kind: type[ObjectT],
         wakes: MapFunction[ObjectT, RequestT] | EventHandler[ObjectT, RequestT],
-        *,
-        predicates: EventFilters[ObjectT] = (),
-        metadata_only: Literal[False] = False,
+        **options: Unpack[Watching[ObjectT]],
     ) -> Self: ...
     @overload
     def watches(
         self,
         kind: GroupVersionKind,
         wakes: MapFunction[Unstructured, RequestT] | EventHandler[Unstructured, RequestT],
-        *,
-        predicates: EventFilters[Unstructured] = (),
-        metadata_only: bool = False,
+        **options: Unpack[WatchingUntyped],
     ) -> Self: ...
     @overload
     def watches(
         self,
         kind: Kind,
         wakes: MapFunction[Unstructured, RequestT] | EventHandler[Unstructured, RequestT],
-        *,
-        predicates: EventFilters[Unstructured] = (),
-        metadata_only: bool,
+        **options: Unpack[WatchingMetadata],
     ) -> Self: ...
     def watches(
         self,
@@ -212,7 +196,7 @@ class ControllerBuilder(Generic[RequestT]):
         given: Any = wakes
         is_handler = hasattr(given, "handle") and not isinstance(given, type)
         handler = given if is_handler else EnqueueRequestsFromMap(given)
-        self._watched.append(_Watched(kind, handler, checked_predicates(predicates), metadata_only))
+        self._watched.append(_Watched(kind, checked_predicates(predicates), metadata_only, handler))
         return self
 
     def watches_raw(self, source: Source[RequestT]) -> Self:
@@ -273,7 +257,8 @@ class ControllerBuilder(Generic[RequestT]):
         )
         root = None if self._for is None else self._source(self._for)
         watched = [self._source(each) for each in self._watched]
-        owned = [self._owned_source(each, self._for.kind) for each in self._owned if self._for is not None]
+        owner = None if self._for is None else self._for.kind
+        owned = [self._source(each(gvk_of(owner).group_kind), owner) for each in self._owned if owner is not None]
         sources: list[Source[Any]] = [*([] if root is None else [root]), *watched, *owned, *self._raw]
         for source in sources:
             controller.watch(source)
@@ -293,9 +278,7 @@ class ControllerBuilder(Generic[RequestT]):
             return self._name
         if self._for is not None:
             return gvk_of(self._for.kind).kind.lower()
-        raise EnvironmentProblem(
-            INCOMPLETE_CONTROLLER.at(None, "a controller needs `for_(Kind)`, or a name", help=("add `.named(...)`",))
-        )
+        raise INCOMPLETE_CONTROLLER.problem("a controller needs `for_(Kind)`, or a name", "add `.named(...)`")
 
     def _controller_options(self) -> ControllerOptions[RequestT]:
         options: ControllerOptions[RequestT] = self._options or ControllerOptions()
@@ -306,36 +289,20 @@ class ControllerBuilder(Generic[RequestT]):
 
     def _check_sources(self) -> None:
         if self._owned and self._for is None:
-            raise EnvironmentProblem(
-                INCOMPLETE_CONTROLLER.at(None, "`owns` needs an owner kind, set by `for_`", help=("add `.for_(Kind)`",))
-            )
+            raise INCOMPLETE_CONTROLLER.problem("`owns` needs an owner kind, set by `for_`", "add `.for_(Kind)`")
         if self._for is None and not self._watched and not self._raw:
-            raise EnvironmentProblem(
-                INCOMPLETE_CONTROLLER.at(
-                    None,
-                    f"controller `{self._name}` watches nothing",
-                    help=("add `.for_(Kind)`, `.watches(...)` or `.watches_raw(...)`",),
-                )
+            raise INCOMPLETE_CONTROLLER.problem(
+                f"controller `{self._name}` watches nothing",
+                "add `.for_(Kind)`, `.watches(...)` or `.watches_raw(...)`",
             )
 
-    def _source(self, watched: _Watched) -> KindSource[Any]:
+    def _source(self, watched: _Watched, owner: Kind | None = None) -> KindSource[Any]:
         return KindSource(
             self._manager.cache,
             watched.kind,
             watched.handler,
             (*self._filters, *watched.predicates),
             metadata_only=watched.metadata_only,
-            clock=self._manager.clock,
-        )
-
-    def _owned_source(self, owned: _Owned, owner: Kind) -> KindSource[Any]:
-        handler = EnqueueRequestForOwner(gvk_of(owner).group_kind, only_controller=owned.only_controller)
-        return KindSource(
-            self._manager.cache,
-            owned.kind,
-            handler,
-            (*self._filters, *owned.predicates),
-            metadata_only=owned.metadata_only,
             owner=owner,
             clock=self._manager.clock,
         )
