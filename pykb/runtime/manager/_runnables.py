@@ -6,10 +6,11 @@ import asyncio
 import contextvars
 import inspect
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 from pykb.client.bridge import Bridge
 from pykb.client.client import Client
@@ -20,7 +21,6 @@ from pykb.runtime._watchdog import Ending
 from pykb.runtime.options import ManagerOptions
 
 if TYPE_CHECKING:
-    from pykb.runtime.sharding.leading import Work
     from pykb.runtime.sharding.sharding import Sharding
 
 
@@ -202,39 +202,57 @@ async def _awaited(function: RunFunction, name: str) -> None:
     await running
 
 
+@dataclass(frozen=True, slots=True)
+class Work:
+    """The work that a lease allows.
+
+    Attributes:
+        lead: Does the work.
+        idle: Whether all of the work has ended after it was stopped.
+        ending: Ends a process that hangs when the lease has expired.
+        lease: Which lease it is.
+    """
+
+    lead: Callable[[], Coroutine[Any, Any, None]]
+    idle: Callable[[], bool]
+    ending: Ending
+    lease: str = "the lease"
+
+    def end_within(self, limit: timedelta | None) -> None:
+        """Ensure that the process ends within this time, unless called again before."""
+        why = f"{self.lease} has expired, and another replica may work"
+        if limit is None:
+            self.ending.lift(why)
+        else:
+            self.ending.within(limit, why)
+
+
+@dataclass(slots=True, eq=False)
 class Leases:
-    """The leases of one manager. A manager without any imports neither the election nor the sharding."""
+    """The leases of one manager. A manager without any imports neither the election nor the sharding.
 
-    def __init__(
-        self,
-        options: ManagerOptions,
-        *,
-        clock: Clock,
-        metrics: Metrics,
-        ending: Ending,
-        client: Callable[[], AbstractAsyncContextManager[Client]],
-        own_namespace: Callable[[], Awaitable[str]],
-    ) -> None:
-        """Prepare. It sends nothing.
+    Attributes:
+        options: The options of the manager.
+        clock: Measures the age of leases.
+        metrics: Report whether this process leads.
+        ending: Ends a process that hangs when its lease has expired.
+        client: Makes a client for one lease.
+        own_namespace: Returns the namespace of the program.
+        grace: How long running work may take to finish. Less after a lease was lost.
+        late: Whether something did not stop in time. Then no lease is released.
+    """
 
-        Args:
-            options: The options of the manager.
-            clock: Measures the age of leases.
-            metrics: Report whether this process leads.
-            ending: Ends a process that hangs when its lease has expired.
-            client: Makes a client for one lease.
-            own_namespace: Returns the namespace of the program.
-        """
-        self._options = options
-        self._clock = clock
-        self._metrics = metrics
-        self._ending = ending
-        self._client = client
-        self._own_namespace = own_namespace
-        self.grace = options.graceful_shutdown_timeout
-        """How long running work may take to finish. Less after a lease was lost."""
-        self.late = False
-        """Whether something did not stop in time. Then no lease is released."""
+    options: ManagerOptions
+    clock: Clock
+    metrics: Metrics
+    ending: Ending
+    client: Callable[[], AbstractAsyncContextManager[Client]]
+    own_namespace: Callable[[], Awaitable[str]]
+    grace: timedelta = field(init=False)
+    late: bool = False
+
+    def __post_init__(self) -> None:
+        self.grace = self.options.graceful_shutdown_timeout
 
     async def stop(self, group: RunnableGroup, deadline: float) -> None:
         """Stop a group."""
@@ -242,16 +260,53 @@ class Leases:
             self.late = True
 
     async def elect(self, group: RunnableGroup, start: Callable[[], None], sharding: Sharding | None) -> None:
-        """Run a group while this process leads. It has the same identity in all Leases."""
-        from pykb.runtime.sharding.leading import elect
+        """Run a group while this process leads, with the same identity in all Leases.
 
-        member = None
+        Without shards, no replica with shards may work meanwhile.
+
+        Raises:
+            LeadershipLost: The lease was lost.
+        """
+        from pykb.client.events import EventRecorder
+        from pykb.runtime.election.elector import LeaderElectionOptions, LeaderElector, default_identity
+        from pykb.runtime.sharding._modes import Group, GroupOptions
+
         if sharding is not None:
             await sharding.works.wait()
-            member = sharding.identity
+        options, clock = self.options, self.clock
+        name, identity = options.leader_election_id, default_identity() if sharding is None else sharding.identity
+        gauge = self.metrics.leader.labels(name)
 
-        async def hold(client: Client, own: str, work: Work) -> None:
-            await elect(client, self._options, own, work, clock=self._clock, metrics=self._metrics, member=member)
+        async def hold(client: Client, own_namespace: str, work: Work) -> None:
+            election = LeaderElectionOptions(
+                name,
+                options.leader_election_namespace or own_namespace or "default",
+                identity,
+                lease_duration=options.lease_duration,
+                renew_deadline=options.renew_deadline,
+                retry_period=options.retry_period,
+                release_on_stop=options.release_on_cancel,
+            )
+            elector = LeaderElector(
+                client,
+                election,
+                clock=clock,
+                recorder=EventRecorder(client, "leader-election"),
+                observer=lambda leads: gauge.set(int(leads)),
+                end_within=work.end_within,
+                idle=work.idle,
+            )
+            if sharding is not None:
+                await elector.run(work.lead)
+                return
+            place = GroupOptions(
+                name,
+                election.namespace,
+                identity,
+                lease_duration=options.lease_duration,
+                period=options.retry_period,
+            )
+            await Group(client, place, clock=clock).work(elector, work.lead)
 
         await self._run(group, start, hold, "the lease")
 
@@ -267,7 +322,6 @@ class Leases:
         lease: str,
     ) -> None:
         from pykb.runtime.election.elector import LeadershipLost
-        from pykb.runtime.sharding.leading import Work
 
         async def lead() -> None:
             start()
@@ -278,14 +332,14 @@ class Leases:
                 # already work, so cancel at once.
                 await self.stop(group, asyncio.get_running_loop().time())
 
-        work = Work(lead, idle=lambda: not self.late, ending=self._ending, lease=lease)
+        work = Work(lead, idle=lambda: not self.late, ending=self.ending, lease=lease)
         try:
-            async with self._client() as client:
-                await hold(client, await self._own_namespace(), work)
+            async with self.client() as client:
+                await hold(client, await self.own_namespace(), work)
         except LeadershipLost:
             self.grace = min(self.grace, self._left_after_loss)
             raise
 
     @property
     def _left_after_loss(self) -> timedelta:
-        return self._options.lease_duration - self._options.renew_deadline
+        return self.options.lease_duration - self.options.renew_deadline

@@ -18,7 +18,6 @@ from pykb.api.safe_text import safe_text
 from pykb.client.client import Client
 from pykb.client.clock import Clock
 from pykb.client.guard import is_end
-from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.runtime import CLIENT_CA
 from pykb.runtime._metrics import Metrics
 from pykb.runtime.manager._runnables import RunnableGroup
@@ -122,12 +121,9 @@ class Servers:
         files = self._options.metrics_certificate
         if files.client_ca is None and not files.client_names:
             return
-        raise EnvironmentProblem(
-            CLIENT_CA.at(
-                None,
-                "the metrics server cannot require client certificates over plain HTTP",
-                help=("remove `--metrics-secure=false` or `--metrics-client-ca-file`",),
-            )
+        raise CLIENT_CA.problem(
+            "the metrics server cannot require client certificates over plain HTTP",
+            "remove `--metrics-secure=false` or `--metrics-client-ca-file`",
         )
 
     async def _serve_pprof(self, address: BindAddress) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,6 @@ from pykb.client.listwatch import ClientListWatch
 from pykb.client.login import CredentialSource, DiscoveredCredentials
 from pykb.client.options import TransportOptions
 from pykb.client.transport import Transport
-from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.runtime import CONTROLLER_NAME
 from pykb.runtime._awaiting import watch_for_not_awaited
 from pykb.runtime._logging import LogFormat, configure_logging
@@ -78,7 +77,9 @@ class Manager:
         self.metrics = Metrics()
         self.healthz = Checks("/healthz")
         self.readyz = Checks("/readyz")
-        self._credentials: CredentialSource = credentials or _credentials_of(self.options)
+        self._credentials: CredentialSource = credentials or DiscoveredCredentials(
+            kubeconfig=self.options.kubeconfig, context=self.options.context, master=self.options.master
+        )
         self._given = client
         self.api_reader = client.live if client is not None else self._client_with(self.options.transport_options())
         """The same client without the cache: every read is a request."""
@@ -177,13 +178,10 @@ class Manager:
             EnvironmentProblem: A controller of this name exists already.
         """
         if name in self._controllers:
-            raise EnvironmentProblem(
-                CONTROLLER_NAME.at(
-                    None,
-                    f"there is already a controller `{name}`",
-                    notes=("the name is a label in metrics and logs, so it must be unique",),
-                    help=('give this one another name: `.named("...")`',),
-                )
+            raise CONTROLLER_NAME.problem(
+                f"there is already a controller `{name}`",
+                'give this one another name: `.named("...")`',
+                notes=("the name is a label in metrics and logs, so it must be unique",),
             )
 
     async def remove(self, runnable: Controller[Any] | Runnable | Callable[[], Awaitable[object]]) -> None:
@@ -220,10 +218,13 @@ class Manager:
                     f"a reconcile of `{controller.name}` cannot remove its own controller: it would wait for its own"
                     " end; let another controller or a runnable do it"
                 )
-            removal = asyncio.create_task(self._remove(function, controller), name="removal")
-            self._removals[function] = removal
-            removal.add_done_callback(lambda _: self._removals.pop(function, None))
+            removal = self._removing(function, self._remove(function, controller))
         await asyncio.shield(removal)
+
+    def _removing(self, function: RunFunction, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        removal = self._removals[function] = asyncio.create_task(work, name="removal")
+        removal.add_done_callback(lambda _: self._removals.pop(function, None))
+        return removal
 
     async def _remove(self, function: RunFunction, controller: Controller[Any] | None) -> None:
         for group in (self._others, self._elected, self._sharded):
@@ -270,11 +271,7 @@ class Manager:
         if context is not None and getattr(context.request, "cluster", None) == name:
             raise RuntimeError(f"a reconcile for cluster `{name}` cannot remove it: it would wait for its own end")
         function = cluster.cache.run
-        removal = self._removals.get(function)
-        if removal is None:
-            removal = asyncio.create_task(self._remove_cluster(cluster), name=f"removal of cluster {name}")
-            self._removals[function] = removal
-            removal.add_done_callback(lambda _: self._removals.pop(function, None))
+        removal = self._removals.get(function) or self._removing(function, self._remove_cluster(cluster))
         await asyncio.shield(removal)
 
     async def _remove_cluster(self, cluster: Cluster) -> None:
@@ -481,7 +478,3 @@ class Manager:
         unsynced = self.cache.unsynced
         if unsynced:
             raise RuntimeError(f"no list yet of {', '.join(map(str, unsynced))}")
-
-
-def _credentials_of(options: ManagerOptions) -> CredentialSource:
-    return DiscoveredCredentials(kubeconfig=options.kubeconfig, context=options.context, master=options.master)

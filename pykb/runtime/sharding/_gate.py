@@ -10,6 +10,7 @@ import contextlib
 import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pykb.client.errors import ApiError, ServerUnreachable
@@ -23,69 +24,59 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
+@dataclass(slots=True, eq=False)
 class Gate:
     """The gate of one controller.
 
     A request of another replica is dropped without harm: its replica sees the same events. It does
     not see the children of a former root of this name, whose range is ours. Such a request comes
     again until they are gone: the new root may be, before its replica has reconciled it.
+
+    Attributes:
+        queue: The queue of the controller.
+        roots: The part of the kind that it reconciles.
+        is_open: Whether reconciles of a range may start.
+        check: Raises if reconciles of a range may not write any more.
+        exists: Asks the server whether a root exists.
+        has_children: Whether children of a uid are mirrored.
+        dropped: Called for each request of another replica.
     """
 
-    def __init__(
-        self,
-        queue: WorkQueue[Any],
-        roots: ShardPart,
-        *,
-        is_open: Callable[[int], bool],
-        check: Callable[[int], None],
-        exists: Callable[[NamespacedName], Awaitable[bool]],
-        has_children: Callable[[str], bool],
-        dropped: Callable[[], None],
-    ) -> None:
-        """Make a gate.
+    queue: WorkQueue[Any]
+    roots: ShardPart
+    is_open: Callable[[int], bool]
+    check: Callable[[int], None]
+    exists: Callable[[NamespacedName], Awaitable[bool]]
+    has_children: Callable[[str], bool]
+    dropped: Callable[[], None]
+    _running: Counter[int] = field(default_factory=Counter)
+    _ended: asyncio.Event = field(default_factory=asyncio.Event)
 
-        Args:
-            queue: The queue of the controller.
-            roots: The part of the kind that it reconciles.
-            is_open: Whether reconciles of a range may start.
-            check: Raises if reconciles of a range may not write any more.
-            exists: Asks the server whether a root exists.
-            has_children: Whether children of a uid are mirrored.
-            dropped: Called for each request of another replica.
-        """
-        self._queue = queue
-        self._roots = roots
-        self._is_open = is_open
-        self._check = check
-        self._exists = exists
-        self._has_children = has_children
-        self._dropped = dropped
-        self._running: Counter[int] = Counter()
-        self._ended = asyncio.Event()
-        roots.former.awaited.append(queue.__contains__)
+    def __post_init__(self) -> None:
+        self.roots.former.awaited.append(self.queue.__contains__)
 
     @contextlib.asynccontextmanager
     async def admit(self, request: NamespacedName) -> AsyncIterator[bool]:
         """Enter a reconcile. Yield whether this replica has to do it."""
-        number = self._roots.index.get(request)
+        number = self.roots.index.get(request)
         if number is None:
             number = next(iter(self._deleted(request).values()), None)
-        if number is None or not self._is_open(number):
+        if number is None or not self.is_open(number):
             self._drop(request)
             yield False
             return
         self._running[number] += 1
-        self._roots.running[request] += 1
+        self.roots.running[request] += 1
         try:
-            if request not in self._roots.index and await self._was_made_again(request):
+            if request not in self.roots.index and await self._was_made_again(request):
                 yield False
                 return
-            with fence(lambda: self._check(number)):
+            with fence(lambda: self.check(number)):
                 yield True
         finally:
-            self._roots.running[request] -= 1
-            if not self._roots.running[request]:
-                del self._roots.running[request]
+            self.roots.running[request] -= 1
+            if not self.roots.running[request]:
+                del self.roots.running[request]
             self._running[number] -= 1
             self._ended.set()
 
@@ -98,25 +89,25 @@ class Gate:
 
     async def _was_made_again(self, request: NamespacedName) -> bool:
         """Whether a deleted root is there again, with another uid. It can be in a range of another replica."""
-        if self._roots.use.whole:
+        if self.roots.use.whole:
             return False
         try:
-            if not await self._exists(request):
+            if not await self.exists(request):
                 return False
         except (ApiError, ServerUnreachable) as error:
             logger.warning("cannot ask for a deleted object, will retry", extra={"error": str(error)})
-            self._queue.add_rate_limited(request)
+            self.queue.add_rate_limited(request)
             return True
         self._drop(request)
         return True
 
     def _deleted(self, request: NamespacedName) -> dict[str, int]:
         """The deleted roots of a name for which this replica has to clean up."""
-        return {uid: number for uid, number in self._roots.former.of(request).items() if self._is_open(number)}
+        return {uid: number for uid, number in self.roots.former.of(request).items() if self.is_open(number)}
 
     def _drop(self, request: NamespacedName) -> None:
-        self._dropped()
-        if any(map(self._has_children, self._deleted(request))):
-            self._queue.add_rate_limited(request)
+        self.dropped()
+        if any(map(self.has_children, self._deleted(request))):
+            self.queue.add_rate_limited(request)
         else:
-            self._queue.forget(request)
+            self.queue.forget(request)

@@ -17,7 +17,7 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from enum import Enum, auto
 from typing import Any
@@ -387,27 +387,27 @@ class ShardPart:
         await asyncio.gather(*(stream.stop() for stream in stopped))
 
 
+@dataclass(slots=True, eq=False)
 class _Stream:
     """One list and watch of a part: of one of its ranges, or of all."""
 
-    def __init__(self, part: ShardPart, informer: Informer[Any], number: int | None) -> None:
-        self._part = part
-        self._informer = informer
-        self._number = number
-        self.task: asyncio.Task[None] | None = None
-        self.is_listed = False
-        self.progress = asyncio.Event()
-        """Set when the list is complete, or the stream has ended."""
+    part: ShardPart
+    informer: Informer[Any]
+    number: int | None
+    task: asyncio.Task[None] | None = None
+    is_listed: bool = False
+    progress: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when the list is complete, or the stream has ended."""
 
     def concerns(self, numbers: frozenset[int]) -> bool:
-        return self._number is None or self._number in numbers
+        return self.number is None or self.number in numbers
 
     async def run(self, target: WatchTarget, source: ListWatch) -> None:
-        reflector = self._informer.reflect(target, source, self)
+        reflector = self.informer.reflect(target, source, self)
         try:
             await reflector.run()
         finally:
-            self._informer.stop_reflecting(target, reflector)
+            self.informer.stop_reflecting(target, reflector)
             self.progress.set()
 
     async def stop(self) -> None:
@@ -419,19 +419,19 @@ class _Stream:
     # -- as a sink
 
     def upsert(self, key: NamespacedName, obj: dict[str, Any], *, listed: bool) -> None:
-        self._part.upsert(key, obj, self._number, listed=listed)
+        self.part.upsert(key, obj, self.number, listed=listed)
 
     def remove(self, key: NamespacedName, obj: dict[str, Any] | None) -> None:
-        if self._part.holds(key, self._number):
-            self._part.remove(key, obj)
+        if self.part.holds(key, self.number):
+            self.part.remove(key, obj)
 
     def known(self, namespace: str | None) -> list[NamespacedName]:
-        return self._part.known(namespace, self._number)
+        return self.part.known(namespace, self.number)
 
     def synced(self, target: WatchTarget) -> None:
-        self._informer.synced(target)
+        self.informer.synced(target)
         self.is_listed = True
         self.progress.set()
 
     def failed(self, target: WatchTarget, problem: str) -> None:
-        self._informer.failed(target, problem)
+        self.informer.failed(target, problem)

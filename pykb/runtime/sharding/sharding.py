@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,6 @@ from pykb.client.clock import Clock
 from pykb.client.connection import Call
 from pykb.client.errors import ApiError, ServerUnreachable
 from pykb.client.ranges import Ranges, ShardBy
-from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.runtime import NO_NAMESPACE
 from pykb.meta.gvk import GroupVersionKind, NamespacedName
 from pykb.runtime._memory import return_freed
@@ -33,10 +32,10 @@ from pykb.runtime.sharding._claims import Claims
 from pykb.runtime.sharding._gate import Gate
 from pykb.runtime.sharding._modes import GroupOptions
 from pykb.runtime.sharding._parts import ShardPart, Use, Way
-from pykb.runtime.sharding.leading import Work
 
 if TYPE_CHECKING:
     from pykb.runtime.controller.controller import Controller
+    from pykb.runtime.manager._runnables import Work
     from pykb.runtime.options import ManagerOptions
 
 
@@ -125,7 +124,7 @@ class Sharding:
         """
         self._client = client
         self._parts = {
-            informer: ShardPart(informer, self.ranges, use, self._drop_object, self._options.cache.sync_timeout)
+            informer: ShardPart(informer, self.ranges, use, self._metrics.objects.inc, self._options.cache.sync_timeout)
             for informer, use in self._uses.items()
             if use.root or use.owned
         }
@@ -226,14 +225,14 @@ class Sharding:
                 extra={"help": "switch on its feature gate `ShardedListAndWatch` (Kubernetes 1.36)"},
             )
 
-    async def _take_part(self, lead: Callable[[], Awaitable[None]]) -> None:
+    async def _take_part(self, lead: Callable[[], Coroutine[Any, Any, None]]) -> None:
         assert self._claims is not None  # noqa: S101 - `run` made it
         self.works.set()
         try:
             async with asyncio.TaskGroup() as tasks:
                 self._opening = tasks
                 tasks.create_task(self._claims.run(), name="claims")
-                tasks.create_task(_awaited(lead), name="sharded controllers")
+                tasks.create_task(lead(), name="sharded controllers")
         except BaseExceptionGroup as errors:
             raise errors.exceptions[0] from None
         finally:
@@ -242,7 +241,7 @@ class Sharding:
     # -- as what works on the ranges
 
     def gained(self, numbers: frozenset[int]) -> None:
-        """Start working on ranges, in the background."""
+        """Start working on ranges, in the background: the Leases are not looked at meanwhile."""
         wanted = {number: object() for number in numbers}
         self._wanted |= wanted
         if self._opening is not None:
@@ -287,12 +286,10 @@ class Sharding:
             return
         for controller, informer in self._roots:
             if not (await self._client.live.mapper.mapping(informer.gvk)).namespaced:
-                raise EnvironmentProblem(
-                    NO_NAMESPACE.at(
-                        None,
-                        f"controller `{controller.name}` cannot be sharded by namespace: {informer.gvk.kind} has none",
-                        help=("use `--shard-by uid`", "or give it to the leader: `.with_options(sharded=False)`"),
-                    )
+                raise NO_NAMESPACE.problem(
+                    f"controller `{controller.name}` cannot be sharded by namespace: {informer.gvk.kind} has none",
+                    "use `--shard-by uid`",
+                    "or give it to the leader: `.with_options(sharded=False)`",
                 )
 
     def _still(self, wanted: dict[int, object]) -> frozenset[int]:
@@ -312,9 +309,6 @@ class Sharding:
 
     def _has_children(self, uid: str) -> bool:
         return any(part.has_children(uid) for part in self._all_parts())
-
-    def _drop_object(self) -> None:
-        self._metrics.objects.inc()
 
 
 class _ShardMetrics:
@@ -344,10 +338,6 @@ class _ShardMetrics:
         """Take the numbers of members and of held ranges."""
         self.members.set(members)
         self.held.set(held)
-
-
-async def _awaited(lead: Callable[[], Awaitable[None]]) -> None:
-    await lead()
 
 
 async def filters_by_shard(client: Client, namespace: str) -> bool:

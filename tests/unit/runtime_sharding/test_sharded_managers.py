@@ -602,7 +602,7 @@ async def test_events_of_a_former_root_may_come_after_those_of_the_new_one(clust
     while cluster.ranges.of(new["metadata"]["uid"]) == number:
         new["metadata"]["uid"] = str(random.random())
     late = {**old, "metadata": {**old["metadata"], "resourceVersion": "999"}}
-    streams = {stream._number: stream for stream in part._streams.values()}
+    streams = {stream.number: stream for stream in part._streams.values()}
     streams[cluster.ranges.of(new["metadata"]["uid"])].upsert(key, new, listed=False)
     streams[number].upsert(key, late, listed=False)
     streams[number].remove(key, late)
