@@ -17,7 +17,6 @@ from kopf._core.engines import admission, posting
 from kopf._core.intents import causes
 from kopf._core.reactor import observation, subhandling
 
-from pykb.runtime import _kopf
 from pykb.runtime._kopf.internals import continuous_watch
 from pykb.runtime._kopf.watch import HandlerWatches
 
