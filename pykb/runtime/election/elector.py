@@ -25,7 +25,7 @@ import logging
 import random
 import socket
 import uuid
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -40,6 +40,7 @@ from pykb.client.fence import fenced
 from pykb.diagnostics import PykbError
 from pykb.meta.gvk import NamespacedName
 from pykb.meta.names import is_subdomain
+from pykb.runtime._watchdog import Ending
 
 logger = logging.getLogger(__name__)
 
@@ -97,6 +98,31 @@ class LeaderElectionOptions:
                 "leader election needs the name and the namespace of a Lease, and an identity, found "
                 f"`{self.name}`, `{self.namespace}`, `{self.identity}`"
             )
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """The work that a lease allows.
+
+    Attributes:
+        lead: Does the work.
+        idle: Whether all of the work has ended after it was stopped.
+        ending: Ends a process that hangs when the lease has expired.
+        lease: Which lease it is.
+    """
+
+    lead: Callable[[], Coroutine[Any, Any, None]]
+    idle: Callable[[], bool]
+    ending: Ending
+    lease: str = "the lease"
+
+    def end_within(self, limit: timedelta | None) -> None:
+        """Ensure that the process ends within this time, unless called again before."""
+        why = f"{self.lease} has expired, and another replica may work"
+        if limit is None:
+            self.ending.lift(why)
+        else:
+            self.ending.within(limit, why)
 
 
 class LeaderElector:

@@ -6,11 +6,11 @@ import asyncio
 import contextvars
 import inspect
 import logging
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 from pykb.client.bridge import Bridge
 from pykb.client.client import Client
@@ -21,6 +21,7 @@ from pykb.runtime._watchdog import Ending
 from pykb.runtime.options import ManagerOptions
 
 if TYPE_CHECKING:
+    from pykb.runtime.election.elector import Work
     from pykb.runtime.sharding.sharding import Sharding
 
 
@@ -202,31 +203,6 @@ async def _awaited(function: RunFunction, name: str) -> None:
     await running
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
-    """The work that a lease allows.
-
-    Attributes:
-        lead: Does the work.
-        idle: Whether all of the work has ended after it was stopped.
-        ending: Ends a process that hangs when the lease has expired.
-        lease: Which lease it is.
-    """
-
-    lead: Callable[[], Coroutine[Any, Any, None]]
-    idle: Callable[[], bool]
-    ending: Ending
-    lease: str = "the lease"
-
-    def end_within(self, limit: timedelta | None) -> None:
-        """Ensure that the process ends within this time, unless called again before."""
-        why = f"{self.lease} has expired, and another replica may work"
-        if limit is None:
-            self.ending.lift(why)
-        else:
-            self.ending.within(limit, why)
-
-
 @dataclass(slots=True, eq=False)
 class Leases:
     """The leases of one manager. A manager without any imports neither the election nor the sharding.
@@ -321,7 +297,7 @@ class Leases:
         hold: Callable[[Client, str, Work], Awaitable[None]],
         lease: str,
     ) -> None:
-        from pykb.runtime.election.elector import LeadershipLost
+        from pykb.runtime.election.elector import LeadershipLost, Work
 
         async def lead() -> None:
             start()

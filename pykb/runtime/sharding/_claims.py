@@ -11,7 +11,7 @@ import asyncio
 import logging
 import random
 from collections.abc import Awaitable, Callable, Iterable
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from pykb.api.coordination.v1 import Lease
 from pykb.client.client import Client
@@ -22,14 +22,21 @@ from pykb.runtime.sharding._board import CONTROLLERS, Board, holder_of, new_rang
 from pykb.runtime.sharding._modes import Group, GroupOptions
 from pykb.runtime.sharding._plan import FREE, plan
 
-if TYPE_CHECKING:
-    from pykb.runtime.sharding.sharding import Sharding
-
 logger = logging.getLogger(__name__)
 
 _AT_ONCE = 8
 """How many ranges are claimed at once. The first member claims all of them."""
 _JITTER = 0.2
+
+
+class Moves(Protocol):
+    """What works on the ranges of a member."""
+
+    def gained(self, numbers: frozenset[int], /) -> None:
+        """Start working on ranges. It must not wait: the Leases are not looked at meanwhile."""
+
+    async def leaving(self, number: int, /) -> None:
+        """Stop working on a range. Return when nothing works on it any more."""
 
 
 class Claims:
@@ -39,7 +46,7 @@ class Claims:
         self,
         client: Client,
         options: GroupOptions,
-        moves: Sharding,
+        moves: Moves,
         *,
         clock: Clock,
         observer: Callable[[int, int], None] | None = None,

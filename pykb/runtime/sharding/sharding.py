@@ -26,7 +26,7 @@ from pykb.meta.gvk import GroupVersionKind, NamespacedName
 from pykb.runtime._memory import return_freed
 from pykb.runtime._metrics import Metrics
 from pykb.runtime.cache.informer import Informer
-from pykb.runtime.election.elector import LeaderElectionOptions, LeaderElector, LeadershipLost, default_identity
+from pykb.runtime.election.elector import LeaderElectionOptions, LeaderElector, LeadershipLost, Work, default_identity
 from pykb.runtime.sharding._board import member_lease
 from pykb.runtime.sharding._claims import Claims
 from pykb.runtime.sharding._gate import Gate
@@ -35,7 +35,6 @@ from pykb.runtime.sharding._parts import ShardPart, Use, Way
 
 if TYPE_CHECKING:
     from pykb.runtime.controller.controller import Controller
-    from pykb.runtime.manager._runnables import Work
     from pykb.runtime.options import ManagerOptions
 
 
