@@ -113,26 +113,22 @@ def enum(schema: Schema) -> Schema:
 
 def moment(schema: Schema) -> Schema:
     """Accept a datetime with a time zone, or its text in the form of RFC 3339."""
-    inner = core_schema.datetime_schema(strict=True, **_bounds(schema))
-    return _before(validate_time, cast("Schema", inner), format_time)
+    return _read(validate_time, core_schema.datetime_schema, schema, format_time)
 
 
 def duration(schema: Schema) -> Schema:
     """Accept a timedelta, or its text in Go's form."""
-    inner = core_schema.timedelta_schema(strict=True, **_bounds(schema))
-    return _before(validate_duration, cast("Schema", inner), format_duration)
+    return _read(validate_duration, core_schema.timedelta_schema, schema, format_duration)
 
 
 def day(schema: Schema) -> Schema:
     """Accept a date or its text. Refuse a datetime, which Python counts among the dates."""
-    inner = core_schema.date_schema(strict=True, **_bounds(schema))
-    return _before(_read_date, cast("Schema", inner), date.isoformat)
+    return _read(_read_date, core_schema.date_schema, schema, date.isoformat)
 
 
 def time_of_day(schema: Schema) -> Schema:
     """Accept a time or its text."""
-    inner = core_schema.time_schema(strict=True, **_bounds(schema))
-    return _before(_read_time, cast("Schema", inner), time.isoformat)
+    return _read(_read_time, core_schema.time_schema, schema, time.isoformat)
 
 
 def octets(schema: Schema) -> Schema:
@@ -191,8 +187,12 @@ def _before(check: Callable[[Any], object], schema: Schema, form: Callable[[Any]
     return cast("Schema", outer)
 
 
-def _bounds(schema: Schema) -> Schema:
-    return {key: schema[key] for key in _CONSTRAINTS if key in schema}
+def _read(
+    read: Callable[[Any], object], make: Callable[..., CoreSchema], schema: Schema, form: Callable[[Any], str]
+) -> Schema:
+    """Accept the type of a strict schema with the same bounds, or a text that is read as one."""
+    bounds = {key: schema[key] for key in _CONSTRAINTS if key in schema}
+    return _before(read, cast("Schema", make(strict=True, **bounds)), form)
 
 
 def _same(value: object, other: object) -> bool:

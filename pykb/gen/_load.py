@@ -150,7 +150,7 @@ def load(path: Path, root: Path, diagnostics: Diagnostics) -> LoadedModule | Non
             warnings.filterwarnings("ignore", r"Field name .* shadows an attribute", UserWarning)
             module = importlib.import_module(name)
     except SyntaxError as error:
-        diagnostics.add(_syntax(error, path, root))
+        diagnostics.add(syntax_error(error, _shown(error.filename or str(path), root)))
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 - whatever the user's module raises
@@ -197,11 +197,6 @@ def _hides(package: str, path: Path, root: Path) -> Diagnostic:
 
 def _shown(path: str, root: Path) -> str:
     return Path(path).relative_to(root).as_posix() if Path(path).is_relative_to(root) else path
-
-
-def _syntax(error: SyntaxError, path: Path, root: Path) -> Diagnostic:
-    place = _shown(error.filename or str(path), root)
-    return syntax_error(error, place)
 
 
 def _import_failure(error: BaseException, path: Path, root: Path) -> Diagnostic:

@@ -54,7 +54,8 @@ def check_samples(root: Path, crds: Sequence[Crd], diagnostics: Diagnostics, *, 
             version = versions.get(identity)
             if version is None:
                 if is_whole and (help_ := _meant(root, *identity, crds)):
-                    diagnostics.add(_unknown(_key_span(span, node), *identity, help_))
+                    message = f"no class of this project defines the kind `{identity[1]}` of `{identity[0]}`"
+                    diagnostics.report(SAMPLE_BROKEN, _key_span(span, node), message, *help_)
                 continue
             for reason in _refusals(data, version):
                 diagnostics.report(
@@ -119,10 +120,6 @@ def _key_span(span: Span, node: yaml.Node) -> Span:
     """The line of the kind."""
     found = next((mark for mark, _ in yaml_text.follow(node, ("kind",))), None)
     return span if found is None else Span(span.path, found.start_mark.line + 1, 1)
-
-
-def _unknown(span: Span, api_version: str, kind: str, help_: tuple[str, ...]) -> Diagnostic:
-    return SAMPLE_BROKEN.at(span, f"no class of this project defines the kind `{kind}` of `{api_version}`", help=help_)
 
 
 def _meant(root: Path, api_version: str, kind: str, crds: Sequence[Crd]) -> tuple[str, ...]:

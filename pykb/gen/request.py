@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pykb import _regular_file
 from pykb._regular_file import SETTINGS, real_path
@@ -18,10 +18,11 @@ from pykb.diagnostics.suggest import closest
 from pykb.gen._commandline import CommandLine, OutputKind, parse_command_line
 from pykb.gen.options import GENERATORS, OPTIONS, ROLE, ROLE_FILE, GenerateOptions, Option, SchemaOptions
 from pykb.gen.output import DEFAULT_FOLDERS, OutputRules, check_places
-from pykb.project.kubernetes import KEY, Minor, oldest_supported
+from pykb.project.kubernetes import KEY, oldest_supported
 from pykb.project.layout import CONFIG, config_folder, place_of, swapped
 from pykb.reading import TomlError, read_toml
 
+_T = TypeVar("_T")
 KEYS: Mapping[str, Option] = {option.name: option for option in OPTIONS}
 _TABLES = ("boilerplate", "config", "generate", KEY)
 _NOUNS = {str: "a string", int: "a whole number", bool: "`true` or `false`", list: "a list of strings"}
@@ -142,7 +143,7 @@ def make_request(root: Path, given: Given, diagnostics: Diagnostics) -> Request:
     values = _merged(given, line, settings, typed)
     _check_values(values, diagnostics)
     options = _options(root, given, line, values, typed, diagnostics)
-    rules = _rules(values.get("output-dir"), _config(root, diagnostics), given, line, typed)
+    rules = _rules(values.get("output-dir"), _read(config_folder, root, CONFIG, diagnostics), given, line, typed)
     if not given.allow_outside:  # not a setting: a cloned repository brings its own
         diagnostics.extend(check_places(root, rules, options.generators))
     if given.check and rules.printed:
@@ -199,7 +200,7 @@ def _options(
         preserve_unknown_fields=values.get("preserve-unknown-fields"),
         compatible_with=None if line.argument("crd", "omitToolVersion") else compat,
         builtin_descriptions=values.get("builtin-descriptions"),
-        oldest=_oldest(root, diagnostics),
+        oldest=_read(oldest_supported, root, None, diagnostics),
     )
 
 
@@ -254,20 +255,13 @@ def _check_values(values: Mapping[str, Any], diagnostics: Diagnostics) -> None:
         )
 
 
-def _config(root: Path, diagnostics: Diagnostics) -> str:
+def _read(read: Callable[[Path], _T], root: Path, default: _T, diagnostics: Diagnostics) -> _T:
+    """What a project says, or a default if what it says is broken, which is reported."""
     try:
-        return config_folder(root)
+        return read(root)
     except EnvironmentProblem as problem:
         diagnostics.add(problem.diagnostic)
-        return CONFIG
-
-
-def _oldest(root: Path, diagnostics: Diagnostics) -> Minor | None:
-    try:
-        return oldest_supported(root)
-    except EnvironmentProblem as problem:
-        diagnostics.add(problem.diagnostic)
-        return None
+        return default
 
 
 def _rules(output_dir: str | None, config: str, given: Given, line: CommandLine, typed: _Typed) -> OutputRules:

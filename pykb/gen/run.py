@@ -68,24 +68,20 @@ def generate(options: GenerateOptions, *, registry: MarkerRegistry | None = None
     if "rbac" in options.generators:
         from pykb.gen._rbac import generate_rbac
 
-        found = generate_rbac(
+        artifacts["rbac"] = generate_rbac(
             sources.files,
             role_name=options.role_name,
             file_name=options.rbac_file_name,
             header=_header(options, "rbac", diagnostics),
             diagnostics=diagnostics,
         )
-        artifacts["rbac"] = tuple(found)
     if "webhook" in options.generators:
         from pykb.gen.webhook import generate_webhook
 
-        found = generate_webhook(
-            sources.files,
-            header=_header(options, "webhook", diagnostics),
-            oldest=options.oldest,
-            diagnostics=diagnostics,
+        header = _header(options, "webhook", diagnostics)
+        artifacts["webhook"] = generate_webhook(
+            sources.files, header=header, oldest=options.oldest, diagnostics=diagnostics
         )
-        artifacts["webhook"] = tuple(found)
     # Other findings explain more than "nothing was generated".
     if (
         options.generators

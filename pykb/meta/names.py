@@ -166,15 +166,6 @@ def as_module_name(text: str) -> str:
     return f"{name}_" if keyword.iskeyword(name) else name
 
 
-def normalized(name: str) -> str:
-    """The name of a Python package or a dependency group, as names are compared.
-
-    >>> normalized("Typing_Extensions")
-    'typing-extensions'
-    """
-    return re.sub(r"[-_.]+", "-", name).lower()
-
-
 _WORD = re.compile(
     r"""
     [A-Z]+s(?=[A-Z]|$)      # a plural acronym: IPs, CIDRs, URLs

@@ -73,28 +73,24 @@ def _near(word: object, words: Iterable[str]) -> tuple[str, ...]:
     return (f"did you mean `{near}`?",) if near else ()
 
 
-def _type(value: object, node: SchemaNode, what: str) -> Iterator[_Problem]:
-    del node, what
+def _type(value: object, _: SchemaNode, _what: str) -> Iterator[_Problem]:
     expected = ", ".join(f"`{name}`" for name in _TYPES)
     message = f"`{value}` is not a type of JSON schema: expected one of {expected}"
     yield TYPE_NAME, message, *_near(value, _TYPES)
 
 
-def _format(value: object, node: SchemaNode, what: str) -> Iterator[_Problem]:
-    del node
+def _format(value: object, _: SchemaNode, what: str) -> Iterator[_Problem]:
     if value not in FORMATS:
         message = f"the API server does not know the format `{value}` of {what}, and ignores it"
         yield FORMAT, message, *_near(value, FORMATS)
 
 
-def _unique(value: object, node: SchemaNode, what: str) -> Iterator[_Problem]:
-    del node
+def _unique(value: object, _: SchemaNode, what: str) -> Iterator[_Problem]:
     if value is True:
         yield UNIQUE_ITEMS, f"`uniqueItems: true` on {what} is refused by the API server", "+listType=set"
 
 
-def _pattern(value: object, node: SchemaNode, what: str) -> Iterator[_Problem]:
-    del node
+def _pattern(value: object, _: SchemaNode, what: str) -> Iterator[_Problem]:
     problem = pattern_problem(value) if isinstance(value, str) else None
     if problem is not None:
         message = (
@@ -106,8 +102,7 @@ def _pattern(value: object, node: SchemaNode, what: str) -> Iterator[_Problem]:
 _PATTERN_HELP = "RE2 has no look-around, back-references, possessive quantifiers or atomic groups: use a CEL rule"
 
 
-def _docs(value: object, node: SchemaNode, what: str) -> Iterator[_Problem]:
-    del node
+def _docs(value: object, _: SchemaNode, what: str) -> Iterator[_Problem]:
     url = str(value.get("url", "")) if isinstance(value, dict) else "/"
     if not _URL.fullmatch(url):
         message = f"the documentation of {what} is at `{url}`, which is not a URL"

@@ -99,40 +99,34 @@ def crd_object(
         preserve_unknown_fields: The deprecated ``spec.preserveUnknownFields``, written when given.
     """
     describe = None if max_description is None else partial(shorten, limit=max_description)
-    annotations = dict(crd.annotations)
-    if compatible_with:
-        annotations[VERSION_ANNOTATION] = compatible_with
-    metadata: dict[str, object] = {"name": crd.name}
-    if annotations:
-        metadata["annotations"] = annotations
-    if crd.labels:
-        metadata["labels"] = dict(crd.labels)
-    names: dict[str, object] = {
-        "kind": crd.names.kind,
-        "listKind": f"{crd.names.kind}List",
-        "plural": crd.names.plural,
-        "singular": crd.names.singular,
-    }
-    if crd.names.short_names:
-        names["shortNames"] = list(crd.names.short_names)
-    if crd.names.categories:
-        names["categories"] = list(crd.names.categories)
-    spec: dict[str, object] = {
-        "group": crd.group,
-        "names": names,
-        "scope": crd.scope,
-        "versions": [_version(version, describe) for version in crd.versions],
-    }
-    if crd.conversion is not None:
-        spec["conversion"] = crd.conversion
-    if preserve_unknown_fields is not None:
-        spec["preserveUnknownFields"] = preserve_unknown_fields
+    version = {VERSION_ANNOTATION: compatible_with} if compatible_with else {}
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": metadata,
-        "spec": spec,
+        "metadata": {
+            "name": crd.name,
+            **_filled(annotations={**crd.annotations, **version}, labels=dict(crd.labels)),
+        },
+        "spec": {
+            "group": crd.group,
+            "names": {
+                "kind": crd.names.kind,
+                "listKind": f"{crd.names.kind}List",
+                "plural": crd.names.plural,
+                "singular": crd.names.singular,
+                **_filled(shortNames=list(crd.names.short_names), categories=list(crd.names.categories)),
+            },
+            "scope": crd.scope,
+            "versions": [_version(each, describe) for each in crd.versions],
+            **({} if crd.conversion is None else {"conversion": crd.conversion}),
+            **({} if preserve_unknown_fields is None else {"preserveUnknownFields": preserve_unknown_fields}),
+        },
     }
+
+
+def _filled(**values: object) -> dict[str, object]:
+    """The values that are not empty."""
+    return {name: value for name, value in values.items() if value}
 
 
 def _version(version: CrdVersion, describe: Describe | None) -> dict[str, object]:
@@ -141,23 +135,17 @@ def _version(version: CrdVersion, describe: Describe | None) -> dict[str, object
         "served": version.served,
         "storage": version.storage,
         "schema": {"openAPIV3Schema": schema_object(version.schema, describe=describe)},
+        **_filled(
+            deprecated=version.deprecated,
+            additionalPrinterColumns=[_column(column) for column in version.columns],
+            selectableFields=[{"jsonPath": path} for path, _ in version.selectable],
+        ),
     }
-    if version.deprecated:
-        out["deprecated"] = True
     if version.deprecation_warning is not None:
         out["deprecationWarning"] = version.deprecation_warning
-    if version.columns:
-        out["additionalPrinterColumns"] = [_column(column) for column in version.columns]
-    if version.selectable:
-        out["selectableFields"] = [{"jsonPath": path} for path, _ in version.selectable]
-    subresources: dict[str, object] = {}
-    if version.status:
-        subresources["status"] = {}
+    subresources: dict[str, object] = {"status": {}} if version.status else {}
     if version.scale is not None:
-        scale: dict[str, object] = {
-            "specReplicasPath": version.scale.spec_path,
-            "statusReplicasPath": version.scale.status_path,
-        }
+        scale = {"specReplicasPath": version.scale.spec_path, "statusReplicasPath": version.scale.status_path}
         if version.scale.selector_path is not None:
             scale["labelSelectorPath"] = version.scale.selector_path
         subresources["scale"] = scale
@@ -167,11 +155,9 @@ def _version(version: CrdVersion, describe: Describe | None) -> dict[str, object
 
 
 def _column(column: PrinterColumn) -> dict[str, object]:
-    out: dict[str, object] = {"jsonPath": column.json_path, "name": column.name, "type": column.type}
-    if column.description:
-        out["description"] = column.description
-    if column.format:
-        out["format"] = column.format
-    if column.priority:
-        out["priority"] = column.priority
-    return out
+    return {
+        "jsonPath": column.json_path,
+        "name": column.name,
+        "type": column.type,
+        **_filled(description=column.description, format=column.format, priority=column.priority),
+    }

@@ -147,19 +147,12 @@ _TEXTS = SchemaNode({"type": Keyword("object")}, values=_TEXT)
 
 def kind_field(attribute: str, *, described: bool, embedded_metadata: bool) -> PropertyNode | None:
     """One of the three fields that every kind has; ``None`` for all others."""
-    match attribute:
-        case "api_version":
-            return PropertyNode("apiVersion", attribute, _described(API_VERSION_TEXT, described), required=False)
-        case "kind":
-            return PropertyNode("kind", attribute, _described(KIND_TEXT, described), required=False)
-        case "metadata":
-            node = _embedded_metadata() if embedded_metadata else TOP_LEVEL_METADATA
-            return PropertyNode("metadata", attribute, node, required=False)
-    return None
-
-
-def _described(text: str, described: bool) -> SchemaNode:
-    return _TEXT.put("description", text) if described else _TEXT
+    if attribute == "metadata":
+        node = _embedded_metadata() if embedded_metadata else TOP_LEVEL_METADATA
+        return PropertyNode("metadata", attribute, node, required=False)
+    name, text = {"api_version": ("apiVersion", API_VERSION_TEXT), "kind": ("kind", KIND_TEXT)}.get(attribute, ("", ""))
+    node = _TEXT.put("description", text) if described else _TEXT
+    return PropertyNode(name, attribute, node, required=False) if name else None
 
 
 # The apiserver has its own schema for an object's metadata and allows only the type here.
@@ -179,14 +172,9 @@ def lower_builtin(named: NamedType, *, embedded_metadata: bool) -> SchemaNode | 
 
 def _embedded_metadata() -> SchemaNode:
     """The useful fields of an embedded ObjectMeta. The server drops fields without a schema."""
-    properties = [
-        PropertyNode("annotations", "annotations", _TEXTS, required=False),
-        PropertyNode("finalizers", "finalizers", SchemaNode({"type": Keyword("array")}, items=_TEXT), required=False),
-        PropertyNode("labels", "labels", _TEXTS, required=False),
-        PropertyNode("name", "name", _TEXT, required=False),
-        PropertyNode("namespace", "namespace", _TEXT, required=False),
-    ]
-    return object_node(properties, None)
+    texts = SchemaNode({"type": Keyword("array")}, items=_TEXT)
+    fields = {"annotations": _TEXTS, "finalizers": texts, "labels": _TEXTS, "name": _TEXT, "namespace": _TEXT}
+    return object_node([PropertyNode(name, name, node, required=False) for name, node in fields.items()], None)
 
 
 _NONE = type(None)

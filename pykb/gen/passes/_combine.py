@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from pykb.diagnostics import Diagnostic, Diagnostics, Label, Severity, Span
+from pykb.diagnostics import Diagnostics, Label, Severity, Span
 from pykb.diagnostics.codes.crd import ENUM_DISJOINT, TYPE_CONFLICT
 from pykb.diagnostics.codes.types import UNION
 from pykb.gen.cel.types import type_of_schema
@@ -51,7 +51,12 @@ def merge(named: SchemaNode, refinement: SchemaNode, diagnostics: Diagnostics) -
             keywords[name] = _common_values(old, new, diagnostics)
         elif name == "type":
             if old.value != new.value:
-                diagnostics.add(_type_conflict(old, new))
+                diagnostics.report(
+                    TYPE_CONFLICT,
+                    new.span,
+                    f"a field of type `{new.value}` refines a type that is `{old.value}`",
+                    labels=(Label(old.span, f"`{old.value}` comes from here"),) if old.span else (),
+                )
         elif old.value == new.value and (name in _DEDUPLICATED or name.startswith("x-")):
             continue
         else:
@@ -83,22 +88,18 @@ def _merge_child(named: SchemaNode | None, refinement: SchemaNode | None, found:
 
 
 def _merge_properties(
-    named: SchemaNode,
-    refinement: SchemaNode,
-    diagnostics: Diagnostics,
+    named: SchemaNode, refinement: SchemaNode, diagnostics: Diagnostics
 ) -> dict[str, PropertyNode] | None:
     if named.properties is None and refinement.properties is None:
         return None
     properties = dict(named.properties or {})
     for name, prop in (refinement.properties or {}).items():
         old = properties.get(name)
-        if old is not None:
-            prop = replace(  # noqa: PLW2901 - the refined one stands in for it
-                prop,
-                schema=merge(old.schema, prop.schema, diagnostics),
-                required=old.required or prop.required,
-            )
-        properties[name] = prop
+        if old is None:
+            properties[name] = prop
+        else:
+            schema = merge(old.schema, prop.schema, diagnostics)
+            properties[name] = replace(prop, schema=schema, required=old.required or prop.required)
     return properties
 
 
@@ -119,14 +120,6 @@ def _common_values(old: Keyword, new: Keyword, diagnostics: Diagnostics) -> Keyw
 
 def _shown(keyword: Keyword) -> str:
     return "(" + ", ".join(f"`{value}`" for value in _list(keyword)) + ")"
-
-
-def _type_conflict(old: Keyword, new: Keyword) -> Diagnostic:
-    return TYPE_CONFLICT.at(
-        new.span,
-        f"a field of type `{new.value}` refines a type that is `{old.value}`",
-        labels=(Label(old.span, f"`{old.value}` comes from here"),) if old.span else (),
-    )
 
 
 def unite(union: StructUnion, nodes: Sequence[SchemaNode], diagnostics: Diagnostics) -> SchemaNode:

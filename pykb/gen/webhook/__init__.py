@@ -183,7 +183,7 @@ def generate_webhook(
     header: str = "",
     oldest: Minor | None = None,
     diagnostics: Diagnostics,
-) -> list[Artifact]:
+) -> tuple[Artifact, ...]:
     """Generate the manifest: the MutatingWebhookConfiguration, then the ValidatingWebhookConfiguration.
 
     Args:
@@ -219,7 +219,7 @@ def generate_webhook(
                     "webhooks": [_apply_patch(_webhook(m), m, oldest, diagnostics) for m in markers],
                 }
             )
-    return [Artifact(FILE_NAME, tuple(documents), header)] if documents else []
+    return (Artifact(FILE_NAME, tuple(documents), header),) if documents else ()
 
 
 def _webhook(marker: Marker) -> dict[str, object]:
