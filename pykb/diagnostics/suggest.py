@@ -61,3 +61,12 @@ def closest(name: str, candidates: Iterable[str]) -> str | None:
         if distance <= limit and (best is None or distance < best[0]):
             best = (distance, candidate)
     return best[1] if best else None
+
+
+def did_you_mean(name: str, candidates: Iterable[str], before: str = "") -> tuple[str, ...]:
+    """Return the help of a finding about an unknown name: the most similar candidate, or nothing.
+
+    ``before`` stands before the candidate.
+    """
+    near = closest(name, candidates)
+    return (f"did you mean `{before}{near}`?",) if near else ()

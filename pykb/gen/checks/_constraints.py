@@ -6,7 +6,7 @@ import json
 import math
 import operator
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 
 from pykb.diagnostics import Code, Diagnostic, Diagnostics, Label
 from pykb.diagnostics.codes.crd import (
@@ -22,7 +22,7 @@ from pykb.diagnostics.codes.crd import (
     UNIQUE_ITEMS,
 )
 from pykb.diagnostics.codes.markers import MARKER_CONFLICT
-from pykb.diagnostics.suggest import closest
+from pykb.diagnostics.suggest import did_you_mean
 from pykb.gen.checks.value import broken_rules, misfits, pattern_problem
 from pykb.gen.ir import LIMITS, Keyword, SchemaNode
 
@@ -47,12 +47,6 @@ _COMPARISONS: dict[tuple[str, bool], Callable[[float, float], bool]] = {
 _FLAGS = {"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"}
 _WHOLE = 2.0**63  # bounds are floats, and 2**63 - 1 rounds to this one
 _PAIRS = tuple(dict.fromkeys(LIMITS.values()))
-_BoundProblem = tuple[Keyword, str, tuple[str, ...], tuple[str, ...]]
-"""The bound, the problem, notes, and what to type."""
-
-
-_OUT_OF_RANGE = ("it would refuse or accept all of them",)
-_REMOVE = ("remove it: no whole number beyond 64 bits is accepted anyway",)
 
 
 def check_constraints(node: SchemaNode, what: str, reported: Diagnostics) -> Iterator[Diagnostic]:
@@ -68,21 +62,16 @@ def check_constraints(node: SchemaNode, what: str, reported: Diagnostics) -> Ite
             yield from _check_fractions(node, what)
 
 
-def _near(word: object, words: Iterable[str]) -> tuple[str, ...]:
-    near = closest(str(word), words)
-    return (f"did you mean `{near}`?",) if near else ()
-
-
 def _type(value: object, _: SchemaNode, _what: str) -> Iterator[_Problem]:
     expected = ", ".join(f"`{name}`" for name in _TYPES)
     message = f"`{value}` is not a type of JSON schema: expected one of {expected}"
-    yield TYPE_NAME, message, *_near(value, _TYPES)
+    yield TYPE_NAME, message, *did_you_mean(str(value), _TYPES)
 
 
 def _format(value: object, _: SchemaNode, what: str) -> Iterator[_Problem]:
     if value not in FORMATS:
         message = f"the API server does not know the format `{value}` of {what}, and ignores it"
-        yield FORMAT, message, *_near(value, FORMATS)
+        yield FORMAT, message, *did_you_mean(str(value), FORMATS)
 
 
 def _unique(value: object, _: SchemaNode, what: str) -> Iterator[_Problem]:
@@ -170,8 +159,7 @@ def _check_fractions(node: SchemaNode, what: str) -> Iterator[Diagnostic]:
 
 
 def _check_bounds(node: SchemaNode, what: str, reported: Diagnostics) -> Iterator[Diagnostic]:
-    for bound, message, notes, help_ in (*_of_one(node, what), *_of_flags(node, what)):
-        yield BOUNDS.at(bound.span or node.span, message, notes=notes, help=help_)
+    yield from _check_each_bound(node, what)
     for least, most in _PAIRS:
         lows, highs = _all(node, least), _all(node, most)
         if lows and highs:
@@ -184,30 +172,31 @@ def _all(node: SchemaNode, name: str) -> list[Keyword]:
     return [part.keywords[name] for part in (node, *node.all_of) if name in part.keywords]
 
 
-def _of_one(node: SchemaNode, what: str) -> Iterator[_BoundProblem]:
+def _check_each_bound(node: SchemaNode, what: str) -> Iterator[Diagnostic]:
     for name in (name for pair in _PAIRS for name in pair):
         for bound in _all(node, name):
-            if name in LIMITS["number"]:
-                if not -_WHOLE <= float(_number(bound)) < _WHOLE:
-                    message = (
-                        f"`{name}` of {what} is `{bound.value}`, but the API server compares whole numbers in 64 bits, "
-                        "which cannot hold it"
-                    )
-                    yield bound, message, _OUT_OF_RANGE, _REMOVE
-            elif _number(bound) < 0:
-                yield bound, f"`{name}` of {what} is below zero: {bound.value}", (), ()
+            at, is_number = bound.span or node.span, name in LIMITS["number"]
+            if is_number and not -_WHOLE <= float(_number(bound)) < _WHOLE:
+                yield BOUNDS.at(
+                    at,
+                    f"`{name}` of {what} is `{bound.value}`, but the API server compares whole numbers in 64 bits, "
+                    "which cannot hold it",
+                    notes=("it would refuse or accept all of them",),
+                    help=("remove it: no whole number beyond 64 bits is accepted anyway",),
+                )
+            elif not is_number and _number(bound) < 0:
+                yield BOUNDS.at(at, f"`{name}` of {what} is below zero: {bound.value}")
     step = node.keywords.get("multipleOf")
     if step is not None and isinstance(step.value, int | float) and step.value <= 0:
-        yield step, f"`multipleOf` of {what} must be above zero: {step.value}", (), ()
-
-
-def _of_flags(node: SchemaNode, what: str) -> Iterator[_BoundProblem]:
-    for bound in LIMITS["number"]:
-        flag = _exclusive(bound)
-        keyword = node.keywords.get(flag)
-        if keyword is not None and keyword.value and bound not in node.keywords:
-            help_ = f"+kubebuilder:validation:{bound.capitalize()}=..."
-            yield keyword, f"`{flag}` of {what} excludes nothing without a `{bound}`", (), (help_,)
+        yield BOUNDS.at(step.span or node.span, f"`multipleOf` of {what} must be above zero: {step.value}")
+    for limit in LIMITS["number"]:
+        flag = node.keywords.get(_exclusive(limit))
+        if flag is not None and flag.value and limit not in node.keywords:
+            yield BOUNDS.at(
+                flag.span or node.span,
+                f"`{_exclusive(limit)}` of {what} excludes nothing without a `{limit}`",
+                help=(f"+kubebuilder:validation:{limit.capitalize()}=...",),
+            )
 
 
 def _exclusive(bound: str) -> str:

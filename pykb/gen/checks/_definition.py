@@ -16,7 +16,7 @@ from pykb.diagnostics.codes.crd import (
     PROTECTED_GROUP,
     VERSIONS_DIFFER,
 )
-from pykb.diagnostics.suggest import closest
+from pykb.diagnostics.suggest import did_you_mean
 from pykb.gen.ir import Crd, CrdVersion, PrinterColumn, Scale, SchemaNode
 from pykb.meta.names import is_label_value, is_protected_group, is_qualified_name, is_rfc_1035_label, is_subdomain
 
@@ -239,12 +239,9 @@ def _follow(
 def _no_field(node: SchemaNode, name: str, walked: str, path: str) -> tuple[str, tuple[str, ...]]:
     """What is wrong with a path that leads to no field, and what to type."""
     fields = set(node.properties or {}) | (_METADATA if walked == ".metadata" else set())
-    near = closest(name, fields)
     where = f"`{walked}`" if walked else "the object"
-    return (
-        f"`{path}` does not lead to a field: {where} has no `{name}`",
-        (f"did you mean `{walked}.{near}`?",) if near else (),
-    )
+    message = f"`{path}` does not lead to a field: {where} has no `{name}`"
+    return message, did_you_mean(name, fields, f"{walked}.")
 
 
 def _step(node: SchemaNode, name: str | None, walked: str) -> SchemaNode | None:

@@ -18,7 +18,7 @@ from pykb.diagnostics.codes.crd import (
     JSON_PATH,
     PATTERN,
 )
-from pykb.diagnostics.suggest import closest
+from pykb.diagnostics.suggest import did_you_mean
 from pykb.gen._since import OLD_SELF, WORDS_AS_FIELDS, missing, report
 from pykb.gen.cel.resolve import resolve
 from pykb.gen.cel.syntax import CelSyntaxError, parse
@@ -161,8 +161,6 @@ def factor(cost: int, budget: int) -> str:
     return "more than 100 times" if times_ > 100 else f"{times_:.1f} times"
 
 
-_Problem = tuple[Code, str, tuple[str, ...], tuple[str, ...]]
-"""The code of the mistake, the problem, notes, and what to type."""
 REASONS = ("FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate")
 
 
@@ -177,44 +175,44 @@ def check_rules(place: Place, *, has_old: bool) -> int:
         The worst-case cost of all rules together.
     """
     total = 0
-    node, what, outer = place.node, place.what, place
-    for rule in node.rules:
-        place = replace(outer, span=rule.span or node.span)
-        for code, message, notes, help_ in (*_of_texts(rule, what), *_of_field_path(rule, node, what)):
-            place.report(code, message, *help_, notes=notes)
+    outer = place
+    for rule in outer.node.rules:
+        place = replace(outer, span=rule.span or outer.node.span)
+        _check_texts(rule, place)
+        _check_field_path(rule, place)
         optional = rule.optional_old_self is True
         if rule.optional_old_self is not None:
-            place.diagnostics.extend(report(OLD_SELF, f"the rule of {what}", place.oldest, place.span))
+            place.diagnostics.extend(report(OLD_SELF, f"the rule of {place.what}", place.oldest, place.span))
         for part, text in (("rule", rule.rule), ("messageExpression", rule.message_expression)):
             found = check_expression(text, part, place, optional_old_self=optional) if text is not None else None
             if found is not None:
                 # Capped, since a rule over its own budget was already reported.
                 total += min(found.cost, RULE_BUDGET)
-                for code, message, notes, help_ in _of_old_self(rule, found, what, has_old) if part == "rule" else ():
-                    place.report(code, message, *help_, notes=notes)
+                if part == "rule":
+                    _check_old_self(rule, found, place, has_old)
     return total
 
 
-def _of_texts(rule: Rule, what: str) -> Iterator[_Problem]:
+def _check_texts(rule: Rule, place: Place) -> None:
+    what = place.what
     if rule.reason is not None and rule.reason not in REASONS:
-        near = closest(rule.reason, REASONS)
         expected = ", ".join(f"`{reason}`" for reason in REASONS)
         message = f"`{rule.reason}` is not a valid reason of a rule: expected one of {expected}"
-        yield CEL_REASON, message, (), (f"did you mean `{near}`?",) if near else ()
+        place.report(CEL_REASON, message, *did_you_mean(rule.reason, REASONS))
     said = rule.message or ""
     if said and not said.strip():
-        yield CEL_MESSAGE, f"the message of a rule of {what} is blank", (), ()
+        place.report(CEL_MESSAGE, f"the message of a rule of {what} is blank")
     elif "\n" in said.strip():
-        yield CEL_MESSAGE, f"the message of a rule of {what} has a line break, expected one line", (), ()
+        place.report(CEL_MESSAGE, f"the message of a rule of {what} has a line break, expected one line")
     elif "\n" in rule.rule.strip() and not said:
         note = "without a message, the API server shows the rule itself, which must then be one line"
-        yield CEL_MESSAGE, f"a rule of {what} has several lines and no message", (note,), ('message="..."',)
+        place.report(CEL_MESSAGE, f"a rule of {what} has several lines and no message", 'message="..."', notes=(note,))
 
 
-def _of_field_path(rule: Rule, node: SchemaNode, what: str) -> Iterator[_Problem]:
+def _check_field_path(rule: Rule, place: Place) -> None:
     """Check ``fieldPath``, where a violation is reported. It has names of fields and no list indices."""
     path = rule.field_path or ""
-    current: SchemaNode | None = node
+    current: SchemaNode | None = place.node
     at = 0
     while at < len(path) and current is not None:
         match = _PATH_STEP.match(path, at)
@@ -222,9 +220,9 @@ def _of_field_path(rule: Rule, node: SchemaNode, what: str) -> Iterator[_Problem
         properties = current.properties or {}
         following = properties[name].schema if name in properties else current.values
         if match is None or following is None:
-            near = closest(name, properties) if name else None
-            help_ = f"did you mean `.{near}`?" if near else "for example `.spec.replicas`"
-            yield JSON_PATH, f"the `fieldPath` of a rule of {what}, `{path}`, does not lead to a field", (), (help_,)
+            near = did_you_mean(name, properties, ".") if name else ()
+            message = f"the `fieldPath` of a rule of {place.what}, `{path}`, does not lead to a field"
+            place.report(JSON_PATH, message, *(near or ("for example `.spec.replicas`",)))
             return
         current, at = following, match.end()
 
@@ -232,11 +230,15 @@ def _of_field_path(rule: Rule, node: SchemaNode, what: str) -> Iterator[_Problem
 _PATH_STEP = re.compile(r"\.(?P<name>[A-Za-z_][A-Za-z0-9_]*)|\['(?P<quoted>[^']+)'\]")
 
 
-def _of_old_self(rule: Rule, found: Findings, what: str, has_old: bool) -> Iterator[_Problem]:
+def _check_old_self(rule: Rule, found: Findings, place: Place, has_old: bool) -> None:
     if rule.optional_old_self is not None and not found.uses_old_self:
-        message = f"the rule of {what} has `optionalOldSelf`, but does not use `oldSelf`"
-        yield CEL_OLD_SELF, message, (), ("remove `optionalOldSelf`",)
+        message = f"the rule of {place.what} has `optionalOldSelf`, but does not use `oldSelf`"
+        place.report(CEL_OLD_SELF, message, "remove `optionalOldSelf`")
     elif found.uses_old_self and not has_old and not rule.optional_old_self:
-        note = "only elements of a list of type `map` can be compared with their old value"
-        message = f"the rule of {what} uses `oldSelf` inside a list whose elements have no identity"
-        yield CEL_OLD_SELF, message, (note,), ("+listType=map", "or put the rule on the list itself")
+        place.report(
+            CEL_OLD_SELF,
+            f"the rule of {place.what} uses `oldSelf` inside a list whose elements have no identity",
+            "+listType=map",
+            "or put the rule on the list itself",
+            notes=("only elements of a list of type `map` can be compared with their old value",),
+        )

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pykb.diagnostics import Diagnostic, Diagnostics, Span
 from pykb.diagnostics.codes.crd import LIST_TOPOLOGY, SCHEMA_KEYWORD
 from pykb.diagnostics.codes.types import TEXT
-from pykb.diagnostics.suggest import closest
+from pykb.diagnostics.suggest import did_you_mean
 from pykb.gen._since import check_format
 from pykb.gen.cel.types import element_bound
 from pykb.gen.checks._constraints import check_constraints
@@ -83,10 +83,9 @@ def _of_key(key: str, keys: Keyword, items: SchemaNode, what: str) -> Iterator[_
     properties = items.properties or {}
     prop = properties.get(key)
     if prop is None:
-        near = closest(key, properties)
         fields = ", ".join(f"`{name}`" for name in properties)
         message = f"the list key `{key}` is not a field of the elements of {what}"
-        yield keys, message, f"did you mean `{near}`?" if near else f"fields: {fields}"
+        yield keys, message, *(did_you_mean(key, properties) or (f"fields: {fields}",))
         return
     if prop.schema.type not in _SCALARS and not prop.schema.is_int_or_string:
         yield keys, f"the list key `{key}` of {what} is `{prop.schema.type_name}`, but a key must be a scalar"
@@ -193,10 +192,9 @@ def _problem(name: str, keyword: Keyword, what: str) -> tuple[str, ...]:
         kind = "a list of schemas as `items`" if name == "items" else f"`{name}`"
         return (f"the schema of {what} has {kind}, which the API server refuses in a CRD",)
     for path, unknown, known in unknown_fields({name: keyword.value}):
-        near = closest(unknown, known)
         return (
             f"the schema of {what} has `{path}{unknown}`, which is not a schema keyword of a CRD",
-            *((f"did you mean `{near}`?",) if near else ()),
+            *did_you_mean(unknown, known),
         )
     fault = next(SCHEMA.fields[name].faults(keyword.value, name), None) if keyword.value is not None else None
     return (f"`{fault.path}` of {what} has the wrong form: {fault.message}" if fault is not None else "",)

@@ -13,7 +13,7 @@ from typing import Literal
 from pykb.api import annotations as api
 from pykb.diagnostics import Diagnostic, Diagnostics, Severity, Span
 from pykb.diagnostics.codes.crd import DEFAULT_VALUE, MARKER_TYPE, ONE_OF_MEMBER, TAG_NOT_EXPRESSIBLE
-from pykb.diagnostics.suggest import closest
+from pykb.diagnostics.suggest import did_you_mean
 from pykb.gen.draft import Draft, shown_type, type_label
 from pykb.gen.ir import LIMITS, Keyword, PropertyNode, Rule, SchemaNode, read_rules
 from pykb.markers.effect import LISTS, NUMBERS, TEXTS, Does, Holds, Sets, Whole
@@ -103,13 +103,12 @@ def one_of_rule(
         found = properties.get(member)
         wrong = wrong or found is None or found.required
         if found is None:
-            near = closest(member, properties)
             diagnostics.report(
                 ONE_OF_MEMBER,
                 span,
                 f"`{member}` is not a field of {what}"
                 + ("; nested fields cannot take part in a group" if "." in member else ""),
-                *((f"did you mean `{near}`?",) if near else ()),
+                *did_you_mean(member, properties),
             )
         elif found.required:
             diagnostics.report(
@@ -472,11 +471,10 @@ class _Member:
     def beside(self, name: str) -> str | None:
         if name in self.members.properties:
             return f"self.{cel_selector(name)}"
-        near = closest(name, self.members.properties)
         self._report(
             self.marker.span_of("field"),
             f"`{name}` is not a field next to `{self.name}`",
-            *((f"did you mean `{near}`?",) if near else ()),
+            *did_you_mean(name, self.members.properties),
         )
         return None
 
