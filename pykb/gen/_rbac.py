@@ -95,7 +95,7 @@ def generate_rbac(
     file_name: str = "role.yaml",
     header: str = "",
     diagnostics: Diagnostics,
-) -> tuple[Artifact, ...]:
+) -> list[Artifact]:
     """Generate the manifest: a ClusterRole, and a Role for each namespace that a marker names.
 
     Args:
@@ -117,7 +117,7 @@ def generate_rbac(
                 key = (str(arguments.get("namespace", "")), str(arguments.get("roleName") or role_name))
                 rules[key].append(_rule_of(marker))
     documents = tuple(_role(namespace, name, found) for (namespace, name), found in sorted(rules.items()))
-    return (Artifact(file_name, documents, header),) if documents else ()
+    return [Artifact(file_name, documents, header)] if documents else []
 
 
 def _rule_of(marker: Marker) -> Rule:

@@ -10,8 +10,8 @@ from pykb.diagnostics import Code, Diagnostic, Diagnostics, Severity
 from pykb.diagnostics.codes.generate import RBAC_RESOURCE, WEBHOOK_RULE
 from pykb.diagnostics.suggest import closest, only_meaning
 from pykb.gen._rbac import MARKER as RBAC
+from pykb.gen._webhook import WEBHOOK
 from pykb.gen.ir import Crd
-from pykb.gen.webhook import WEBHOOK
 from pykb.markers.model import Marker, SourceFile
 from pykb.meta.gvk import GroupKind
 from pykb.meta.plural import pluralize

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 from pykb._regular_file import read_bytes
 from pykb.diagnostics import Diagnostic, Diagnostics, Span
 from pykb.diagnostics.codes.generate import KIND_GONE, MARKERS_GONE
+from pykb.gen._webhook import FILE_NAME
 from pykb.gen.emit.yaml import dump_document
 from pykb.gen.options import GenerateOptions
 from pykb.gen.output import OutputRules
 from pykb.gen.run import GenerateResult
-from pykb.gen.webhook import FILE_NAME
 from pykb.meta.gvk import GroupKind
 from pykb.project import FILE_NAME as PROJECT
 from pykb.project.layout import config_folder

@@ -68,20 +68,21 @@ def generate(options: GenerateOptions, *, registry: MarkerRegistry | None = None
     if "rbac" in options.generators:
         from pykb.gen._rbac import generate_rbac
 
-        artifacts["rbac"] = generate_rbac(
+        header = _header(options, "rbac", diagnostics)
+        roles = generate_rbac(
             sources.files,
             role_name=options.role_name,
             file_name=options.rbac_file_name,
-            header=_header(options, "rbac", diagnostics),
+            header=header,
             diagnostics=diagnostics,
         )
+        artifacts["rbac"] = tuple(roles)
     if "webhook" in options.generators:
-        from pykb.gen.webhook import generate_webhook
+        from pykb.gen._webhook import generate_webhook
 
         header = _header(options, "webhook", diagnostics)
-        artifacts["webhook"] = generate_webhook(
-            sources.files, header=header, oldest=options.oldest, diagnostics=diagnostics
-        )
+        webhooks = generate_webhook(sources.files, header=header, oldest=options.oldest, diagnostics=diagnostics)
+        artifacts["webhook"] = tuple(webhooks)
     # Other findings explain more than "nothing was generated".
     if (
         options.generators

@@ -1,11 +1,15 @@
-"""Plans an import: the files to write, what prevents it, and what the new types do not reproduce."""
+"""Plans an import: the files to write, what prevents it, and what the new types do not reproduce.
+
+There is a module per version of an API group, with its kinds and a mark that pykb wrote it.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import keyword
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -13,11 +17,18 @@ from pykb.diagnostics import Diagnostic, Diagnostics, Severity, Span
 from pykb.diagnostics.codes.commands import CRD_NOT_KEPT, FOLDER_CLASH, KINDS_LOST, OUTPUT_NAME
 from pykb.files.plan import Plan
 from pykb.files.temporary import temporary
-from pykb.importer._builtin import builtin_types
-from pykb.importer._package import ModuleFile, group_of, is_untouched, kinds_in, needed_inits, package_files
-from pykb.importer.definition import OF_EVERY_KIND, Definition, cleaned
-from pykb.importer.shape import Schema
+from pykb.gen.run import IMPORTED
+from pykb.importer._builtin import BuiltinTypes, builtin_types
+from pykb.importer._declarations import check_declarative
+from pykb.importer._expression import Expression, Name, call, laid, literal, names, survives
+from pykb.importer._spelling import Member, Speller, api, spell_member
+from pykb.importer.definition import OF_EVERY_KIND, Definition, Version, cleaned
+from pykb.importer.naming import attribute_name, group_folder, version_module
+from pykb.importer.shape import Schema, Shapes, children, kind_class
 from pykb.meta.json_diff import sorted_changes
+from pykb.meta.plural import pluralize
+from pykb.python_source import quoting
+from pykb.python_source.imports import Import, block
 from pykb.scaffold.naming import module_hidden
 from pykb.scaffold.plan import OnExists, PlanBuilder
 
@@ -258,3 +269,354 @@ def _check_replaced(path: str, old: str, file: ModuleFile, diagnostics: Diagnost
         )
         return False
     return True
+
+
+GROUP_VERSION = "GROUP_VERSION"
+_REQUIRED = ("required",)
+
+
+@dataclass(frozen=True, slots=True)
+class Class:
+    """The source of a class, in parts."""
+
+    name: str
+    bases: str
+    annotations: tuple[Expression, ...]
+    doc: str | None
+    members: tuple[Member, ...]
+    markers: tuple[str, ...] = ()
+
+    def lines(self) -> list[str]:
+        """Its source."""
+        out = [quoting.comment(f"+{marker}") for marker in self.markers]
+        if self.annotations:
+            out += laid(call(Name("@annotate"), *self.annotations), indent=0, column=0).split("\n")
+        out.append(f"class {quoting.identifier(self.name)}({self.bases}):")
+        if self.doc:
+            out += [*quoting.docstring(self.doc, 4).split("\n"), ""]
+        for number, member in enumerate(self.members):
+            spaced = bool(member.doc or member.markers or (number and self.members[number - 1].doc))
+            if number and spaced:
+                out.append("")
+            out += member.lines()
+        if not self.doc and not self.members:
+            out.append("    pass")
+        while not out[-1]:
+            out.pop()
+        return out
+
+    def names(self) -> list[Name]:
+        """The names to import for it."""
+        found = [name for expression in self.annotations for name in names(expression)]
+        found += [name for member in self.members for name in member.names()]
+        return found + ([api("annotate")] if self.annotations else [])
+
+
+def module_text(group: str, version: str, kinds: Sequence[tuple[Definition, Version]], builtin: BuiltinTypes) -> str:
+    """The source of a module.
+
+    Args:
+        group: The API group.
+        version: The API version.
+        kinds: The CRDs with this group and version, and that version of each.
+        builtin: Recognises Kubernetes' own types.
+    """
+    shapes = Shapes(((definition.kind, entry.schema) for definition, entry in kinds), builtin.find)
+    speller = Speller(shapes)
+    classes = [_class(shape.name, shape.schema, shape.doc, speller) for shape in shapes.ordered]
+    classes += [_kind(definition, entry, speller) for definition, entry in kinds]
+    needed = [name for one in classes for name in one.names()]
+    needed += [api("CustomResource"), api("GroupVersion"), *([api("Struct")] if shapes.ordered else [])]
+    head = quoting.docstring(f"Types of {group}/{version}: {', '.join(d.kind for d, _ in kinds)}.", 0).split("\n")
+    constant = f"{GROUP_VERSION} = GroupVersion({laid(literal(group), indent=0, column=0)}, "
+    lines = [*head, "", _imports(needed), f"{constant}{laid(literal(version), indent=0, column=0)})"]
+    for one in classes:
+        lines += ["", "", *one.lines()]
+    return "\n".join(lines) + "\n"
+
+
+def _class(name: str, schema: Any, doc: str | None, speller: Speller) -> Class:
+    return Class(name, "Struct", speller.class_annotations(schema), doc, _members(schema, speller))
+
+
+def _members(schema: Any, speller: Speller, *, without: Iterable[str] = ()) -> tuple[Member, ...]:
+    required = schema.get("required") or []
+    found: list[Member] = []
+    for name, prop in children(schema).items():
+        if name not in without:
+            attribute = attribute_name(name, [member.attribute for member in found])
+            found.append(spell_member(speller, attribute, name, prop, required=name in required))
+    return tuple(found)
+
+
+def _kind(definition: Definition, version: Version, speller: Speller) -> Class:
+    schema = version.schema
+    is_first = version is definition.versions[0]
+    annotations = list(speller.class_annotations(schema, _patch(schema)))
+    if definition.conversion is not None and is_first:
+        annotations.append(call(api("Conversion"), literal(definition.conversion)))
+    text = schema.get("description")
+    doc = text if isinstance(text, str) and survives(text) else None
+    if text and doc is None:
+        annotations.append(call(api("SchemaPatch"), literal({"description": text})))
+    name = kind_class(definition.kind)
+    kind = "" if name == definition.kind else f", kind={laid(literal(definition.kind), indent=0, column=0)}"
+    bases = f"CustomResource, group_version={GROUP_VERSION}{kind}"
+    markers = _kind_markers(definition, version, is_first=is_first)
+    return Class(name, bases, tuple(annotations), doc, _kind_members(schema, speller), tuple(markers))
+
+
+def _kind_members(schema: Mapping[str, Any], speller: Speller) -> tuple[Member, ...]:
+    """The fields of a kind, without those that every kind has. ``metadata`` is included if it is required."""
+    members = tuple(_status(each, speller, schema) for each in _members(schema, speller, without=OF_EVERY_KIND))
+    if "metadata" not in (schema.get("required") or ()):
+        return members
+    metadata = Name("ObjectMeta", "pykb.api.meta.v1")
+    return (Member("metadata", metadata, call(api("Field"), default_factory=metadata), None, _REQUIRED), *members)
+
+
+def _patch(schema: Mapping[str, Any]) -> dict[str, object]:
+    """What a kind's schema says about the properties of every kind, beyond a required ``metadata``."""
+    patch: dict[str, object] = {}
+    required = schema.get("required") or ()
+    if any(name in OF_EVERY_KIND and name != "metadata" for name in required):
+        patch["required"] = list(required)
+    odd = _odd_properties(schema)
+    if odd:
+        patch["properties"] = odd
+    return patch
+
+
+def _odd_properties(schema: Mapping[str, Any]) -> dict[str, object]:
+    """The keywords by which ``apiVersion``, ``kind`` and ``metadata`` differ from those of every kind."""
+    odd: dict[str, object] = {}
+    for name, usual in OF_EVERY_KIND.items():
+        said = {k: v for k, v in children(schema).get(name, usual).items() if k != "description"}
+        if said != usual:
+            odd[name] = {k: v for k, v in said.items() if usual.get(k) != v}
+    return odd
+
+
+def _status(member: Member, speller: Speller, schema: Mapping[str, Any]) -> Member:
+    """Give a status without required fields a default, so that ``obj.status.phase = ...`` type-checks."""
+    status = schema.get("properties", {}).get("status")
+    if member.attribute != "status" or status is None or not member.is_left_out:
+        return member
+    shape = speller.shapes.of(status)
+    fields = children(status)
+    without_default = [n for n in status.get("required") or () if n in fields and "default" not in fields[n]]
+    if shape is None or speller.shapes.builtin(status) or without_default:
+        return member
+    return member.made_by(call(api("Field"), default_factory=Name(shape.name)))
+
+
+def _imports(needed: Iterable[Name]) -> str:
+    return block((Import(name.module, (name.name,)) for name in needed if name.module), width=_SHORTEST)
+
+
+_SHORTEST = 79
+"""The length up to which imports stay on one line in any project. Longer ones are
+written so that no sorter joins them.
+"""
+
+
+def _kind_markers(definition: Definition, version: Version, *, is_first: bool) -> list[str]:
+    """The markers of a kind, in the usual order.
+
+    Args:
+        definition: The CRD.
+        version: The version that the class is for.
+        is_first: Whether this version has the CRD's annotations and labels.
+    """
+    spec = version.spec
+    found = [*_version_markers(spec, is_single=len(definition.versions) == 1), *_subresource_markers(spec)]
+    resource = _resource(definition)
+    if resource:
+        found.append("resource:" + resource)
+    found += ["printcolumn:" + _arguments(_column(column)) for column in spec.get("additionalPrinterColumns") or []]
+    found += [f"selectablefield:JSONPath={_quoted(str(f['jsonPath']))}" for f in spec.get("selectableFields") or []]
+    if is_first:
+        found += [f"metadata:annotations={_quoted(f'{k}={v}')}" for k, v in sorted(definition.annotations.items())]
+        found += [f"metadata:labels={_quoted(f'{k}={v}')}" for k, v in sorted(definition.labels.items())]
+    return [f"kubebuilder:{marker}" for marker in found]
+
+
+def _version_markers(spec: Mapping[str, Any], *, is_single: bool) -> Iterator[str]:
+    if spec.get("storage") and not is_single:
+        yield "storageversion"
+    if spec.get("served") is False:
+        yield "unservedversion"
+    if spec.get("deprecated"):
+        warning = spec.get("deprecationWarning")
+        yield "deprecatedversion" + (f":warning={_quoted(str(warning))}" if warning is not None else "")
+
+
+def _subresource_markers(spec: Mapping[str, Any]) -> Iterator[str]:
+    subresources = spec.get("subresources") or {}
+    if "status" in subresources:
+        yield "subresource:status"
+    scale = subresources.get("scale")
+    if isinstance(scale, Mapping):
+        yield "subresource:scale:" + _arguments(_scale(scale))
+
+
+def _quoted(text: str) -> str:
+    """A text quoted by Go's rules, as in markers."""
+    if "`" not in text and text.isprintable() and ('"' in text or "\\" in text):
+        return f"`{text}`"
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + "".join(char if char.isprintable() else _escape(char) for char in escaped) + '"'
+
+
+def _escape(char: str) -> str:
+    simple = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}.get(char)
+    return simple or (f"\\u{ord(char):04x}" if ord(char) < 0x10000 else f"\\U{ord(char):08x}")
+
+
+def _arguments(arguments: Mapping[str, str]) -> str:
+    return ",".join(f"{name}={value}" for name, value in arguments.items())
+
+
+def _scale(scale: Mapping[str, object]) -> dict[str, str]:
+    names = {"specReplicasPath": "specpath", "statusReplicasPath": "statuspath", "labelSelectorPath": "selectorpath"}
+    return {ours: _quoted(str(scale[theirs])) for theirs, ours in names.items() if scale.get(theirs) is not None}
+
+
+def _column(column: Mapping[str, object]) -> dict[str, str]:
+    found = {
+        "name": _quoted(str(column.get("name"))),
+        "type": str(column.get("type")),
+        "JSONPath": _quoted(str(column.get("jsonPath"))),
+    }
+    for name in ("description", "format"):
+        if column.get(name):
+            found[name] = _quoted(str(column[name]))
+    if column.get("priority"):
+        found["priority"] = str(column["priority"])
+    return found
+
+
+def _resource(definition: Definition) -> str:
+    names = definition.names
+    found: dict[str, str] = {}
+    if names.get("plural") != pluralize(definition.kind).lower():
+        found["path"] = str(names["plural"])
+    if names.get("singular") not in (None, "", definition.kind.lower()):
+        found["singular"] = str(names["singular"])
+    if definition.scope != "Namespaced":
+        found["scope"] = definition.scope
+    for theirs, ours in (("shortNames", "shortName"), ("categories", "categories")):
+        if names.get(theirs):
+            found[ours] = ";".join(str(name) for name in names[theirs])
+    return _arguments(found)
+
+
+_CHECKSUM = re.compile(rf"^{IMPORTED}checksum: (?P<sum>[0-9a-f]{{16}})\n", re.MULTILINE)
+_GROUP = re.compile(r'^GROUP_VERSION = GroupVersion\("(?P<group>[^"]*)"', re.MULTILINE)
+_KIND = re.compile(
+    r'^class (?P<name>\w+)\(CustomResource, group_version=GROUP_VERSION(?:, kind="(?P<kind>\w+)")?\):$', re.MULTILINE
+)
+# Imported texts stay as their authors wrote them.
+_LENIENT = "# ruff: noqa: RUF100, D101, D205, D301, D403, D405, D410, D411, D412, D415, D416, RUF001, RUF002, RUF003\n"
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleFile:
+    """A module to write.
+
+    Attributes:
+        path: Relative to the output folder.
+        text: Its source.
+        group: The API group of its kinds.
+        kinds: Their names.
+    """
+
+    path: str
+    text: str
+    group: str
+    kinds: frozenset[str]
+
+
+def package_files(definitions: Iterable[Definition], diagnostics: Diagnostics) -> list[ModuleFile]:
+    """The modules for some CRDs, by path.
+
+    Raises:
+        NotDeclarativeError: A module would have other code than declarations. This is a mistake in pykb.
+    """
+    by_version: dict[tuple[str, str], list[tuple[Definition, Version]]] = {}
+    groups: dict[str, str] = {}
+    for definition in definitions:
+        folder = group_folder(definition.group)
+        other = groups.setdefault(folder, definition.group)
+        if other != definition.group:
+            diagnostics.report(
+                FOLDER_CLASH,
+                None,
+                f"the groups `{other}` and `{definition.group}` are both the folder `{folder}`",
+                f"import them separately: `--output DIR1` for `{other}`, `--output DIR2` for the other",
+                notes=("nothing was written",),
+            )
+            continue
+        for version in definition.versions:
+            by_version.setdefault((definition.group, version.name), []).append((definition, version))
+    if diagnostics.has_errors():
+        return []
+    builtin = builtin_types()
+    files: list[ModuleFile] = []
+    for (group, name), kinds in sorted(by_version.items()):
+        text = sealed(module_text(group, name, kinds, builtin))
+        check_declarative(text)
+        path = f"{group_folder(group)}/{version_module(name)}.py"
+        files.append(ModuleFile(path, text, group, frozenset(definition.kind for definition, _ in kinds)))
+    return files
+
+
+def sealed(text: str) -> str:
+    """The text with a checksum line that later shows whether somebody edited it."""
+    return f"{_header(_sum(text))}{text}"
+
+
+def is_untouched(text: str) -> bool:
+    """Whether a module is unchanged since an import wrote it."""
+    found = _CHECKSUM.match(text)
+    return found is not None and text.startswith(_header(found["sum"])) and found["sum"] == _sum(_body(text))
+
+
+def group_of(text: str) -> str | None:
+    """The API group of an imported module; ``None`` for any other file."""
+    found = _GROUP.search(text)
+    return found["group"] if found else None
+
+
+def kinds_in(text: str) -> frozenset[str]:
+    """The kinds of an imported module."""
+    return frozenset(found["kind"] or found["name"] for found in _KIND.finditer(text))
+
+
+def package_init(path: str) -> str:
+    """The ``__init__.py`` of the output folder or of a group's folder."""
+    return (
+        '"""Types imported from CustomResourceDefinitions."""\n'
+        if "/" not in path
+        else '"""Types of one API group."""\n'
+    )
+
+
+def _header(checksum: str) -> str:
+    return f"{IMPORTED}checksum: {checksum}\n{_LENIENT}"
+
+
+def _body(text: str) -> str:
+    return text[len(_header("0" * 16)) :]
+
+
+def _sum(body: str) -> str:
+    return hashlib.sha256(body.encode()).hexdigest()[:16]
+
+
+def needed_inits(output: str, files: Iterable[ModuleFile]) -> Mapping[str, str]:
+    """The ``__init__.py`` files of the packages, by path."""
+    # The working directory itself is not a package.
+    own = [] if output == "." else [output]
+    folders = dict.fromkeys([*own, *(f"{output}/{file.path.rpartition('/')[0]}" for file in files)])
+    return {f"{folder}/__init__.py": package_init(folder.removeprefix(output)) for folder in folders}

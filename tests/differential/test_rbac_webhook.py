@@ -11,7 +11,7 @@ import pytest
 
 from pykb.diagnostics import Diagnostics
 from pykb.gen._rbac import generate_rbac
-from pykb.gen.webhook import generate_webhook
+from pykb.gen._webhook import generate_webhook
 from pykb.markers.collect import collect
 from pykb.markers.model import SourceFile
 from pykb.markers.registry import builtin_registry

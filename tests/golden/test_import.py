@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from pykb.diagnostics import Diagnostics
-from pykb.importer._package import needed_inits, package_files
 from pykb.importer.definition import Definition, find_definitions, read_sources
+from pykb.importer.plan import needed_inits, package_files
 
 ROOT = Path(__file__).parents[2] / "testdata" / "import"
 EXPECTED = ROOT / "expected"

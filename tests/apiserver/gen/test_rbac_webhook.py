@@ -6,8 +6,8 @@ import pytest
 
 from pykb.diagnostics import Diagnostics
 from pykb.gen._rbac import generate_rbac
+from pykb.gen._webhook import generate_webhook
 from pykb.gen.output import Artifact
-from pykb.gen.webhook import generate_webhook
 from pykb.markers.collect import collect
 from pykb.markers.registry import builtin_registry
 from pykb.runtime import Client, Invalid

@@ -18,9 +18,8 @@ import pytest
 
 from pykb.diagnostics import Diagnostics
 from pykb.importer._builtin import builtin_types
-from pykb.importer._package import package_files
 from pykb.importer.definition import Definition, find_definitions, read_sources
-from pykb.importer.plan import differences, regenerate
+from pykb.importer.plan import differences, package_files, regenerate
 
 pytestmark = pytest.mark.apiserver
 

@@ -14,9 +14,8 @@ import pytest
 from pykb.client.errors import Invalid
 from pykb.diagnostics import Diagnostics
 from pykb.envtest import get_assets
-from pykb.importer._package import package_files
 from pykb.importer.definition import find_definitions, read_sources
-from pykb.importer.plan import regenerate
+from pykb.importer.plan import package_files, regenerate
 from pykb.runtime import Client
 from pykb.tools.kubectl import Kubectl
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pykb.diagnostics import Diagnostics, Severity
-from pykb.gen._commandline import CommandLine, OutputKind, OutputRule, parse_command_line
+from pykb.gen.request import CommandLine, OutputKind, OutputRule, parse_command_line
 
 
 def parse(*words: str) -> tuple[CommandLine, Diagnostics]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pykb.diagnostics import Diagnostics, Severity
+from pykb.gen._webhook import generate_webhook
 from pykb.gen.output import Artifact
-from pykb.gen.webhook import generate_webhook
 from pykb.markers.collect import collect
 from pykb.markers.registry import builtin_registry
 

@@ -9,9 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pykb.diagnostics import Diagnostics
-from pykb.importer._package import package_files
 from pykb.importer.definition import Document, find_definitions
-from pykb.importer.plan import verify
+from pykb.importer.plan import package_files, verify
 
 Schemas = st.SearchStrategy[dict[str, Any]]
 

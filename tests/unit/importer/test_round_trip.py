@@ -9,9 +9,8 @@ import pytest
 
 from pykb.diagnostics import Diagnostics
 from pykb.importer._builtin import builtin_types
-from pykb.importer._package import package_files
 from pykb.importer.definition import Document, find_definitions, read_sources
-from pykb.importer.plan import differences, regenerate, verify
+from pykb.importer.plan import differences, package_files, regenerate, verify
 
 CRDS = Path(__file__).parents[3] / "testdata" / "import" / "crds"
 

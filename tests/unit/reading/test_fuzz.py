@@ -32,9 +32,9 @@ from pykb.gen.checks.value import is_match, pattern_problem
 from pykb.gen.ir import SchemaNode
 from pykb.gen.manifest import load_manifest
 from pykb.gen.request import read_settings
-from pykb.importer._package import package_files
 from pykb.importer.definition import find_definitions
 from pykb.importer.definition import parse as parse_source
+from pykb.importer.plan import package_files
 from pykb.markers.collect import collect
 from pykb.markers.registry import builtin_registry
 from pykb.project.file import read
