@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from hack import command_line, metrics, semantics
-from pykb.diagnostics import render as diagnostics
+from hack import command_line, diagnostics, markers, metrics, semantics
 from pykb.diagnostics.codes import all_codes
-from pykb.markers import reference as markers
 from pykb.markers.registry import builtin_registry
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference"
 PAGES: dict[str, Callable[[], str]] = {
     "cli.md": command_line.commands,
-    "diagnostics.md": lambda: diagnostics.render_reference(all_codes().values()),
+    "diagnostics.md": lambda: diagnostics.render(all_codes().values()),
     "flags.md": command_line.flags,
-    "markers.md": lambda: markers.render_reference(builtin_registry()),
+    "markers.md": lambda: markers.render(builtin_registry()),
     "metrics.md": metrics.render,
     "semantics.md": lambda: semantics.render(semantics.read_table()),
 }

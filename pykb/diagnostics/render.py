@@ -1,7 +1,6 @@
 """Renders diagnostics as text: with source excerpts, one line each, JSON, or GitHub annotations.
 
-Also renders the reference page of all codes. Rendering reads only the source files that it quotes. It does not print
-or decide exit codes.
+Rendering reads only the source files that it quotes. It does not print or decide exit codes.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from functools import cache, partial
 from pathlib import Path
 
 from pykb._regular_file import read_text
-from pykb.diagnostics.model import Code, Diagnostic, Label, Severity, Span
+from pykb.diagnostics.model import Diagnostic, Label, Severity, Span
 
 
 class Format(StrEnum):
@@ -243,20 +242,3 @@ def _span_json(span: Span) -> dict[str, object]:
         "endLine": span.end_line,
         "endColumn": span.end_column,
     }
-
-
-_INTRODUCTION = """\
-# Diagnostics
-
-Every message of pykb has a code in brackets: `error[marker-unknown]: ...`. An error stops the command before anything
-is written; a warning and a note do not. `pykb explain <code>` shows the same text.
-"""
-
-
-def render_reference(codes: Iterable[Code]) -> str:
-    """The page with all codes, in alphabetical order."""
-    out = [_INTRODUCTION]
-    for code in sorted(codes, key=lambda c: c.slug):
-        title = code.title[:1].upper() + code.title[1:]
-        out.append(f"\n## `{code.slug}`\n\n{title} ({code.severity}).\n\n{code.explanation.strip()}\n")
-    return "".join(out)

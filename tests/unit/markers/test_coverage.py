@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from hack.markers import render as render_reference
 from pykb.diagnostics import Diagnostics, Severity
 from pykb.diagnostics.render import Format, render
 from pykb.gen.options import GenerateOptions
@@ -23,7 +24,6 @@ from pykb.gen.run import GenerateResult, generate
 from pykb.markers.collect import collect
 from pykb.markers.definition import Argument, Grammar, MarkerDefinition, MarkerTarget, ValueKind
 from pykb.markers.model import Marker
-from pykb.markers.reference import render_reference
 from pykb.markers.registry import builtin_registry
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "reference" / "marker-coverage.md"

@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
+from hack.markers import render as render_reference
 from pykb.diagnostics.render import Format, render
 from pykb.gen.options import GenerateOptions
 from pykb.gen.run import GenerateResult, generate
 from pykb.markers.builtin import definitions
 from pykb.markers.definition import INTEGER, Argument, MarkerDefinition, MarkerTarget
 from pykb.markers.effect import TEXTS, Does, Holder, Sets, Subject
-from pykb.markers.reference import explain_marker, list_markers, render_reference
+from pykb.markers.reference import explain_marker, list_markers
 from pykb.markers.registry import MarkerRegistry, builtin_registry
 
 ROOT = Path(__file__).parents[3] / "pykb"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from hack.markers import render as render_reference
 from pykb.markers.definition import MarkerDefinition
-from pykb.markers.reference import explain_marker, list_markers, render_reference
+from pykb.markers.reference import explain_marker, list_markers
 from pykb.markers.registry import builtin_registry
 
 
