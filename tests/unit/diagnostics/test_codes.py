@@ -14,6 +14,8 @@ from pykb.diagnostics.model import Code
 
 PACKAGE = Path(__file__).resolve().parents[3] / "pykb"
 CODES = PACKAGE / "diagnostics" / "codes"
+MAKERS = ("Code", "note", "warning")
+"""What makes a code."""
 
 
 def declared() -> list[tuple[Path, str, str]]:
@@ -21,12 +23,12 @@ def declared() -> list[tuple[Path, str, str]]:
     found = []
     for path in sorted(PACKAGE.rglob("*.py")):
         text = path.read_text(encoding="utf-8")
-        if "Code(" not in text:
+        if not any(f"{maker}(" in text for maker in MAKERS):
             continue
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
                 call = node.value
-                if isinstance(call.func, ast.Name) and call.func.id == "Code" and isinstance(node.targets[0], ast.Name):
+                if isinstance(call.func, ast.Name) and call.func.id in MAKERS and isinstance(node.targets[0], ast.Name):
                     given = {word.arg: word.value for word in call.keywords}
                     slug = call.args[0] if call.args else given["slug"]
                     found.append((path, node.targets[0].id, ast.literal_eval(slug)))
