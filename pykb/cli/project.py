@@ -18,7 +18,6 @@ from pykb._regular_file import read_settings
 from pykb.cli import console
 from pykb.cli.errors import EXIT_FINDINGS, EXIT_USAGE, finish, flush, report
 from pykb.cli.root import find_root
-from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.environment import ENVIRONMENT_OUTDATED, KUBECONFIG_UNUSABLE
 from pykb.diagnostics.codes.project import PROJECT_CLI_VERSION, PROJECT_MISSING
 from pykb.project import version_numbers
@@ -166,7 +165,7 @@ def hand_over(root: Path) -> None:
         message = f"pyproject.toml pins pykb {pinned}, and .venv has {theirs}"
         if pinned != __version__:
             helps = ("`make environment` installs the pinned one",)
-            raise EnvironmentProblem(ENVIRONMENT_OUTDATED.at(None, message, notes=("nothing was written",), help=helps))
+            raise ENVIRONMENT_OUTDATED.problem(message, *helps, notes=("nothing was written",))
         console.say(f"note: {message}: using this one, which is pinned; `make environment` brings .venv up to date")
         return
     if is_own or words is None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.project import PROJECT_OWNER
 from pykb.project import FILE_NAME
 
@@ -20,13 +19,10 @@ def find_root() -> Path | None:
     here = Path.cwd()
     root = next((folder for folder in (here, *here.parents) if _is_there(folder / FILE_NAME)), None)
     if root is not None and root != here and not _is_trusted(root):
-        raise EnvironmentProblem(
-            PROJECT_OWNER.at(
-                None,
-                f"this directory is in the project `{root}`, which belongs to another user",
-                notes=("nothing was read or written",),
-                help=(f"if you trust it, run the command there: `cd {root}`",),
-            )
+        raise PROJECT_OWNER.problem(
+            f"this directory is in the project `{root}`, which belongs to another user",
+            f"if you trust it, run the command there: `cd {root}`",
+            notes=("nothing was read or written",),
         )
     return root
 

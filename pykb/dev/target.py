@@ -11,7 +11,6 @@ from typing import Protocol
 
 from pykb.deployment.apply import apply_all
 from pykb.deployment.manifests import as_deployed, is_converted
-from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.environment import DEV_RUNNING
 from pykb.envtest.assets import get_assets
 from pykb.envtest.cluster import Cluster
@@ -127,7 +126,5 @@ def _only_one(root: Path) -> Iterator[None]:
     with opened(root) as state, state.lock("dev.lock") as free:
         if not free:
             helps = ("stop the other one", "or use one cluster for both: `pykb cluster up`")
-            raise EnvironmentProblem(
-                DEV_RUNNING.at(None, "`pykb dev` already runs in this project, with its own control plane", help=helps)
-            )
+            raise DEV_RUNNING.problem("`pykb dev` already runs in this project, with its own control plane", *helps)
         yield

@@ -154,7 +154,7 @@ def _register_of(root: Path, package: str) -> Callable[[Manager], None]:
         found = _imported(root, module)
         if not hasattr(found, "register"):
             helps = ("the explorer calls `register(manager)`, as `pykb init` scaffolds it",)
-            raise EnvironmentProblem(NOT_EXPLORED.at(None, f"`{module}` has no `register`", help=helps))
+            raise NOT_EXPLORED.problem(f"`{module}` has no `register`", *helps)
         found.register(manager)
 
     return register  # imports on the first call: each worker does it, and may have threads then

@@ -60,7 +60,7 @@ def apply(plan: Plan) -> Diagnostic | None:
         except OSError as error:
             where = f" `{os.path.relpath(error.filename, plan.root)}`" if isinstance(error.filename, str) else ""
             message = f"cannot write{where}: {error.strerror}"
-            raise EnvironmentProblem(WRITE_FAILED.at(None, message, notes=("nothing was written",))) from error
+            raise WRITE_FAILED.problem(message, notes=("nothing was written",)) from error
 
 
 def _carry_out(plan: Plan, root: Folder, state: Folder) -> Diagnostic | None:
@@ -165,9 +165,7 @@ def backups(plan: Plan) -> dict[str, str]:
 def _locked(state: Folder) -> Iterator[None]:
     with state.lock("lock") as free:
         if not free:
-            raise EnvironmentProblem(
-                BUSY.at(None, "another pykb command writes to this project", help=("run the command again later",))
-            )
+            raise BUSY.problem("another pykb command writes to this project", "run the command again later")
         yield
 
 
@@ -206,13 +204,10 @@ def _read_journal(root: Folder, folder: Folder) -> list[Step]:
 def _unusable(name: str, error: UnusableError | OSError) -> EnvironmentProblem:
     where = f"{STATE}/{name}"
     why = (error.strerror or "it cannot be read") if isinstance(error, OSError) else str(error)
-    return EnvironmentProblem(
-        TRANSACTION_UNUSABLE.at(
-            None,
-            f"`{where}` was not left by an interrupted command of yours",
-            notes=(why, "nothing was written"),
-            help=(f"look at `git status`, then remove it: `rm -r {shlex.quote(where)}`",),
-        )
+    return TRANSACTION_UNUSABLE.problem(
+        f"`{where}` was not left by an interrupted command of yours",
+        f"look at `git status`, then remove it: `rm -r {shlex.quote(where)}`",
+        notes=(why, "nothing was written"),
     )
 
 

@@ -86,11 +86,8 @@ def remembered(root: Path, name: str) -> frozenset[str]:
 
 
 def _in_the_way(name: str, why: str) -> EnvironmentProblem:
-    return EnvironmentProblem(
-        NOT_A_FILE.at(
-            None,
-            f"`{name}` must be a folder of yours: {why}",
-            notes=("nothing was written",),
-            help=(f"move it away: `mv {name} {name}.old`",),
-        )
+    return NOT_A_FILE.problem(
+        f"`{name}` must be a folder of yours: {why}",
+        f"move it away: `mv {name} {name}.old`",
+        notes=("nothing was written",),
     )

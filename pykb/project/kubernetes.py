@@ -89,9 +89,7 @@ def of_option(text: str) -> Minor:
     if version is not None:
         return version
     message = f"`--{KEY}` {problem}, found `{text}`"
-    raise EnvironmentProblem(
-        KUBERNETES_VERSION.at(None, message, help=(f"pykb init --{KEY} {shown(_nearest(text))}",)),
-    )
+    raise KUBERNETES_VERSION.problem(message, f"pykb init --{KEY} {shown(_nearest(text))}")
 
 
 _NO_VERSION = f"takes the oldest version that the project supports, such as `>={shown(NEWEST)}`"

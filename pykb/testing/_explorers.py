@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Sequence
 from datetime import timedelta
 from pathlib import Path
 
-from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.explore import NOT_EXPLORED
 from pykb.explore import Actor, Explorer, Report, subject_of
 from pykb.runtime import Manager
@@ -79,5 +78,5 @@ def _seconds(limit: timedelta | None) -> float | None:
             limits.append(float(text))
         except ValueError as error:
             helps = (f"for example: `{LIMIT}=2`",)
-            raise EnvironmentProblem(NOT_EXPLORED.at(None, f"`{LIMIT}={text}` is not a number", help=helps)) from error
+            raise NOT_EXPLORED.problem(f"`{LIMIT}={text}` is not a number", *helps) from error
     return min(limits, default=None)

@@ -163,13 +163,10 @@ def _ask(folder: Path, *words: str) -> Output | None:
 
 
 def _unreadable(command: str, said: str) -> EnvironmentProblem:
-    return EnvironmentProblem(
-        REPOSITORY_UNREADABLE.at(
-            None,
-            f"git cannot read the repository: `git {command}` failed",
-            notes=(*quote(said, source="it wrote"), "pykb does not let git fetch what is missing"),
-            help=("if it is a partial clone that you trust: `git fetch --refetch --no-filter`",),
-        )
+    return REPOSITORY_UNREADABLE.problem(
+        f"git cannot read the repository: `git {command}` failed",
+        "if it is a partial clone that you trust: `git fetch --refetch --no-filter`",
+        notes=(*quote(said, source="it wrote"), "pykb does not let git fetch what is missing"),
     )
 
 
@@ -231,7 +228,7 @@ def merge(base: Tree, mine: Tree, theirs: Tree, *, label: str) -> Merged:
     """
     program = find_program(NAME)
     if program is None:
-        raise EnvironmentProblem(TOOL_MISSING.at(None, "git merges the files, and there is no `git` on PATH"))
+        raise TOOL_MISSING.problem("git merges the files, and there is no `git` on PATH")
     with temporary("merge") as folder:
         repository = _Repository(program, folder)
         repository.fill(base, mine, theirs, label)
@@ -327,4 +324,4 @@ def _commit(name: str, tree: Tree, parent: str) -> Iterator[bytes]:
 
 def _failed(command: str, said: str) -> EnvironmentProblem:
     message = f"`git {command}` failed while the files were merged"
-    return EnvironmentProblem(COMMAND_FAILED.at(None, message, notes=quote(said, source="it wrote")))
+    return COMMAND_FAILED.problem(message, notes=quote(said, source="it wrote"))

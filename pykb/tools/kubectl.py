@@ -16,7 +16,6 @@ from pathlib import Path
 import yaml
 
 from pykb._regular_file import UnsuitableFileError, check_folder, read_bytes, real_path
-from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.environment import KUSTOMIZATION, TOOL_MISSING
 from pykb.reading import yaml_text
 from pykb.tools.process import Finished, check, find_program, run, succeeded
@@ -57,15 +56,10 @@ class Kubectl:
         """
         program = find_program(NAME, folders=folders)
         if program is None:
-            raise EnvironmentProblem(
-                TOOL_MISSING.at(
-                    None,
-                    "`kubectl` is not installed",
-                    help=(
-                        "pykb envtest use       # gets kubectl, too",
-                        "or see https://kubernetes.io/docs/tasks/tools/",
-                    ),
-                )
+            raise TOOL_MISSING.problem(
+                "`kubectl` is not installed",
+                "pykb envtest use       # gets kubectl, too",
+                "or see https://kubernetes.io/docs/tasks/tools/",
             )
         return cls(program, kubeconfig, context)
 
@@ -108,16 +102,11 @@ def _kustomize_command(*, folders: Sequence[Path]) -> tuple[str, ...]:
         return (str(program), "build")
     if program := find_program(NAME, folders=folders):
         return (str(program), "kustomize")
-    raise EnvironmentProblem(
-        TOOL_MISSING.at(
-            None,
-            "neither `kustomize` nor `kubectl` is installed",
-            notes=("either can render a kustomization",),
-            help=(
-                "pykb envtest use       # gets kubectl, too",
-                "or see https://kubectl.docs.kubernetes.io/installation/",
-            ),
-        )
+    raise TOOL_MISSING.problem(
+        "neither `kustomize` nor `kubectl` is installed",
+        "pykb envtest use       # gets kubectl, too",
+        "or see https://kubectl.docs.kubernetes.io/installation/",
+        notes=("either can render a kustomization",),
     )
 
 
@@ -140,9 +129,7 @@ def build_kustomization(folder: Path, *, root: Path | None = None, folders: Sequ
     if not done.ok and (missing := next(_missing_files(folder, set()), None)) is not None:
         path = os.path.relpath(missing, root)
         helps = ("pykb generate     # writes CRDs, roles and webhooks",) if _GENERATED.match(path) else ()
-        raise EnvironmentProblem(
-            KUSTOMIZATION.at(None, f"{os.path.relpath(folder, root)} needs `{path}`, which does not exist", help=helps)
-        )
+        raise KUSTOMIZATION.problem(f"{os.path.relpath(folder, root)} needs `{path}`, which does not exist", *helps)
     return succeeded(done).stdout
 
 
@@ -161,7 +148,7 @@ def check_kustomization(folder: Path, *, root: Path) -> None:
     except UnsuitableFileError as error:
         path = os.path.relpath(error.filename, root)
         message = f"kustomize cannot read `{path}`: {error.strerror}"
-        raise EnvironmentProblem(KUSTOMIZATION.at(None, message, help=(f"rm {shlex.quote(path)}",))) from error
+        raise KUSTOMIZATION.problem(message, f"rm {shlex.quote(path)}") from error
 
 
 def _read_folders(folder: Path, root: Path) -> Iterator[Path]:

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
-from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.environment import COMMAND_FAILED, TOOL_MISSING
 
 _CHUNK = 65536
@@ -82,14 +81,12 @@ def run(
             check=False,
         )
     except FileNotFoundError as error:
-        raise EnvironmentProblem(TOOL_MISSING.at(None, f"cannot run `{words[0]}`: there is no such program")) from error
+        raise TOOL_MISSING.problem(f"cannot run `{words[0]}`: there is no such program") from error
     except PermissionError as error:
-        raise EnvironmentProblem(TOOL_MISSING.at(None, f"cannot run `{words[0]}`: it is not executable")) from error
+        raise TOOL_MISSING.problem(f"cannot run `{words[0]}`: it is not executable") from error
     except subprocess.TimeoutExpired as error:
         seconds = timeout.total_seconds() if timeout else 0
-        raise EnvironmentProblem(
-            COMMAND_FAILED.at(None, f"`{shlex.join(words)}` did not end within {seconds:g} s")
-        ) from error
+        raise COMMAND_FAILED.problem(f"`{shlex.join(words)}` did not end within {seconds:g} s") from error
     return Finished(words, done.returncode, done.stdout, done.stderr)
 
 
@@ -117,12 +114,9 @@ def succeeded(done: Finished) -> Finished:
         EnvironmentProblem: Its exit code is not 0. The diagnostic quotes the last lines of its output.
     """
     if not done.ok:
-        raise EnvironmentProblem(
-            COMMAND_FAILED.at(
-                None,
-                f"`{shlex.join(done.argv)}` ended with {describe_exit(done.code)}",
-                notes=quote(done.stderr or done.stdout, source="it wrote"),
-            )
+        raise COMMAND_FAILED.problem(
+            f"`{shlex.join(done.argv)}` ended with {describe_exit(done.code)}",
+            notes=quote(done.stderr or done.stdout, source="it wrote"),
         )
     return done
 
