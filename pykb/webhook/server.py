@@ -12,8 +12,6 @@ from datetime import timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from prometheus_client import Counter
-
 from pykb.api.time import parse_duration
 from pykb.client.clock import Clock
 from pykb.client.tracing import spans
@@ -128,7 +126,6 @@ class WebhookServer:
         self._certificate: ServingCertificate | None = None
         self._listening = asyncio.Event()
         self._leaving = Leaving(clock)
-        self._counts: dict[str, _Counts] = {}
         self._lane = Lane()
         self._turns = Turns(clock)
         self._spans: Spans | None = None
@@ -334,11 +331,11 @@ class WebhookServer:
         path = request.path
         endpoint = self._endpoints.get(path)
         # Clients may request any path. Metrics only have paths that exist.
-        counts = self._counts_of(path if endpoint is not None else "other")
+        webhook = path if endpoint is not None else "other"
         code = 500
         self._leaving.asked()
         started = self._clock.now()
-        counts.in_flight.inc()
+        self._metrics.webhook_in_flight.labels(webhook).inc()
         try:
             response = await self._traced(endpoint, request)
             code = response.status
@@ -350,9 +347,9 @@ class WebhookServer:
                 code = 504
             raise
         finally:
-            counts.in_flight.dec()
-            counts.seconds.observe(self._clock.now() - started)
-            counts.code(code).inc()
+            self._metrics.webhook_in_flight.labels(webhook).dec()
+            self._metrics.webhook_seconds.labels(webhook).observe(self._clock.now() - started)
+            self._metrics.webhook_requests.labels(webhook, str(code)).inc()
         if self._leaving.begun:
             response.closes = True
         return response
@@ -371,12 +368,6 @@ class WebhookServer:
         if refusal is not None:
             raise refusal
         return response
-
-    def _counts_of(self, webhook: str) -> _Counts:
-        counts = self._counts.get(webhook)
-        if counts is None:
-            counts = self._counts[webhook] = _Counts(self._metrics, webhook)
-        return counts
 
     async def _answer(self, endpoint: Endpoint | None, request: HttpRequest) -> HttpResponse:
         if endpoint is None:
@@ -444,24 +435,6 @@ class Leaving:
 
     def _since(self, moment: float) -> timedelta:
         return timedelta(seconds=self._clock.now() - moment)
-
-
-class _Counts:
-    """The metrics of one path, looked up once."""
-
-    def __init__(self, metrics: WebhookMetrics, webhook: str) -> None:
-        self._requests = metrics.webhook_requests
-        self._webhook = webhook
-        self._codes: dict[int, Counter] = {}
-        self.in_flight = metrics.webhook_in_flight.labels(webhook)
-        self.seconds = metrics.webhook_seconds.labels(webhook)
-
-    def code(self, code: int) -> Counter:
-        """The counter of requests answered with a code."""
-        found = self._codes.get(code)
-        if found is None:
-            found = self._codes[code] = self._requests.labels(self._webhook, str(code))
-        return found
 
 
 @lru_cache(maxsize=64)
