@@ -14,7 +14,7 @@ import kopf
 from pykb.client.login import CredentialSource
 from pykb.reading import read_json
 from pykb.runtime._kopf.internals import AmbiguousResourceError, UnknownResourceError, WebhookError
-from pykb.runtime._kopf.watch import HandlerWatches, give_login, login_source, request_observer
+from pykb.runtime._kopf.watch import HandlerWatches, begin_login, give_login, request_observer
 from pykb.serving import HttpError, HttpRequest, HttpResponse
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class HandlerOperator:
     async def run(self) -> None:
         """Run until cancelled."""
         give_login(self._registry)
-        login_source.set(self._source)
+        begin_login(self._source)
         request_observer.set(self._observer)
         with HandlerWatches(self._list_watch).in_use():
             await self._run()

@@ -13,6 +13,7 @@ import socket
 import weakref
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing, contextmanager
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -42,12 +43,24 @@ logger = logging.getLogger(__name__)
 PAUSE = timedelta(seconds=5)
 """The pause between tries of a failing list."""
 
-login_source: contextvars.ContextVar[CredentialSource] = contextvars.ContextVar("login_source")
+_login: contextvars.ContextVar[_Login] = contextvars.ContextVar("login")
 request_observer: contextvars.ContextVar[RequestObserver | None] = contextvars.ContextVar("request_observer")
 _watches: contextvars.ContextVar[HandlerWatches] = contextvars.ContextVar("handler_watches")
 _with_login: weakref.WeakSet[Any] = weakref.WeakSet()
-_logged_in: weakref.WeakKeyDictionary[Any, bool] = weakref.WeakKeyDictionary()
 _operators = 0
+
+
+@dataclass(slots=True)
+class _Login:
+    """How the handlers of one operator log in."""
+
+    source: CredentialSource
+    is_renewal: bool = False
+
+
+def begin_login(source: CredentialSource) -> None:
+    """Let the handlers of this context log in by these credentials."""
+    _login.set(_Login(source))
 
 
 def give_login(registry: kopf.OperatorRegistry) -> None:
@@ -57,11 +70,11 @@ def give_login(registry: kopf.OperatorRegistry) -> None:
     _with_login.add(activities)
 
     @kopf.on.login(registry=registry, id="pykb", errors=kopf.ErrorsMode.TEMPORARY, backoff=1.0)
-    async def login(**_: Any) -> kopf.AiohttpSession:
-        source = login_source.get()
-        credentials = await (source.refresh() if _logged_in.get(source) else source.current())
-        _logged_in[source] = True
-        await configure_libraries(source, credentials)
+    async def log_in(**_: Any) -> kopf.AiohttpSession:
+        login = _login.get()
+        credentials = await (login.source.refresh() if login.is_renewal else login.source.current())
+        login.is_renewal = True
+        await configure_libraries(login.source, credentials)
         return _kopf_session(credentials, new_session(credentials, observer=request_observer.get(None)))
 
 
