@@ -72,7 +72,7 @@ def test_changed_requirements_are_installed_and_removed(shell: Shell) -> None:
 def test_passes_its_own_checks(shell: Shell) -> None:
     """Format, lint, types and tests are in order."""
     shell.run("make")
-    shell.run("make", "test")
+    shell.run("make", "test", "USE_EXISTING_CLUSTER=true")
 
 
 def test_deployed_manager_needs_its_namespace_only(shell: Shell, cluster: ControlPlane) -> None:

@@ -16,6 +16,8 @@ from typing import Any
 import pytest
 import yaml
 
+from pykb.cli import app
+from tests.unit.cli.conftest import commit
 from tests.unit.cli.test_create_api import _type as answer
 
 API = ("create", "api", "--group", "infra", "--kind", "Machine", "--resource", "--no-make")
@@ -28,12 +30,12 @@ def versioned(pristine: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The fresh project with three versions of a kind; to be copied."""
     root = tmp_path_factory.mktemp("versioned") / "sealvm"
     shutil.copytree(pristine, root)
-    for version in ("v1beta1", "v1", "v1alpha1"):
-        controller = "--controller" if version == "v1" else "--no-controller"
-        words = [sys.executable, "-m", "pykb", *API, "--version", version, controller]
-        subprocess.run(words, cwd=root, check=True, capture_output=True)
-    for words in (["add", "-A"], ["-c", "user.email=a@b", "-c", "user.name=a", "commit", "-qm", "x"]):
-        subprocess.run(["git", *words], cwd=root, check=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(root)
+        for version in ("v1beta1", "v1", "v1alpha1"):
+            controller = "--controller" if version == "v1" else "--no-controller"
+            assert app.run([*API, "--version", version, controller]) == 0
+    commit(root)
     return root
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from pykb.cli import app
 from tests.unit.cli.conftest import Pykb, commit
 
 MACHINE = ("--group", "infra", "--version", "v1", "--kind", "Machine")
@@ -19,13 +21,26 @@ def status() -> str:
     return subprocess.run(["git", "status", "--short"], check=True, capture_output=True, text=True).stdout
 
 
+@pytest.fixture(scope="module")
+def made(pristine: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project with one kind, webhooks and generated manifests, committed; to be copied, not changed."""
+    root = tmp_path_factory.mktemp("made") / "sealvm"
+    shutil.copytree(pristine, root)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(root)
+        assert app.run(["create", "api", *MACHINE, "--resource", "--controller"]) == 0
+        assert app.run(["create", "webhook", *MACHINE, "--defaulting", "--programmatic-validation"]) == 0
+    commit(root)
+    return root
+
+
 @pytest.fixture
-def machine(project: Path, pykb: Pykb) -> Path:
-    """A project with one kind, webhooks and generated manifests, committed."""
-    assert pykb("create", "api", *MACHINE, "--resource", "--controller").code == 0
-    assert pykb("create", "webhook", *MACHINE, "--defaulting", "--programmatic-validation").code == 0
-    commit(project)
-    return project
+def machine(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of it; the working directory."""
+    root = tmp_path / "sealvm"
+    shutil.copytree(made, root)
+    monkeypatch.chdir(root)
+    return root
 
 
 def test_a_kind_goes_with_its_generated_manifests(machine: Path, pykb: Pykb) -> None:

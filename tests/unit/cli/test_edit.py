@@ -92,10 +92,10 @@ def test_without_an_option_there_is_nothing_to_do(project: Path, pykb: Pykb) -> 
 
 def test_the_issuer_of_certificates_can_be_switched(project: Path, pykb: Pykb) -> None:
     """A plan writes nothing; a later webhook follows; what is left to do is said."""
-    assert pykb("create", "api", *MACHINE, "--resource", "--controller").code == 0
-    assert pykb("create", "webhook", *MACHINE, "--defaulting").code == 0
+    assert pykb("create", "api", *MACHINE, "--resource", "--controller", "--no-make").code == 0
+    assert pykb("create", "webhook", *MACHINE, "--defaulting", "--no-make").code == 0
     commit(project)
-    wanted = ("edit", "--certificates", "cert-manager")
+    wanted = ("edit", "--certificates", "cert-manager", "--no-make")
     shown = pykb(*wanted, "--dry-run").out
     assert "create    config/certmanager/issuer.yaml\n" in shown
     assert "remove    config/certificates/secret.yaml\n" in shown
@@ -104,7 +104,7 @@ def test_the_issuer_of_certificates_can_be_switched(project: Path, pykb: Pykb) -
     ended = pykb(*wanted)
     assert ended.code == 0
     assert "`make deploy` needs cert-manager in the cluster" in ended.err
-    assert pykb("create", "webhook", *MACHINE, "--programmatic-validation").code == 0
+    assert pykb("create", "webhook", *MACHINE, "--programmatic-validation", "--no-make").code == 0
     assert not (project / "config/certificates").exists()
     assert pykb(*wanted).err.startswith("note[unchanged]")
 

@@ -228,7 +228,7 @@ def test_a_link_out_of_the_project_is_not_followed(root: Path, capfd: pytest.Cap
     assert f"cliVersion: {pykb.__version__}" not in (root / "PROJECT").read_text()
 
 
-@pytest.mark.parametrize("version", ["../0.0.2", "0.0.2; id", "0.0.2/../..", "--help", "9.9.9", "0.0.0", ""])
+@pytest.mark.parametrize("version", ["../0.0.2", "0.0.2; id", "0.0.2/../..", "--help", "9.9.9", ""])
 def test_a_version_in_project_only_names_a_release(root: Path, version: str, capfd: pytest.CaptureFixture[str]) -> None:
     """It is neither a path nor words of a command."""
     edit(root, "cliVersion: 0.0.2", f"cliVersion: '{version}'", "PROJECT")
