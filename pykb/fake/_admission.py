@@ -390,6 +390,16 @@ def marked(resource: Resource, old: Mapping[str, Any], finalizers: list[str]) ->
     return found
 
 
+def answer_to_deletion(resource: Resource, obj: dict[str, Any]) -> dict[str, Any]:
+    """The answer when an object is gone: the object for some built-in kinds, and a Status for all others."""
+    if not resource.custom and resource.gvk.kind in builtin.ANSWERED_WITH_THE_OBJECT:
+        return obj
+    metadata, group = obj["metadata"], resource.gvk.group
+    details = {"name": metadata["name"], **({"group": group} if group else {})}
+    details |= {"kind": resource.plural, "uid": metadata["uid"]}
+    return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}
+
+
 def is_released(resource: Resource, obj: Mapping[str, Any]) -> bool:
     """Whether nothing holds an object any more that is being deleted."""
     metadata = obj["metadata"]

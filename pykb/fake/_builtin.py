@@ -51,6 +51,15 @@ _KEY_RULE = (
     "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or "
     f"'key-name', regex used for validation is '{_KEY}')"
 )
+ANSWERED_WITH_THE_OBJECT = frozenset(
+    {
+        *("CSIDriver", "CSINode", "CustomResourceDefinition", "PersistentVolume", "PersistentVolumeClaim", "Pod"),
+        *("PodTemplate", "ResourceQuota", "Service", "ServiceAccount", "StorageClass", "VolumeAttachment"),
+        "VolumeAttributesClass",
+    }
+)
+"""The kinds whose deletion is answered with the object. Others answer with a Status."""
+
 _CONTENT = {"ConfigMap": ("data", "binaryData"), "Secret": ("data",)}
 
 

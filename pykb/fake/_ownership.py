@@ -124,13 +124,19 @@ def _conflicts(others: Mapping[Owner, FieldSet], contested: FieldSet) -> Iterato
             yield FieldConflict(other, display(path))
 
 
-def conflict_error(conflicts: list[FieldConflict]) -> ApiError:
-    """Make the error for conflicts of an apply, with the server's message."""
+def conflict_error(conflicts: list[FieldConflict], *, version: str = "") -> ApiError:
+    """Make the error for conflicts of an apply, with the server's message.
+
+    Args:
+        conflicts: The fields that others own.
+        version: The API version of the applied configuration, if it is not that of the object.
+    """
     causes: list[dict[str, str]] = []
     paths: dict[str, list[str]] = {}
     for conflict in conflicts:
-        manager, operation, api_version, _ = conflict.owner
-        who = f'"{manager}"' + (f" using {api_version}" if operation == "Update" else "")
+        manager, operation, api_version, subresource = conflict.owner
+        who = f'"{manager}"' + (f' with subresource "{subresource}"' if subresource else "")
+        who += f" using {version or api_version}" if operation == "Update" else ""
         causes.append(cause(conflict.path, "FieldManagerConflict", f"conflict with {who}"))
         paths.setdefault(who, []).append(conflict.path)
     if len(conflicts) == 1:
@@ -183,13 +189,14 @@ def _store(
             continue
         manager, operation, api_version, subresource = owner
         entry: dict[str, Any] = {"manager": manager, "operation": operation, "apiVersion": api_version}
-        entry["time"] = now if owner == touched else times.get(owner, now)
+        if subresource != "scale":
+            entry["time"] = now if owner == touched else times.get(owner, now)
         entry["fieldsType"] = "FieldsV1"
         entry["fieldsV1"] = to_fields_v1(fields)
         if subresource:
             entry["subresource"] = subresource
         entries.append(entry)
-    entries.sort(key=lambda entry: (entry["operation"], entry["time"], entry["manager"], entry["apiVersion"]))
+    entries.sort(key=lambda entry: (entry["operation"], entry.get("time", ""), entry["manager"], entry["apiVersion"]))
     obj["metadata"] = {**(obj.get("metadata") or {}), "managedFields": entries}
     if not entries:
         del obj["metadata"]["managedFields"]

@@ -7,6 +7,7 @@ from typing import Any
 
 from pykb.client.connection import Route
 from pykb.client.errors import ApiError
+from pykb.client.writer import APPLY_CONTENT_TYPE
 from pykb.fake._http import CHANGED, Parameters, bad_request, cause, conflict, invalid
 from pykb.fake._merge import json_patch, merge_patch
 from pykb.fake._resources import Resource
@@ -86,9 +87,9 @@ async def write_scale(
     body: Any,
     content_type: str | None,
 ) -> dict[str, Any]:
-    """Replace the scale (without a content type) or patch it."""
+    """Replace the scale (without a content type), patch or apply it."""
     scale = read_scale(resource, parent)
-    if content_type is None:
+    if content_type in (None, APPLY_CONTENT_TYPE):
         scale = body
     elif isinstance(body, list):
         scale = json_patch(scale, body)
@@ -98,14 +99,18 @@ async def write_scale(
     version = scale["metadata"].get("resourceVersion")
     if version and version != metadata["resourceVersion"]:
         raise conflict(resource.plural, resource.gvk.group, metadata["name"], CHANGED)
-    change: Any = (scale.get("spec") or {}).get("replicas", 0)
-    if change < 0:
-        raise _negative(resource, metadata["name"], change)
+    replicas: Any = (scale.get("spec") or {}).get("replicas", 0)
+    if replicas < 0:
+        raise _negative(resource, metadata["name"], replicas)
+    change: Any = replicas
     for step in reversed(resource.scale.replicas):
         change = {step: change}
     route = Route(resource.gvk.group_version, resource.plural, metadata.get("namespace", ""), metadata["name"])
-    merge = "application/merge-patch+json"
-    written = await writing.patch(resource, route, parameters, change, merge, via="scale")
+    how = "application/merge-patch+json"
+    if content_type == APPLY_CONTENT_TYPE:
+        how = APPLY_CONTENT_TYPE
+        change |= {"apiVersion": resource.gvk.api_version, "kind": resource.gvk.kind, "metadata": {}}
+    written = await writing.patch(resource, route, parameters, change, how, via="scale")
     return read_scale(resource, written)
 
 

@@ -15,6 +15,7 @@ from pykb.fake import _http as refusal
 from pykb.fake import _ownership as ownership
 from pykb.fake._admission import (
     admit,
+    answer_to_deletion,
     carry_over,
     count_generation,
     finalizers_left,
@@ -40,6 +41,10 @@ _MERGE = "application/merge-patch+json"
 _JSON = "application/json-patch+json"
 _STRATEGIC = "application/strategic-merge-patch+json"
 _NAMESPACE = ("", "namespaces")
+_PRECONDITION_FAILED = {
+    "Namespace": "Precondition failed",
+    "CustomResourceDefinition": "precondition failed",
+}
 RuleCheck = Callable[[GroupVersionKind, Mapping[str, Any], Mapping[str, Any] | None], Iterable[tuple[str, str]]]
 """Returns the path and the mistake of each rule that an object breaks. The last argument is what it was before."""
 
@@ -109,7 +114,7 @@ class Writing:
     ) -> dict[str, Any]:
         """Change an object by a patch or an apply. ``via`` is a subresource that shows only a part of it."""
         if content_type == APPLY_CONTENT_TYPE:
-            return await _repeated(lambda: self._apply(resource, route, parameters, body))
+            return await _repeated(lambda: self._apply(resource, route, parameters, body, via))
         return await _repeated(lambda: self._patch(resource, route, parameters, body, content_type, via))
 
     async def _patch(
@@ -136,7 +141,9 @@ class Writing:
         owner = _owner(resource, parameters, "Update", route.subresource or via)
         return await self._change(resource, old, obj, route, parameters, owner)
 
-    async def _apply(self, resource: Resource, route: Route, parameters: Parameters, body: Any) -> dict[str, Any]:
+    async def _apply(
+        self, resource: Resource, route: Route, parameters: Parameters, body: Any, via: str
+    ) -> dict[str, Any]:
         applied = APPLY_CONTENT_TYPE
         config = read_body(resource, body, namespace=route.namespace, name=route.name, content_type=applied)
         if not parameters.get("fieldManager"):
@@ -157,12 +164,16 @@ class Writing:
             raise refusal.conflict(resource.plural, resource.gvk.group, route.name, why)
         config = without_nulls(config)
         check_applied(resource, config)
-        owner = _owner(resource, parameters, "Apply", route.subresource)
+        owner = _owner(resource, parameters, "Apply", route.subresource or via)
         wanted = _part_for(resource, config, route.subresource)
         force = parameters.get("force") == "true"
         result = ownership.apply(old, wanted, owner, resource.structure, now(), force=force)
         if result.conflicts:
-            raise ownership.conflict_error(result.conflicts)
+            raise ownership.conflict_error(result.conflicts, version="autoscaling/v1" if via == "scale" else "")
+        if via == "scale" and resource.custom:
+            what = f"({route.namespace}/{route.name}; autoscaling/v1, Kind=Scale)"
+            why = "request to convert CR to an invalid group/version: autoscaling/v1"
+            raise refusal.refuse(500, "", f"failed to convert new object {what} to proper version: {why}")
         if old is not None:
             return await self._change(resource, old, result.obj, route, parameters, None)
         self._check_namespace(resource, route.namespace)
@@ -207,8 +218,11 @@ class Writing:
             raise refusal.conflict(resource.plural, group, name, refusal.CHANGED)
         uid = obj["metadata"].get("uid")
         if uid and uid != old["metadata"]["uid"]:
+            place = [*([group] if resource.custom else []), resource.plural, route.namespace, name]
+            key = "/".join(("", "registry", *filter(None, place)))
             why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {old['metadata']['uid']}"
-            raise refusal.conflict(resource.plural, group, name, why)
+            error = f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: {why}"
+            raise refusal.conflict(resource.plural, group, name, error)
         new = carry_over(resource, old, obj, route.subresource)
         if owner is not None:
             ownership.settle(old, new, subresource=bool(route.subresource))
@@ -273,12 +287,13 @@ class Writing:
             await self._webhooks.mutate(asked)
             await self._webhooks.validate(asked)
             old = self._existing(resource, route)
-        if "dryRun" in options:
-            return old
         finalizers = finalizers_left(old, policy_of(options))
-        if not finalizers and resource.gvk.kind != "Namespace":
+        is_held = finalizers or resource.gvk.kind == "Namespace"
+        if "dryRun" in options:
+            return old if is_held else answer_to_deletion(resource, old)
+        if not is_held:
             removed = await self._storage.remove(resource.storage_key, self._versions.write(resource, old))
-            return self._versions.read(resource, removed)
+            return answer_to_deletion(resource, self._versions.read(resource, removed))
         if old["metadata"].get("deletionTimestamp") and finalizers == old["metadata"].get("finalizers"):
             return old
         found = self._versions.write(resource, marked(resource, old, finalizers))
@@ -332,11 +347,18 @@ class Writing:
     def _check_preconditions(
         self, resource: Resource, old: Mapping[str, Any], preconditions: Mapping[str, str]
     ) -> None:
-        for field, words in (("uid", "UID"), ("resourceVersion", "ResourceVersion")):
+        group, name = resource.gvk.group, old["metadata"]["name"]
+        whys = {"uid": ("UID", "deleted and then recreated"), "resourceVersion": ("ResourceVersion", "modified")}
+        for field, (words, why) in whys.items():
             wanted, found = preconditions.get(field), old["metadata"][field]
-            if wanted and wanted != found:
-                why = f"Precondition failed: {words} in precondition: {wanted}, {words} in object meta: {found}"
-                raise refusal.conflict(resource.plural, resource.gvk.group, old["metadata"]["name"], why)
+            if not wanted or wanted == found:
+                continue
+            if resource.gvk.kind in _PRECONDITION_FAILED:  # kinds that are deleted in a way of their own
+                begin = _PRECONDITION_FAILED[resource.gvk.kind]
+                mismatch = f"{begin}: {words} in precondition: {wanted}, {words} in object meta: {found}"
+                raise refusal.conflict(resource.plural, group, name, mismatch)
+            mismatch = f"the {words} in the precondition ({wanted}) does not match the {words} in record ({found})"
+            raise refusal.conflict(resource.gvk.kind, group, name, f"{mismatch}. The object might have been {why}")
 
 
 class _Moved(Exception):  # noqa: N818 - says what happened to the object

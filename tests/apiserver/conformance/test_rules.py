@@ -2,11 +2,14 @@
 
 import re
 
+import orjson
 import pytest
 
 from pykb.client import JsonPatch, MergePatch
-from pykb.client.errors import BadRequest, Invalid
+from pykb.client.connection import Call
+from pykb.client.errors import BadRequest, Conflict, InternalServerError, Invalid
 from pykb.client.options import program_name
+from pykb.client.writer import APPLY_CONTENT_TYPE as APPLY
 from pykb.meta.gvk import GroupVersionKind
 
 from .makings import config_map, deployment, pod_template, service, widget  # noqa: TID252 - shared by this folder only
@@ -330,3 +333,132 @@ async def test_the_namespace_of_a_cluster_scoped_object_does_not_count(client, n
     obj = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": f"{namespace}-x", "namespace": "foo"}}
     await client.create(obj)
     assert "namespace" not in obj["metadata"]
+
+
+# -- deletions and their answers
+
+
+def path_of(obj):
+    """The path of one of these objects."""
+    group_version, kind = obj["apiVersion"], obj["kind"]
+    root = f"/apis/{group_version}" if "/" in group_version else f"/api/{group_version}"
+    return f"{root}/namespaces/{obj['metadata']['namespace']}/{kind.lower()}s/{obj['metadata']['name']}"
+
+
+async def delete(client, obj, **options):
+    """Delete an object. Returns the answer."""
+    call = Call("DELETE", path_of(obj), body=orjson.dumps(options))
+    return orjson.loads(await client.connection.request(call))
+
+
+@pytest.mark.parametrize("make", [config_map, widget, deployment])
+@pytest.mark.parametrize("options", [{}, {"dryRun": ["All"]}])
+async def test_a_deletion_answers_with_a_status(client, namespace, widgets, make, options):
+    """It names what is gone."""
+    created = await client.create(make(namespace))
+    answer = await delete(client, created, **options)
+    group, name = created["apiVersion"].rpartition("/")[0], created["metadata"]["name"]
+    details = {"name": name, "kind": f"{created['kind'].lower()}s", "uid": created["metadata"]["uid"]}
+    assert answer["details"] == details | ({"group": group} if group else {})
+    assert (answer["kind"], answer["status"], answer["metadata"]) == ("Status", "Success", {})
+
+
+async def test_some_deletions_answer_with_the_object(client, namespace):
+    """Of some kinds, and whenever something holds it."""
+    for obj in (service(namespace, {"port": 80}), config_map(namespace, finalizers=["x.io/f"])):
+        created = await client.create(obj)
+        answer = await delete(client, created)
+        assert (answer["kind"], answer["metadata"]["uid"]) == (created["kind"], created["metadata"]["uid"])
+        assert "deletionTimestamp" in answer["metadata"] or created["kind"] == "Service"
+
+
+@pytest.mark.parametrize("make", [config_map, widget, deployment])
+async def test_a_wrong_precondition_says_what_does_not_match(client, namespace, widgets, make):
+    """By the kind, not by the resource."""
+    created = await client.create(make(namespace))
+    group, metadata = created["apiVersion"].rpartition("/")[0], created["metadata"]
+    begin = f'Operation cannot be fulfilled on {created["kind"]}{"." * bool(group)}{group} "{metadata["name"]}": '
+    with pytest.raises(Conflict) as caught:
+        await delete(client, created, preconditions={"uid": "1234"})
+    assert caught.value.message == (
+        f"{begin}the UID in the precondition (1234) does not match the UID in record ({metadata['uid']}). "
+        "The object might have been deleted and then recreated"
+    )
+    assert caught.value.details.kind == created["kind"]
+    with pytest.raises(Conflict) as caught:
+        await delete(client, created, preconditions={"resourceVersion": "1"})
+    assert caught.value.message == (
+        f"{begin}the ResourceVersion in the precondition (1) does not match the ResourceVersion in record "
+        f"({metadata['resourceVersion']}). The object might have been modified"
+    )
+
+
+async def test_a_wrong_precondition_of_a_namespace_has_another_text(client, namespace):
+    """By the resource."""
+    with pytest.raises(Conflict) as caught:
+        await client.delete(NAMESPACE, namespace, uid="1234")
+    found = await client.get(NAMESPACE, namespace)
+    assert caught.value.message == (
+        f'Operation cannot be fulfilled on namespaces "{namespace}": Precondition failed: UID in precondition: 1234, '
+        f"UID in object meta: {found.metadata['uid']}"
+    )
+
+
+@pytest.mark.parametrize("make", [config_map, widget])
+async def test_an_update_with_the_uid_of_another_object_is_a_conflict(client, namespace, widgets, make):
+    """In the words of the storage."""
+    created = await client.create(make(namespace))
+    group, name = created["apiVersion"].rpartition("/")[0], created["metadata"]["name"]
+    plural = f"{created['kind'].lower()}s"
+    uid, created["metadata"]["uid"] = created["metadata"]["uid"], "1234"
+    with pytest.raises(Conflict) as caught:
+        await client.update(created)
+    key = f"/registry/{group}{'/' * bool(group)}{plural}/{namespace}/{name}"
+    assert caught.value.message.endswith(
+        f'"{name}": StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: '
+        f"Precondition failed: UID in precondition: 1234, UID in object meta: {uid}"
+    )
+
+
+# -- applying a scale
+
+
+async def apply_scale(client, obj, replicas, *, by, force=False):
+    """Apply the number of replicas."""
+    identity = {name: obj["metadata"][name] for name in ("name", "namespace")}
+    scale = {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": identity, "spec": {"replicas": replicas}}
+    query = (("fieldManager", by), *([("force", "true")] if force else []))
+    call = Call("PATCH", f"{path_of(obj)}/scale", body=orjson.dumps(scale), content_type=APPLY, query=query)
+    return orjson.loads(await client.connection.request(call))
+
+
+async def test_an_applied_scale_is_owned_by_who_applied_it(client, namespace):
+    """The entry says that it was applied, through the subresource, and has no time."""
+    created = await client.create(deployment(namespace))
+    with pytest.raises(Conflict, match=rf'conflict with "{program_name()}" using autoscaling/v1: .spec.replicas'):
+        await apply_scale(client, created, 3, by="scaler")
+    answer = await apply_scale(client, created, 3, by="scaler", force=True)
+    assert (answer["kind"], answer["spec"]) == ("Scale", {"replicas": 3})
+    found = await client.get(DEPLOYMENT, created)
+    [entry] = [each for each in found.metadata["managedFields"] if each["manager"] == "scaler"]
+    assert entry == {
+        "manager": "scaler",
+        "operation": "Apply",
+        "apiVersion": "apps/v1",
+        "fieldsType": "FieldsV1",
+        "fieldsV1": {"f:spec": {"f:replicas": {}}},
+        "subresource": "scale",
+    }
+    again = await apply_scale(client, created, 3, by="scaler")
+    assert again["metadata"]["resourceVersion"] == answer["metadata"]["resourceVersion"]
+    with pytest.raises(Conflict, match=r'conflict with "scaler" with subresource "scale": .spec.replicas'):
+        await apply_scale(client, created, 4, by="other")
+
+
+async def test_the_scale_of_a_custom_resource_cannot_be_applied(client, namespace, widgets):
+    """The API server fails to convert it back."""
+    created = await client.create(widget(namespace, replicas=1))
+    with pytest.raises(Conflict, match=r"using autoscaling/v1: .spec.replicas"):
+        await apply_scale(client, created, 3, by="scaler")
+    with pytest.raises(InternalServerError, match="failed to convert new object"):
+        await apply_scale(client, created, 3, by="scaler", force=True)
