@@ -134,7 +134,7 @@ class Exchange:
             raise
         except Conflict as error:
             route = parse_path(call.path)
-            if witness is not None and route is not None and _has_changed(error, route):
+            if witness is not None and route is not None and _has_changed(error, route, endpoint.gvk.kind):
                 witness.conflicted(self.cache, endpoint.gvk, NamespacedName(route.namespace, route.name), read_at)
             raise
         if witness is not None and call.method != "GET" and not is_dry_run(call):
@@ -154,9 +154,13 @@ class Exchange:
         return tuple(pairs)
 
 
-def _has_changed(error: Conflict, route: Route) -> bool:
-    """Whether a conflict is about the version of the object, not about the owner of a field or a quota."""
-    return not error.causes and (error.details.kind, error.details.name) == (route.plural, route.name)
+def _has_changed(error: Conflict, route: Route, kind: str) -> bool:
+    """Whether a conflict is about the version of the object, not about the owner of a field or a quota.
+
+    The API server names the resource if an update conflicts, and the kind if a deletion does.
+    """
+    is_named = error.details.name == route.name and error.details.kind in (route.plural, kind)
+    return is_named and not error.causes
 
 
 @lru_cache(maxsize=4096)  # a reconciler names its object at each write

@@ -9,6 +9,7 @@ from pykb.client import JsonPatch, MergePatch
 from pykb.client.connection import Call
 from pykb.client.errors import BadRequest, Conflict, InternalServerError, Invalid
 from pykb.client.options import program_name
+from pykb.client.witness import current_witness
 from pykb.client.writer import APPLY_CONTENT_TYPE as APPLY
 from pykb.meta.gvk import GroupVersionKind
 
@@ -462,3 +463,38 @@ async def test_the_scale_of_a_custom_resource_cannot_be_applied(client, namespac
         await apply_scale(client, created, 3, by="scaler")
     with pytest.raises(InternalServerError, match="failed to convert new object"):
         await apply_scale(client, created, 3, by="scaler", force=True)
+
+
+class Watched:
+    """A witness that keeps the conflicts."""
+
+    wants_requests = False
+
+    def __init__(self):
+        self.conflicts = []
+
+    def conflicted(self, cache, gvk, key, version):
+        """Keep it."""
+        self.conflicts.append((gvk.kind, key.name, version))
+
+    def stored(self, *_):
+        """Nothing is kept of other writes."""
+
+
+@pytest.mark.parametrize("how", ["update", "delete"])
+async def test_who_writes_an_old_version_is_told_so(client, namespace, how):
+    """A retry waits until the cache has the new one. The API server names the kind if a deletion conflicts."""
+    created = await client.create(config_map(namespace))
+    version = created["metadata"]["resourceVersion"]
+    await client.patch(config_map(namespace), MergePatch({"data": {"a": "b"}}))
+    witness = Watched()
+    token = current_witness.set(witness)
+    try:
+        with pytest.raises(Conflict):
+            if how == "update":
+                await client.update(created)
+            else:
+                await client.delete(created, resource_version=version)
+    finally:
+        current_witness.reset(token)
+    assert witness.conflicts == [("ConfigMap", "a", version)]
