@@ -9,9 +9,8 @@ from pykb.explore._actors import Actor
 from pykb.explore._explorer import Explorer, Progress
 from pykb.explore._history import Fault, FaultKind, History, Step, Verb
 from pykb.explore._plans import CODES
-from pykb.explore._project import subject_of
+from pykb.explore._project import Subject, subject_of
 from pykb.explore._report import Finding, Report
-from pykb.explore._world import Subject
 
 __all__ = [
     "CODES",

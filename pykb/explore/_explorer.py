@@ -4,27 +4,25 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import starmap
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pykb.client.errors import rule_marker
 from pykb.diagnostics import Diagnostic
 from pykb.diagnostics.codes import explore as codes
-from pykb.explore._access import Grant, allows, unused
 from pykb.explore._context import Case, Context, Violation
 from pykb.explore._gate import Sent, span_of
 from pykb.explore._history import Fault, FaultKind, History, Identity, Manifest
 from pykb.explore._outcome import Outcome
 from pykb.explore._plans import CODES, PLANS
-from pykb.explore._report import Finding, Report
+from pykb.explore._project import Subject
+from pykb.explore._report import Finding, Grant, Report
 from pykb.explore._roots import Evidence, changes_of, evidence_of, joined
-from pykb.explore._runner import Runner, Runs, Stopped
+from pykb.explore._runner import Runner, Runs, Stopped, Workers
 from pykb.explore._story import reason, story, transcript
 from pykb.explore._verdicts import first_bug
-from pykb.explore._workers import Workers
-from pykb.explore._world import Subject
 
 _now = time.monotonic
 
@@ -149,7 +147,7 @@ class Explorer:
                     self._report.problems.append(stopped.diagnostic)
         self._report.findings = [*self._joined(), *starmap(_without_rule, self._forbidden.items())]
         if self._subject.rules and not self._only and len(self._report.histories) > 1:
-            self._report.unused = unused(self._subject.rules, self._used)
+            self._report.unused = sorted(set(_grants(self._subject.rules)) - self._used)
         return self._report
 
     def stop(self) -> None:
@@ -319,7 +317,7 @@ class Explorer:
             if grant in self._used:
                 continue
             self._used.add(grant)
-            if not allows(rules, sent):
+            if not _allows(rules, sent):
                 found = Finding(codes.RBAC, "", tuple(story(history, outcome)), (), span_of(sent.place), history)
                 self._forbidden.setdefault((sent.group, sent.resource), []).append((sent.verb, found))
 
@@ -357,3 +355,32 @@ def _without_rule(resource: tuple[str, str], found: Sequence[tuple[str, Finding]
     verbs = [verb for verb, _ in found]
     message = f"no rule allows to {' or '.join(verbs)} {name}: add `{rule_marker(verbs, group, name)}`"
     return replace(found[0][1], message=message)
+
+
+def _allows(rules: Sequence[Mapping[str, Any]], sent: Sent) -> bool:
+    """Whether one of the rules allows a request.
+
+    Source: https://kubernetes.io/docs/reference/access-authn-authz/rbac/
+    """
+    return any(
+        _has(rule.get("verbs"), sent.verb)
+        and _has(rule.get("apiGroups"), sent.group)
+        and _has(rule.get("resources"), sent.resource)
+        and (not rule.get("resourceNames") or sent.name in rule["resourceNames"])
+        for rule in rules
+    )
+
+
+def _grants(rules: Sequence[Mapping[str, Any]]) -> Iterator[Grant]:
+    """Yield the grants that must be needed by some request. Wildcards and what only OpenShift asks for are not."""
+    for rule in rules:
+        for verb in rule.get("verbs") or ():
+            for group in rule.get("apiGroups") or ():
+                for name in rule.get("resources") or ():
+                    # OpenShift asks for `finalizers` when an owner reference blocks a deletion.
+                    if "*" not in (verb, name) and not name.endswith("/finalizers"):
+                        yield verb, group, name
+
+
+def _has(values: Sequence[str] | None, value: str) -> bool:
+    return values is not None and ("*" in values or value in values)

@@ -22,7 +22,7 @@ from pykb.client.errors import ServerUnreachable, error_from_status
 from pykb.diagnostics import Span
 from pykb.diagnostics.codes.environment import CLUSTER_UNREACHABLE
 from pykb.explore._history import Fault, FaultKind
-from pykb.explore._threads import STEP
+from pykb.explore._time import STEP
 from pykb.fake import FakeApiServer
 
 LATENCY = 0.001

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from http import HTTPStatus
+from itertools import chain, zip_longest
 from typing import Any
 
+from pykb.diagnostics import Code
 from pykb.diagnostics.codes import explore as codes
+from pykb.explore._actors import KINDS
 from pykb.explore._context import Case, Context, Violation
 from pykb.explore._gate import Place, Sent
 from pykb.explore._history import Fault, FaultKind, History, Identity, Manifest, Step, Verb
-from pykb.explore._outcome import Outcome
-from pykb.explore._sight import stale, unseen
+from pykb.explore._outcome import Change, Outcome
 from pykb.explore._state import Difference, read
-from pykb.explore._together import one_after_the_other, one_in_each_step
-from pykb.explore._variants import leaves, patch_of, put, spell, spread
+from pykb.explore._variants import leaves, patch_of, put, shorten, spell, spread
 from pykb.explore._verdicts import (
     bug_of,
     cause_of,
@@ -28,15 +30,30 @@ from pykb.explore._verdicts import (
     same_end,
     same_states,
 )
-from pykb.explore._versioned import converted, converted_edges, defaulted
-from pykb.explore._workloads import KINDS
+from pykb.explore._webhooks import defaulting
 
-_HOURS = 2 * 3600.0
-_LATE = 120.0
+_IDLE_SECONDS = 2 * 3600.0
+"""How long nothing happens in a history that looks for loops."""
+
 _MOST_RECONCILES = 3600
-_MOST_LEAVES = 16
+"""In this time, one for every two seconds."""
+
+_WORKLOADS_LATE_SECONDS = 120.0
+_LAGS_SECONDS = (3.0, 30.0)
+_EVENTS_LATE_SECONDS = 10.0
+_CATCH_UP_SECONDS = 30.0
+_MOST_FIELDS = 16
+"""Of one child, fields that somebody changes."""
+
 _MOST_NOTED = 4
+"""Children that somebody annotates."""
+
+_MOST_VIEWS = 8
+"""Earlier states that the caches of another process show."""
+
 _NOTE = {"example.com/note": "somebody else's"}
+
+Judge = Callable[[Outcome], Iterable[Violation]]
 
 
 def crash(context: Context) -> Iterator[Case]:
@@ -71,7 +88,9 @@ def history(context: Context) -> Iterator[Case]:
     """From one spec to another and back; children that become ready late."""
     if _workloads(context):
         judge = same_states(context, context.base, "when its children become ready late")
-        yield Case(codes.HISTORY, History((context.create,), Fault(FaultKind.LATE, seconds=_LATE)), judge)
+        yield Case(
+            codes.HISTORY, History((context.create,), Fault(FaultKind.LATE, seconds=_WORKLOADS_LATE_SECONDS)), judge
+        )
     for path, other in context.changed(edges=False):
         fresh = context.undisturbed(Step(Verb.CREATE, other, note=path))
         if fresh.refused or fresh.fails or not fresh.at_rest:
@@ -208,12 +227,16 @@ def loop(context: Context) -> Iterator[Case]:
                 return
         late = [moment for moment in outcome.reconciles if moment > outcome.rested_at]
         if len(late) > _MOST_RECONCILES:
-            message = f"{len(late)} reconciles in {_HOURS / 3600:g} hours, though nothing has changed"
+            message = f"{len(late)} reconciles in {_IDLE_SECONDS / 3600:g} hours, though nothing has changed"
             yield Violation(message, None, (), ("reconciles",))
 
-    yield Case(codes.LOOP, History((context.create,), idle=_HOURS), judge)
+    yield Case(codes.LOOP, History((context.create,), idle=_IDLE_SECONDS), judge)
     if _workloads(context):
-        yield Case(codes.LOOP, History((context.create,), Fault(FaultKind.FAIL, seconds=_LATE), _HOURS), judge)
+        yield Case(
+            codes.LOOP,
+            History((context.create,), Fault(FaultKind.FAIL, seconds=_WORKLOADS_LATE_SECONDS), _IDLE_SECONDS),
+            judge,
+        )
     yield from defaulted(context)
 
 
@@ -239,24 +262,6 @@ def bug(context: Context) -> Iterator[Case]:
     yield from converted_edges(context)
 
 
-PLANS: dict[str, Callable[[Context], Iterator[Case]]] = {
-    codes.LOOP.slug: loop,
-    codes.CRASH.slug: crash,
-    codes.ERROR.slug: error,
-    codes.HISTORY.slug: history,
-    codes.LEAK.slug: leak,
-    codes.THEFT.slug: theft,
-    codes.DRIFT.slug: drift,
-    codes.STALE.slug: stale,
-    codes.UNSEEN.slug: unseen,
-    codes.BUG.slug: bug,
-}
-"""The plan of each code, the most telling first."""
-
-CODES = (*PLANS, codes.RBAC.slug)
-"""All codes. Access control is checked in the histories of all plans."""
-
-
 _KEYS = ("name", "key", "type", "ip", "port", "containerPort", "protocol", "mountPath", "devicePath", "topologyKey")
 _CONTENT = ("spec", "data", "binaryData", "rules", "subjects", "webhooks")
 
@@ -268,7 +273,7 @@ def _owned(made: Manifest) -> Sequence[tuple[tuple[str | int, ...], Any]]:
     labels = made["metadata"].get("labels") if made["metadata"].get("ownerReferences") else None
     contents = [leaf for leaf in leaves(content) if not _is_key(leaf[0])]
     every = [*contents, *(leaves({"metadata": {"labels": labels}}) if labels else ())]
-    return spread(every, _MOST_LEAVES)
+    return spread(every, _MOST_FIELDS)
 
 
 def _is_key(path: tuple[str | int, ...]) -> bool:
@@ -324,3 +329,298 @@ def _holding(outcome: Outcome) -> Place | None:
     return failed or next(
         (sent.place for sent in outcome.sent if sent.verb in ("patch", "update") and sent.place), None
     )
+
+
+def stale(context: Context) -> Iterator[Case]:
+    """The caches lag behind, or those of the next process do."""
+    steps = context.life()
+    expected = context.undisturbed(*steps)
+    for seconds in _LAGS_SECONDS:
+        judge = _nothing_twice(context, expected)
+        yield Case(codes.STALE, History(steps, Fault(FaultKind.LAG, seconds=seconds)), judge)
+    lives: tuple[tuple[Step, ...], ...] = ((context.create, context.delete, context.create), steps[:-1])
+    for life in lives:
+        yield from _behind(context, life)
+
+
+def _nothing_twice(context: Context, expected: Outcome) -> Callable[[Outcome], Iterator[Violation]]:
+    same = same_states(context, expected, "when caches lag")
+    normal = _made(expected)
+
+    def judge(outcome: Outcome) -> Iterator[Violation]:
+        yield from same(outcome)
+        extra = _made(outcome) - normal
+        for (what, identity), times in sorted(extra.items()):
+            if what == "deleted" and times <= extra["created", identity]:
+                continue  # what was too much is removed again
+            usual = normal[what, identity]
+            message = f"{identity} is {what} {_times(usual + times)} when caches lag, instead of {_times(usual)}"
+            last = _last(outcome, identity, what)
+            steps = sum(began <= last.at for began in outcome.began) if last is not None else None
+            found = (Difference(identity, "", None, {}),) if what == "created" else ()
+            yield Violation(message, place_of(last), found, (what, identity.kind, place_of(last)), steps, last)
+
+    return judge
+
+
+def _behind(context: Context, steps: tuple[Step, ...]) -> Iterator[Case]:
+    """Another process takes over, whose caches show the state after an earlier change."""
+    expected = context.undisturbed(*steps)
+    if expected.refused or not expected.at_rest:
+        return
+    what = "after a process took over whose caches were behind"
+    same, kept, newest = same_states(context, expected, what), expected.states[-1], expected.changes[-1].version
+
+    def judge(outcome: Outcome) -> Iterator[Violation]:
+        for change in outcome.changes:
+            if change.version > newest and change.by and change.after is None and change.identity in kept:
+                message = f"{change.identity} is deleted {what}"
+                cause = ("deleted", change.identity.kind, change.by.place)
+                yield Violation(message, change.by.place, (), cause, by=change.by)
+                return
+        yield from same(outcome)
+
+    views = [change for change in expected.changes[:-1] if not change.identity.is_record]
+    chosen = spread(views, _MOST_VIEWS)
+    faults = [Fault(FaultKind.BACK, seconds=_CATCH_UP_SECONDS, version=view.version) for view in chosen]
+    if cases := [Case(codes.STALE, History(steps, fault), judge) for fault in faults]:
+        yield one_process_after_the_other(cases)
+
+
+def unseen(context: Context) -> Iterator[Case]:
+    """Objects come, change and go while the operator does not look, or it sees them in another order."""
+    gone = context.undisturbed(context.create, context.delete)
+    judge = same_states(context, gone, "when its deletion was not seen")
+    lost = Step(Verb.DELETE, context.sample, unseen=True)
+    yield Case(codes.UNSEEN, History((context.create, lost)), judge)
+    yield from _replaced(context, lost)
+    yield from _out_of_order(context)
+    for identity in context.children():
+        lost = Step(Verb.DELETE, identity.manifest, unseen=True)
+        yield Case(codes.UNSEEN, History((context.create, lost)), comes_back(context, "unseen deletion"))
+    for path, other in context.changed(edges=False):
+        changed = (context.create, Step(Verb.REPLACE, other, note=path))
+        expected = context.undisturbed(*changed)
+        if expected.refused:
+            continue
+        step = Step(Verb.REPLACE, other, unseen=True, note=path)
+        judge = same_states(context, expected, f"when the change to `{path}` was not seen")
+        yield Case(codes.UNSEEN, History((context.create, step)), judge)
+
+
+def _replaced(context: Context, lost: Step) -> Iterator[Case]:
+    """The object is deleted, and made anew with the same name. The operator sees only the new one."""
+    expected = context.undisturbed(context.create, context.delete, context.create)
+    judge = same_end(context, expected, "when it was deleted and created anew unseen")
+    again = Step(Verb.CREATE, context.sample, unseen=True)
+    yield Case(codes.UNSEEN, History((context.create, lost, again)), judge)
+
+
+def _out_of_order(context: Context) -> Iterator[Case]:
+    """The events of one kind come later than those of the others."""
+    watched = sorted({sent.resource for sent in context.base.sent if sent.verb == "watch"})
+    if len(watched) < 2:
+        return
+    steps = context.life()
+    expected = context.undisturbed(*steps)
+    for resource in watched:
+        judge = same_states(context, expected, f"when the events of {resource} come late")
+        fault = Fault(FaultKind.LAG, seconds=_EVENTS_LATE_SECONDS, resource=resource)
+        yield Case(codes.UNSEEN, History(steps, fault), judge)
+
+
+def _made(outcome: Outcome) -> Counter[tuple[str, Identity]]:
+    every: Counter[tuple[str, Identity]] = Counter()
+    for change in outcome.changes:
+        if change.by is not None and not change.identity.is_record and (change.before is None or change.after is None):
+            every["created" if change.before is None else "deleted", _named(change)] += 1
+    return every
+
+
+def _last(outcome: Outcome, identity: Identity, what: str) -> Sent | None:
+    for change in reversed(outcome.changes):
+        is_it = change.by and (change.before is None or change.after is None) and _named(change) == identity
+        if is_it and (change.before is None) == (what == "created"):
+            return change.by
+    return None
+
+
+def _named(change: Change) -> Identity:
+    """The identity of an object, with the prefix of a name that the API server generated."""
+    metadata = read(change.after or change.before or b"{}")["metadata"]
+    return change.identity._replace(name=metadata.get("generateName") or change.identity.name)
+
+
+def _times(number: int) -> str:
+    return {0: "never", 1: "once", 2: "twice"}.get(number, f"{number} times")
+
+
+def defaulted(context: Context) -> Iterator[Case]:
+    """Somebody updates the sample without a change. A mutating webhook must not change it again."""
+    crd = context.definition
+    paths = list(defaulting(context.subject.webhooks, crd["spec"]["group"], crd["spec"]["names"]["plural"]))
+    own = context.own
+
+    def judge(outcome: Outcome) -> Iterator[Violation]:
+        first, second = ({own: state[own]} if own in state else {} for state in outcome.states[:2])
+        if unlike := context.compare(first, second):
+            place = next((outcome.defaulters[path] for path in paths if path in outcome.defaulters), None)
+            message = f"{unlike[0]} after an update without a change: the webhook is not idempotent"
+            yield Violation(message, place, unlike, ("defaulter", place))
+
+    if paths:
+        update = Step(Verb.REWRITE, Identity.of(context.sample).manifest)
+        yield Case(codes.LOOP, History((context.create, update)), judge)
+
+
+def converted(context: Context) -> Iterator[Case]:
+    """Somebody reads an object in another version, and writes it back."""
+
+    def judge(outcome: Outcome) -> Iterator[Violation]:
+        for loss in outcome.lost:
+            message = f"{loss.identity}: `{loss.path}` is lost by the conversion to {loss.version} and back"
+            yield Violation(message, loss.place, (), ("lost", loss.place, loss.path))
+            return
+        if not outcome.refused and outcome.at_rest and (unlike := context.compare(*outcome.states[:2])):
+            message = f"{unlike[0]} after it was written back in another version"
+            yield Violation(message, None, unlike, ("rewritten", unlike[0].path))
+
+    for steps in _rewritten(context, context.changed(edges=False)):
+        yield Case(codes.HISTORY, History(steps), judge)
+
+
+def converted_edges(context: Context) -> Iterator[Case]:
+    """Somebody reads an object at an edge of the schema in another version. Every version must have it."""
+    for steps in _rewritten(context, context.changed(edges=True)):
+        yield Case(codes.BUG, History(steps), _without_bugs(steps))
+
+
+def _without_bugs(steps: tuple[Step, ...]) -> Callable[[Outcome], Iterator[Violation]]:
+    def judge(outcome: Outcome) -> Iterator[Violation]:
+        if failure := first_bug(outcome):
+            yield bug_of(failure, f"`{steps[0].note}`" if steps[0].note else "the sample")
+
+    return judge
+
+
+def _rewritten(context: Context, others: Iterable[tuple[str, Manifest]]) -> Iterator[tuple[Step, ...]]:
+    versions = list(_other_versions(context.definition, context.sample))
+    if not versions:
+        return
+    for path, other in chain([("", context.sample)], others):
+        for version in versions:
+            manifest = {**Identity.of(other).manifest, "apiVersion": version}
+            note = f"apiVersion = {shorten(version)}"
+            yield (Step(Verb.CREATE, other, note=path), Step(Verb.REWRITE, manifest, note=note))
+
+
+def _other_versions(crd: Mapping[str, Any], sample: Manifest) -> Iterator[str]:
+    spec = crd["spec"]
+    if (spec.get("conversion") or {}).get("strategy") != "Webhook":
+        return
+    for version in spec["versions"]:
+        name = f"{spec['group']}/{version['name']}"
+        if version.get("served") and name != sample["apiVersion"]:
+            yield name
+
+
+PLANS: dict[str, Callable[[Context], Iterator[Case]]] = {
+    codes.LOOP.slug: loop,
+    codes.CRASH.slug: crash,
+    codes.ERROR.slug: error,
+    codes.HISTORY.slug: history,
+    codes.LEAK.slug: leak,
+    codes.THEFT.slug: theft,
+    codes.DRIFT.slug: drift,
+    codes.STALE.slug: stale,
+    codes.UNSEEN.slug: unseen,
+    codes.BUG.slug: bug,
+}
+"""The plan of each code, the most telling first."""
+
+CODES = (*PLANS, codes.RBAC.slug)
+"""All codes. Access control is checked in the histories of all plans."""
+
+
+# -- several cases in one run: the world is at rest between them, in the state that each of them begins with. A run in
+# which everything holds clears all of them. Otherwise, each is run alone. So findings are those of the single cases.
+
+
+def one_in_each_step(
+    code: Code, steps: tuple[Step, ...], expected: Outcome, judge: Judge, faults: Iterable[tuple[Sent, Fault]]
+) -> Iterator[Case]:
+    """Yield cases of faults at requests. One run has a fault in each step.
+
+    Args:
+        code: What is looked for.
+        steps: Those of all cases.
+        expected: What comes of them without a fault.
+        judge: Compares each state at rest with the expected one.
+        faults: The faults, each with the undisturbed request.
+    """
+    of_step: dict[int, list[tuple[Sent, Fault]]] = {}
+    for sent, fault in faults:
+        of_step.setdefault(_step_of(sent, expected), []).append((sent, fault))
+    for each in zip_longest(*of_step.values()):
+        struck = [pair for pair in each if pair is not None]
+        parts = tuple(Case(code, History(steps, fault), judge) for _, fault in struck)
+        if len(parts) == 1:
+            yield parts[0]
+        else:
+            together = {_counted_in_step(sent, fault, expected): sent for sent, fault in struck}
+            first, *further = together
+            history = History(steps, first, further=tuple(further))
+            yield Case(code, history, judge, parts, _meets(together))
+
+
+def one_after_the_other(cases: Sequence[Case], first: Step) -> Case:
+    """Make one case of those whose steps are the first one and one that leads back to the state before."""
+    if len(cases) == 1:
+        return cases[0]
+
+    def judge(outcome: Outcome) -> Iterator[Violation]:
+        for number, (case, state) in enumerate(zip(cases, outcome.states[1:], strict=False), start=2):
+            refused = [each for each in outcome.refused if each[0] == case.history.steps[-1]]
+            part = replace(outcome, states=[outcome.states[0], state], refused=refused)
+            yield from (replace(violation, steps=number) for violation in case.judge(part))
+
+    history = History((first, *(case.history.steps[-1] for case in cases)))
+    return Case(cases[0].code, history, judge, tuple(cases), lambda outcome: outcome.at_rest)
+
+
+def one_process_after_the_other(cases: Sequence[Case]) -> Case:
+    """Make one case of those that differ only in the process that takes over in the end."""
+    if len(cases) == 1:
+        return cases[0]
+    history = cases[0].history
+
+    def judge(outcome: Outcome) -> Iterator[Violation]:
+        before = len(history.steps) - 1
+        for case, state in zip(cases, outcome.states[before:], strict=False):
+            yield from case.judge(replace(outcome, states=[*outcome.states[:before], state]))
+
+    faults = [fault for case in cases for fault in case.history.faults]
+    together = replace(history, further=tuple(faults[1:]))
+    return Case(cases[0].code, together, judge, tuple(cases), lambda outcome: outcome.at_rest)
+
+
+def _step_of(sent: Sent, expected: Outcome) -> int:
+    """The number of the step whose work a request is."""
+    return sum(began <= sent.at for began in expected.began)
+
+
+def _counted_in_step(sent: Sent, fault: Fault, expected: Outcome) -> Fault:
+    """The same fault, whatever happens in the steps before."""
+    step, what = _step_of(sent, expected), str(sent)
+    alike = [each for each in expected.sent if _step_of(each, expected) == step and str(each) == what and each.number]
+    return replace(fault, request=alike.index(sent) + 1, step=step, what=what)
+
+
+def _meets(faults: dict[Fault, Sent]) -> Callable[[Outcome], bool]:
+    """Whether each fault met the request that it was meant for, at the same line."""
+
+    def is_telling(outcome: Outcome) -> bool:
+        lines = {fault: sent.place for fault, sent in outcome.struck.items()}
+        return lines == {fault: sent.place for fault, sent in faults.items()}
+
+    return is_telling

@@ -1,4 +1,4 @@
-"""What is explored in a generated project: its `register`, CRDs, role and samples."""
+"""What is explored: the `register`, CRDs, role and samples of a project."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import importlib
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -25,7 +25,6 @@ from pykb.envtest.webhooks import MANIFEST, WebhookManifest
 from pykb.explore._actors import Actor
 from pykb.explore._gate import place_in, span_of
 from pykb.explore._history import Identity, Manifest
-from pykb.explore._world import Subject
 from pykb.project.layout import CONFIG, config_folder, config_path
 from pykb.reading import yaml_text
 from pykb.runtime import Manager
@@ -34,6 +33,31 @@ CRDS = "crd/bases"
 SAMPLES = "samples"
 ROLE = "rbac/role.yaml"
 _NAMESPACE = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is explored.
+
+    Attributes:
+        register: Registers controllers and webhooks with a manager: a project's own ``register``.
+        crds: The CustomResourceDefinitions.
+        samples: The objects that the operator works on, each with its namespace.
+        rules: The rules of the operator's roles. ``None`` allows everything.
+        root: The folder of the user's code, to name its lines.
+        actors: What other controllers and people do, beside Kubernetes' own.
+        webhooks: The webhook configurations.
+        places: Where the samples are written.
+    """
+
+    register: Callable[[Manager], None]
+    crds: Sequence[Manifest]
+    samples: Sequence[Manifest]
+    rules: Sequence[Mapping[str, Any]] | None = None
+    root: Path | None = None
+    actors: Sequence[Actor] = ()
+    webhooks: Sequence[Manifest] = ()
+    places: Mapping[Identity, Span] = field(default_factory=dict)
 
 
 def subject_of(

@@ -9,9 +9,11 @@ from dataclasses import dataclass, field
 from pykb.diagnostics import Code, Diagnostic, Span
 from pykb.diagnostics.codes import explore as codes
 from pykb.diagnostics.render import render
-from pykb.explore._access import Grant
 from pykb.explore._history import History
 from pykb.explore._state import Difference
+
+Grant = tuple[str, str, str]
+"""A verb, an API group and a resource."""
 
 
 @dataclass(frozen=True, slots=True)

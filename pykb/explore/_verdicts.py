@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from pykb.explore._context import Context, Violation
-from pykb.explore._failure import Failure
 from pykb.explore._gate import Place, Sent
-from pykb.explore._outcome import Outcome
+from pykb.explore._outcome import Failure, Outcome
 from pykb.explore._state import Difference
 
 

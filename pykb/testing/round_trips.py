@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,9 +13,9 @@ from pykb.api.conversion import Converter, Unconvertible
 from pykb.api.object import Object
 from pykb.api.struct import Struct
 from pykb.api.wire import encode, wire_name
-from pykb.meta.json_diff import Parts, changes
-from pykb.testing._schemas import FieldPath, check_paths, parse_path, spelt
-from pykb.testing.objects.kinds import Override, drawn_objects, smallest
+from pykb.meta.json_diff import Parts, Path, changes
+from pykb.testing._paths import is_within, parse_path, spell
+from pykb.testing.objects.kinds import Override, check_paths, drawn_objects, smallest
 from pykb.webhook.conversion import finished
 
 MOST_SHOWN = 10
@@ -28,12 +28,12 @@ _LONGEST = 120
 class Difference:
     """One different value."""
 
-    path: FieldPath
+    path: Path
     before: Any
     after: Any
 
     def __str__(self) -> str:
-        return f"{spelt(self.path)}: {_shown(self.before)} became {_shown(self.after)}"
+        return f"{spell(self.path)}: {_shown(self.before)} became {_shown(self.after)}"
 
 
 def assert_round_trips(
@@ -123,7 +123,7 @@ class _Trip:
 
     converter: Converter[Any, Any]
     kind: type[Object]
-    ignored: tuple[FieldPath, ...]
+    ignored: tuple[Path, ...]
 
     @property
     def from_(self) -> str:
@@ -198,7 +198,7 @@ def _as_sent(obj: Object) -> Object:
     return type(obj).from_stored(wire)
 
 
-def _general(path: FieldPath) -> FieldPath:
+def _general(path: Path) -> Path:
     return tuple("" if isinstance(part, int) else part for part in path)
 
 
@@ -221,7 +221,7 @@ def _report(fault: _Fault, converter: Converter[Any, Any]) -> str:
 
 def _remedies(fault: _Fault) -> Iterator[str]:
     if fault.found and not fault.step:
-        paths = ", ".join(dict.fromkeys(f'"{spelt(_general(d.path))}"' for d in fault.found[:MOST_SHOWN]))
+        paths = ", ".join(dict.fromkeys(f'"{spell(_general(d.path))}"' for d in fault.found[:MOST_SHOWN]))
         yield f"if the loss is intended: ignore=({paths},); else keep the value in an annotation"
 
 
@@ -230,7 +230,7 @@ def _yaml(wire: Mapping[str, Any]) -> list[str]:
     return [f"  {line}" for line in text.splitlines()]
 
 
-def differences(before: Any, after: Any, path: FieldPath = ()) -> Iterator[Difference]:
+def differences(before: Any, after: Any, path: Path = ()) -> Iterator[Difference]:
     """Compare as Python does, and return the smallest parts that differ."""
     for change in changes([before], [after], _parts):
         yield Difference((*path, *change.path[1:]), change.before, change.after)
@@ -243,7 +243,7 @@ def _are_equal(before: Any, after: Any) -> bool:
     return isinstance(before, bool) is isinstance(after, bool) and bool(before == after)
 
 
-def _parts(_path: FieldPath, before: Any, after: Any) -> Parts | None:
+def _parts(_path: Path, before: Any, after: Any) -> Parts | None:
     """The parts of two structs, maps or lists. A missing part is ``None``."""
     kinds = {Mapping if isinstance(side, Mapping) else type(side) for side in (before, after) if side is not None}
     one: Mapping[Any, Any]
@@ -277,18 +277,6 @@ def _nulls(entries: Mapping[Any, Any]) -> set[Any]:
 
 def _is_list(value: Any) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, str | bytes)
-
-
-def is_within(path: FieldPath, places: Iterable[FieldPath]) -> bool:
-    """Whether a path is one of these paths or below one of them."""
-    return any(
-        len(place) <= len(path)
-        and all(
-            wanted in ("*", str(part)) or (wanted == "" and isinstance(part, int))
-            for wanted, part in zip(place, path, strict=False)
-        )
-        for place in places
-    )
 
 
 def _shown(value: Any) -> str:

@@ -7,8 +7,8 @@ import copy
 from pykb.explore._context import Context
 from pykb.explore._outcome import Outcome
 from pykb.explore._plans import _foreign
+from pykb.explore._project import Subject
 from pykb.explore._variants import leaves, patch_of, put, spell, variants
-from pykb.explore._world import Subject
 from tests.explorer.zoo import kinds
 
 SCHEMA = {

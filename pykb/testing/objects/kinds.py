@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+from pathlib import Path
 from random import Random
 from typing import Any, TypeVar
 
@@ -12,15 +14,21 @@ import hypothesis
 from hypothesis import HealthCheck, Phase
 from hypothesis import strategies as st
 from hypothesis.errors import Flaky
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from pykb.api.object import Object
 from pykb.api.struct import Struct
 from pykb.api.wire import encode
+from pykb.diagnostics import Diagnostics
 from pykb.gen.checks.value import misfits
+from pykb.gen.declare import Declarations
+from pykb.gen.draft import patched
 from pykb.gen.ir import SchemaNode
+from pykb.gen.options import SchemaOptions
+from pykb.gen.passes.resolve import Resolver
+from pykb.markers.registry import builtin_registry
 from pykb.meta.names import is_subdomain
-from pykb.testing._schemas import check_paths, schema_in, schema_of
+from pykb.testing._paths import parse_path, why_no_field
 from pykb.testing.objects._scalars import Strategy, dns_labels
 from pykb.testing.objects._values import NothingFitsError, UnsatisfiableFieldError, metadata, values_of
 
@@ -78,7 +86,7 @@ def objects_of(kind: type[StructT], *, overrides: Mapping[str, Override] | None 
 
 def drawn_objects(kind: type[StructT], overrides: Mapping[str, Override]) -> st.SearchStrategy[StructT]:
     """Like :func:`objects_of`, with overrides that may be for other types too."""
-    node = schema_of(kind)
+    node = _schema_of(kind)
     made = {path: _strategy(override) for path, override in overrides.items()}
     if issubclass(kind, Object):
         gvk = getattr(kind, "gvk", None)  # a class may only be the base of others
@@ -136,10 +144,56 @@ class _FoundError(Exception):
     """Signals to hypothesis that an object has a finding."""
 
 
+def check_paths(texts: Iterable[str], kinds: Iterable[type[BaseModel]]) -> None:
+    """Refuse paths that do not lead to a field. They would otherwise have no effect.
+
+    Args:
+        texts: The paths.
+        kinds: A path must lead to a field of one of them.
+
+    Raises:
+        ValueError: A path does not lead to a field.
+    """
+    for text in texts:
+        reasons = [why_no_field(_schema_of(kind), parse_path(text), kind.__name__) for kind in kinds]
+        if "" not in reasons:
+            raise ValueError(f"`{text}` does not lead to a field: {' and '.join(dict.fromkeys(reasons))}")
+
+
+@lru_cache(maxsize=64)
+def _schema_of(kind: type[BaseModel]) -> SchemaNode:
+    """The schema of a class. `pykb generate` reports its mistakes. Metadata is like that of a template."""
+    found = Diagnostics()
+    declarations = Declarations(Path.cwd(), builtin_registry(), found)
+    node = Resolver(declarations, found, SchemaOptions(allow_dangerous_types=True)).schema_of(kind)
+    for marker in declarations.named(kind).markers:
+        if marker.name == "kubebuilder:subresource:scale":
+            node = _scaled(node, str(marker.arguments["specpath"]), str(marker.arguments["statuspath"]))
+    return node
+
+
+def _schema_in(version: Mapping[str, Any]) -> SchemaNode:
+    """The schema of a version of a CustomResourceDefinition."""
+    every_kind = {"type": "object", "properties": {name: {} for name in ("apiVersion", "kind", "metadata")}}
+    node = patched(patched(SchemaNode(), every_kind), version["schema"]["openAPIV3Schema"])
+    scale = (version.get("subresources") or {}).get("scale")
+    return _scaled(node, scale["specReplicasPath"], scale["statusReplicasPath"]) if scale else node
+
+
+def _scaled(node: SchemaNode, *paths: str) -> SchemaNode:
+    """Restrict numbers of replicas to what the API server accepts, whatever their schema says."""
+    for path in paths:
+        patch: dict[str, Any] = {"minimum": 0, "format": "int32"}
+        for name in reversed(path.strip(".").split(".")):
+            patch = {"properties": {name: patch}}
+        node = patched(node, patch)
+    return node
+
+
 def manifests_of(definition: Mapping[str, Any], version: str) -> Strategy:
     """Return a strategy for objects in wire form, from the CustomResourceDefinition alone."""
     spec = definition["spec"]
-    node = schema_in(next(found for found in spec["versions"] if found["name"] == version))
+    node = _schema_in(next(found for found in spec["versions"] if found["name"] == version))
     return values_of(node, _identity(f"{spec['group']}/{version}", spec["names"]["kind"], node))
 
 

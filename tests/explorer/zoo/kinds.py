@@ -7,7 +7,7 @@ from typing import Any
 
 from pykb.api import CustomResource, Field, GroupVersion, Struct
 from pykb.api.conditions import Condition
-from pykb.explore._world import Subject
+from pykb.explore._project import Subject
 
 GROUP_VERSION = GroupVersion("zoo.example.com", "v1")
 FINALIZER = "zoo.example.com/cleanup"

@@ -8,8 +8,9 @@ import pytest
 
 from pykb.api import Struct
 from pykb.api.apps.v1 import Deployment
-from pykb.testing._schemas import check_paths, parse_path, spelt
-from pykb.testing.round_trips import differences, is_within
+from pykb.testing._paths import is_within, parse_path, spell
+from pykb.testing.objects.kinds import check_paths
+from pykb.testing.round_trips import differences
 
 
 def deployment(**spec: Any) -> Deployment:
@@ -68,7 +69,7 @@ def test_paths_are_ignored_with_all_that_is_in_them(path: tuple[str | int, ...],
 def test_a_path_that_is_spelt_is_read_again() -> None:
     """What a message shows can be given to `ignore`."""
     path = ("metadata", "labels", "example.com/a")
-    assert parse_path(spelt(path)) == path
+    assert parse_path(spell(path)) == path
 
 
 def test_objects_of_two_classes_differ_as_a_whole() -> None:

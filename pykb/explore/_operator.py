@@ -1,0 +1,210 @@
+"""The operator in a history: its processes, how its reconciles end, and what it does outside of the virtual world."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pykb.api.safe_text import error_text
+from pykb.client.guard import is_end
+from pykb.client.mapper import ResourceMapper
+from pykb.diagnostics import Diagnostic, EnvironmentProblem
+from pykb.diagnostics.codes.explore import KOPF_HANDLERS, NOT_EXPLORED, REAL_WORLD, UNKNOWN_CONDITION
+from pykb.explore._gate import Behind, Gate, Tape, place_in, span_of, waker
+from pykb.explore._history import FaultKind, History
+from pykb.explore._outcome import Outcome, failure_of, place_of_error
+from pykb.explore._project import Subject
+from pykb.explore._rules import Conditions
+from pykb.explore._time import LoopClock, VirtualLoop, real_day
+from pykb.explore._webhooks import place_of, use_webhooks
+from pykb.fake import FakeApiServer
+from pykb.runtime import Client, Manager, ManagerOptions, ReconcileListener, ReconcileRecord
+from pykb.runtime.records.lines import because, line_of
+
+if TYPE_CHECKING:
+    from pykb.runtime._kopf import OperatorRegistry
+
+RESTART_SECONDS = 2.0
+"""Virtual seconds until an operator that died starts again."""
+
+_TEST_HANDLERS = "test them with `call_handler` of `pykb.testing`, or on a local control plane"
+_CALL_CLOCKS = (
+    "call `datetime.now(UTC)` or `time.time()` where you need the time: a default, a closure or a class keeps the "
+    "function that was there before the explorer replaced it"
+)
+
+
+class Operator(ReconcileListener):
+    """Runs one process of the operator after the other, and notes what they do in the outcome.
+
+    Args:
+        subject: What is explored.
+        server: The API server.
+        mapper: Shared by all processes: discovery is not what a history is about.
+        tape: Notes the requests.
+        history: The history. Its fault may let caches lag.
+        outcome: Where to note.
+        causes: Whether to note what woke the reconciles.
+
+    Raises:
+        EnvironmentProblem: The project's ``register`` failed.
+    """
+
+    def __init__(
+        self,
+        subject: Subject,
+        server: FakeApiServer,
+        mapper: ResourceMapper,
+        tape: Tape,
+        history: History,
+        outcome: Outcome,
+        *,
+        causes: bool,
+    ) -> None:
+        self.needs_details = causes
+        self._subject = subject
+        self._server = server
+        self._mapper = mapper
+        self._tape = tape
+        self._history = history
+        self._outcome = outcome
+        self._loop = asyncio.get_running_loop()
+        self._conditions = Conditions()
+        self._failing: set[tuple[str, Any]] = set()
+        fault = history.fault
+        is_lagging = fault is not None and fault.kind is FaultKind.LAG
+        self._begin(Behind(fault.seconds, fault.resource) if fault is not None and is_lagging else Behind())
+
+    def _begin(self, behind: Behind) -> None:
+        """Begin a process: a connection to the API server, and a manager with what the project registers."""
+        self._behind = behind
+        self.gate = Gate(self._server, self._tape, behind)
+        options = ManagerOptions(health_probe_bind_address="0", metrics_bind_address="0", webhooks=False)
+        client = Client(self.gate, mapper=self._mapper)
+        manager = self._manager = _ExploredManager(options, client=client, clock=LoopClock(self._loop))
+        _register(self._subject, manager)
+        for informer in manager.cache.informers:  # kinds of other projects, whose definitions are not in this one
+            if self._server.resources.of_kind(informer.gvk) is None:
+                self._server.resources.add_unknown(informer.gvk)
+        # Webhooks answer even after the end of their process, as other replicas do.
+        webhooks, subject, outcome = manager.webhook_server, self._subject, self._outcome
+        webhooks.observer = self._note_failure
+        outcome.defaulters = use_webhooks(
+            self._server, webhooks, subject.webhooks, subject.root, outcome.lost, self._conditions
+        )
+        self._failing.clear()
+        manager.listen(self)
+
+    async def keep_running(self) -> None:
+        """Run the operator, and start it again when it died, as a kubelet does. Ends only by an error."""
+        while True:
+            running = asyncio.create_task(self._manager.start())
+            died = asyncio.create_task(self.gate.died.wait())
+            try:
+                await asyncio.wait({running, died}, return_when=asyncio.FIRST_COMPLETED)
+                if not died.done() and not running.cancelled() and (error := running.exception()):
+                    self._outcome.broken = error_text(error)
+                self.gate.die()
+                if self._tape.overrun:
+                    await self._loop.create_future()
+            finally:
+                for task in (running, died):
+                    task.cancel()
+                await asyncio.gather(running, died, return_exceptions=True)
+            await asyncio.sleep(RESTART_SECONDS)
+            self._begin(self._behind)
+
+    def hand_over(self, behind: Behind) -> None:
+        """Let another process take over, whose caches are behind."""
+        self._behind = behind
+        self.gate.die()
+
+    @property
+    def is_working(self) -> bool:
+        """Whether a reconcile runs."""
+        return any(controller.running_now() for controller in self._manager.controllers)
+
+    @property
+    def is_retrying(self) -> bool:
+        """Whether a reconcile that failed is tried again."""
+        queues = {controller.name: controller.queue for controller in self._manager.controllers}
+        return any(queues[name].failures(request) for name, request in self._failing)
+
+    @property
+    def fails(self) -> bool:
+        """Whether the last reconcile of an object failed."""
+        return bool(self._failing)
+
+    def started(self, record: ReconcileRecord) -> None:
+        """Note what woke a reconcile."""
+        waker.set(because(record))
+
+    def ended(self, record: ReconcileRecord) -> None:
+        """Note the end of a reconcile."""
+        key = (record.id.controller, record.id.request)
+        if self.needs_details:
+            self._outcome.told.append((self._loop.time(), line_of(record)))
+        if record.error is None:
+            self._failing.discard(key)
+        else:
+            self._failing.add(key)
+            self._note_failure(record.error)
+        if record.error is not None or record.result is not None:
+            self._outcome.reconciles.append(self._loop.time())
+
+    def _note_failure(self, error: BaseException) -> None:
+        self._outcome.failures.append(failure_of(error, self._subject.root, self._loop.time()))
+
+    def strays(self) -> Iterator[Diagnostic]:
+        """Yield a warning for whatever the explorer cannot see or control."""
+        root = self._subject.root
+        yield from self._manager.unexplored(root)
+        if isinstance(self._loop, VirtualLoop):
+            for stray in self._loop.threads.strays:
+                if place := place_in(root, stray.stack):
+                    yield REAL_WORLD.at(place.span, f"this {stray.what}", help=(stray.remedy,))
+        day, given = real_day(), repr([step.manifest for step in self._history.steps])
+        for change in self._outcome.changes:
+            place = change.by.place if change.by is not None else None
+            if place is not None and change.after and day in change.after.decode() and day not in given:
+                yield REAL_WORLD.at(place.span, "this writes the time of the real clock", help=(_CALL_CLOCKS,))
+        for condition in self._conditions.unknown:
+            yield UNKNOWN_CONDITION.at(None, f"the explorer cannot evaluate `{condition}`")
+
+
+class _ExploredManager(Manager):
+    """A manager that accepts kopf's handlers, and does not run them."""
+
+    def add_kopf_handlers(self, registry: OperatorRegistry | None = None) -> None:
+        """Note the registry."""
+        self._kopf_registries.append(registry)
+
+    def unexplored(self, root: Path | None) -> Iterator[Diagnostic]:
+        """Yield a note for each resource with handlers in a folder."""
+        if "kopf" not in sys.modules:
+            return
+        from pykb.runtime._kopf import handled
+
+        for resource, handlers in handled(self._kopf_registries).items():
+            places = [(decorator, place_of(function, root)) for decorator, function in handlers]
+            own = [(decorator, place) for decorator, place in places if place is not None]
+            if own:
+                names = ", ".join(dict.fromkeys(decorator for decorator, _ in own))
+                message = f"kopf's handlers of {resource} are not explored: {names}"
+                yield KOPF_HANDLERS.at(own[0][1].span, message, help=(_TEST_HANDLERS,))
+
+
+def _register(subject: Subject, manager: Manager) -> None:
+    try:
+        subject.register(manager)
+    except EnvironmentProblem:
+        raise
+    except BaseException as error:
+        if is_end(error):
+            raise
+        place = place_of_error(error, subject.root)
+        message = f"`register` fails: {error_text(error)}"
+        raise EnvironmentProblem(NOT_EXPLORED.at(span_of(place), message)) from error
