@@ -489,12 +489,10 @@ async def test_who_writes_an_old_version_is_told_so(client, namespace, how):
     await client.patch(config_map(namespace), MergePatch({"data": {"a": "b"}}))
     witness = Watched()
     token = current_witness.set(witness)
+    writing = client.update(created) if how == "update" else client.delete(created, resource_version=version)
     try:
         with pytest.raises(Conflict):
-            if how == "update":
-                await client.update(created)
-            else:
-                await client.delete(created, resource_version=version)
+            await writing
     finally:
         current_witness.reset(token)
     assert witness.conflicts == [("ConfigMap", "a", version)]
