@@ -80,9 +80,12 @@ class TextFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """One line, and the traceback below it. All but the first line are indented: nothing can look like a record."""
         head = f"{_time(record)} {record.levelname:<7} {safe_text(record.name)}  {_message(record)}"
-        fields = "".join(_field(key, value) for key, value in fields_of(record).items())
-        lines = head + fields + "".join(f"\n{text}" for text in _traces(self, record))
-        return lines.replace("\n", "\n  ")
+        return self.lines(head, fields_of(record), record)
+
+    def lines(self, head: str, fields: Mapping[str, Any], record: logging.LogRecord) -> str:
+        """The text of a record with these fields."""
+        shown = "".join(_field(key, value) for key, value in fields.items())
+        return (head + shown + "".join(f"\n{text}" for text in _traces(self, record))).replace("\n", "\n  ")
 
 
 class ShortFormatter(TextFormatter):
@@ -98,9 +101,8 @@ class ShortFormatter(TextFormatter):
             return f"{time} {_message(record, LONGEST_TRACE)}"
         level = "" if record.levelno == logging.INFO else f"{record.levelname} "
         head = f"{time} {level}{_message(record)}"
-        fields = "".join(_field(key, value) for key, value in fields_of(record).items() if key != "reconcileID")
-        lines = head + fields + "".join(f"\n{text}" for text in _traces(self, record))
-        return lines.replace("\n", "\n  ")
+        fields = {key: value for key, value in fields_of(record).items() if key != "reconcileID"}
+        return self.lines(head, fields, record)
 
 
 class JsonFormatter(logging.Formatter):

@@ -11,22 +11,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pykb.client.login._kubeconfig import TOKEN_FILE_PERIOD, KubeconfigSource
-from pykb.client.login.credentials import Credentials, CredentialSource, Impersonation, StaticCredentials
+from pykb.client.login._kubeconfig import TOKEN_FILE_PERIOD
+from pykb.client.login._kubeconfig import KubeconfigSource as KubeconfigSource
+from pykb.client.login.credentials import Credentials as Credentials
+from pykb.client.login.credentials import CredentialSource as CredentialSource
+from pykb.client.login.credentials import Impersonation as Impersonation
+from pykb.client.login.credentials import StaticCredentials as StaticCredentials
 from pykb.diagnostics import Diagnostic, EnvironmentProblem
 from pykb.diagnostics.codes.environment import IN_CLUSTER, NO_CLUSTER
-
-__all__ = [
-    "CredentialSource",
-    "Credentials",
-    "DiscoveredCredentials",
-    "Impersonation",
-    "InClusterSource",
-    "KubeconfigSource",
-    "StaticCredentials",
-    "discover_credentials",
-]
-
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 

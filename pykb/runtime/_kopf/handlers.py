@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any
@@ -35,6 +35,7 @@ class Part(Enum):
     """All other handlers, which only the leader may run."""
 
 
+@dataclass(eq=False)
 class HandlerOperator:
     """Runs kopf handlers of the user (``@kopf.on.create`` and its like) in the manager, as kopf itself would.
 
@@ -43,51 +44,37 @@ class HandlerOperator:
     plain kopf, handlers also get deletions that happened while the watch was disconnected.
     Admission handlers are served at the manager's webhook port, with its certificate, unless an
     ``@kopf.on.startup`` handler chooses another server.
+
+    Attributes:
+        source: How to log in.
+        list_watch: Lists and watches for the handlers.
+        registry: The handlers; those of its part, once it is made.
+        part: Which of the handlers to run.
+        namespaces: The namespaces to watch; empty for all.
+        webhooks: Returns the server of admission handlers. Without it, they must bring their own server.
+        started: Called once kopf has started. At its start, kopf takes over the signals of the process.
+        observer: Called for each request.
     """
 
-    def __init__(
-        self,
-        source: CredentialSource,
-        list_watch: ListWatch,
-        *,
-        registry: kopf.OperatorRegistry | None,
-        part: Part,
-        namespaces: Sequence[str],
-        webhooks: Callable[[], WebhookServer] | None,
-        started: Callable[[], None],
-        observer: RequestObserver | None,
-    ) -> None:
-        """Make an operator.
+    source: CredentialSource
+    list_watch: ListWatch
+    registry: kopf.OperatorRegistry
+    part: Part
+    namespaces: tuple[str, ...]
+    webhooks: Callable[[], WebhookServer] | None
+    started: Callable[[], None]
+    observer: RequestObserver | None
 
-        Args:
-            source: How to log in.
-            list_watch: Lists and watches for the handlers.
-            registry: The handlers. Defaults to kopf's default registry, which plain decorators
-                fill.
-            part: Which of the handlers to run.
-            namespaces: The namespaces to watch; empty for all.
-            webhooks: Returns the server of admission handlers. Without it, they must bring their
-                own server.
-            started: Called once kopf has started. At its start, kopf takes over the signals of the
-                process.
-            observer: Called for each request.
-        """
-        self._source = source
-        self._list_watch = list_watch
-        self._observer = observer
-        self._registry = _part_of(registry if registry is not None else kopf.get_default_registry(), part)
-        self._part = part
-        self._namespaces = tuple(namespaces)
-        self._webhooks = webhooks
-        self._started = started
-        self.needs_leader_election = part is not Part.ADMISSION
-        self.name = "kopf admission handlers" if part is Part.ADMISSION else "kopf handlers"
+    def __post_init__(self) -> None:
+        self.registry = _part_of(self.registry, self.part)
+        self.needs_leader_election = self.part is not Part.ADMISSION
+        self.name = "kopf handlers" if self.needs_leader_election else "kopf admission handlers"
 
     @property
     def has_handlers(self) -> bool:
         """Whether there are handlers to run."""
-        registry = self._registry
-        if self._part is Part.ADMISSION:
+        registry = self.registry
+        if self.part is Part.ADMISSION:
             return self.has_admission
         groups = (registry._webhooks, registry._indexing, registry._watching, registry._spawning, registry._changing)  # noqa: SLF001
         return any(group.get_all_handlers() for group in groups)
@@ -95,28 +82,28 @@ class HandlerOperator:
     @property
     def has_admission(self) -> bool:
         """Whether there are admission handlers."""
-        return bool(self._registry._webhooks.get_all_handlers())  # noqa: SLF001
+        return bool(self.registry._webhooks.get_all_handlers())  # noqa: SLF001
 
     async def run(self) -> None:
         """Run until cancelled."""
-        give_login(self._registry)
-        begin_login(self._source)
-        request_observer.set(self._observer)
-        with HandlerWatches(self._list_watch).in_use():
+        give_login(self.registry)
+        begin_login(self.source)
+        request_observer.set(self.observer)
+        with HandlerWatches(self.list_watch).in_use():
             await self._run()
 
     async def _run(self) -> None:
         stop = asyncio.Event()
         # Each task of kopf inherits this context, and with it the login.
         tasks = await kopf.spawn_tasks(
-            registry=self._registry,
+            registry=self.registry,
             settings=self._settings(),
             standalone=True,
-            clusterwide=not self._namespaces,
-            namespaces=self._namespaces,
+            clusterwide=not self.namespaces,
+            namespaces=self.namespaces,
             stop_flag=stop,
         )
-        self._started()
+        self.started()
         # Not kopf.run_tasks: at its end, it would cancel every task of the event loop, including
         # the manager's.
         try:
@@ -134,14 +121,14 @@ class HandlerOperator:
         settings = kopf.OperatorSettings()
         # A manager restricted to namespaces may not list namespaces or CRDs. kopf would retry for a
         # minute.
-        settings.scanning.disabled = bool(self._namespaces)
-        if self._part is Part.REACTION:
+        settings.scanning.disabled = bool(self.namespaces)
+        if self.part is Part.REACTION:
             # A startup handler configures admission in both parts. This part would report that
             # there are no handlers.
             settings.admission = _NoAdmission()
-        elif self.has_admission and self._webhooks is not None:
-            handlers = [str(handler.id) for handler in self._registry._webhooks.get_all_handlers()]  # noqa: SLF001
-            settings.admission.server = AdmissionServer(self._webhooks(), handlers)  # type: ignore[assignment]
+        elif self.has_admission and self.webhooks is not None:
+            handlers = [str(handler.id) for handler in self.registry._webhooks.get_all_handlers()]  # noqa: SLF001
+            settings.admission.server = AdmissionServer(self.webhooks(), handlers)  # type: ignore[assignment]
         return settings
 
 
@@ -174,7 +161,7 @@ def operators(
         HandlerOperator(
             source,
             list_watch,
-            registry=registry,
+            registry=registry if registry is not None else kopf.get_default_registry(),
             part=part,
             namespaces=options.namespaces,
             webhooks=webhooks,

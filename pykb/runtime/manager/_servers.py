@@ -10,6 +10,7 @@ import asyncio
 import inspect
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -48,77 +49,73 @@ Check: TypeAlias = Callable[[], Awaitable[None] | None]
 HandlerWith = Callable[[Sequence[Middleware]], Handler]
 
 
+@dataclass(eq=False)
 class Servers:
-    """The servers that the options of a manager enable."""
+    """The servers that the options of a manager enable.
 
-    def __init__(
-        self,
-        options: ManagerOptions,
-        client: Client,
-        *,
-        metrics: Metrics,
-        checks: Sequence[Checks],
-        controllers: Callable[[], Iterable[Controller[Any]]],
-        namespace: Callable[[], Awaitable[str]],
-        converted: Callable[[], Awaitable[Iterable[str]]],
-        clock: Clock,
-    ) -> None:
-        """Prepare the servers.
+    Attributes:
+        options: The options of the manager.
+        client: Asks the API server for permissions.
+        counts: The metrics to serve.
+        checks: The checks behind the probes.
+        controllers: The controllers of the manager.
+        namespace: Finds the namespace of the manager.
+        converted: Finds the names of the CRDs that the manager converts.
+        clock: The clock of the servers.
+    """
 
-        Args:
-            options: The options of the manager.
-            client: Asks the API server for permissions.
-            metrics: The metrics to serve.
-            checks: The checks behind the probes.
-            controllers: The controllers of the manager.
-            namespace: Finds the namespace of the manager.
-            converted: Finds the names of the CRDs that the manager converts.
-            clock: The clock of the servers.
-        """
-        self._options = options
-        self._client = client
-        self._metrics = metrics
-        self._checks = checks
-        self._controllers = controllers
-        self._clock = clock
-        self.probes: HttpServer | None = None
-        self.metrics: HttpServer | None = None
-        self.pprof: HttpServer | None = None
-        self.managed: ManagedCertificates | None = None
-        """The certificate that the manager keeps, if the options name a Secret."""
-        if options.managed_certificate.secret:
+    options: ManagerOptions
+    client: Client
+    counts: Metrics
+    checks: Sequence[Checks]
+    controllers: Callable[[], Iterable[Controller[Any]]]
+    namespace: Callable[[], Awaitable[str]]
+    converted: Callable[[], Awaitable[Iterable[str]]]
+    clock: Clock
+    probes: HttpServer | None = None
+    metrics: HttpServer | None = None
+    pprof: HttpServer | None = None
+    managed: ManagedCertificates | None = None
+    """The certificate that the manager keeps, if the options name a Secret."""
+
+    def __post_init__(self) -> None:
+        if self.options.managed_certificate.secret:
             from pykb.serving.managed_certificates import ManagedCertificates
 
             self.managed = ManagedCertificates(
-                client, options.managed_certificate, namespace=namespace, converted=converted, clock=clock
+                self.client,
+                self.options.managed_certificate,
+                namespace=self.namespace,
+                converted=self.converted,
+                clock=self.clock,
             )
 
     def add_to(self, group: RunnableGroup) -> None:
         """Add the servers to a group of runnables."""
         if self.managed is not None:
             group.add(self.managed.run, name="managed certificates")
-        probes = BindAddress.parse(self._options.health_probe_bind_address)
+        probes = BindAddress.parse(self.options.health_probe_bind_address)
         if probes is not None:
-            self.probes = HttpServer("health-probe", probes, health_routes(*self._checks), clock=self._clock)
+            self.probes = HttpServer("health-probe", probes, health_routes(*self.checks), clock=self.clock)
             group.add(self.probes.run, name="probes")
-        metrics = BindAddress.parse(self._options.metrics_bind_address)
+        metrics = BindAddress.parse(self.options.metrics_bind_address)
         if metrics is not None:
             group.add(partial(self._serve_metrics, metrics), name="metrics")
-        pprof = BindAddress.parse(self._options.pprof_bind_address)
+        pprof = BindAddress.parse(self.options.pprof_bind_address)
         if pprof is not None:
             group.add(partial(self._serve_pprof, pprof), name="pprof")
 
     async def _serve_metrics(self, address: BindAddress) -> None:
-        app = partial(metrics_routes, self._metrics)
-        if self._options.metrics_secure:
+        app = partial(metrics_routes, self.counts)
+        if self.options.metrics_secure:
             await self._serve_secured("metrics", address, app)
             return
         self._refuse_lost_protection()
-        self.metrics = HttpServer("metrics", address, app(), clock=self._clock)
+        self.metrics = HttpServer("metrics", address, app(), clock=self.clock)
         await self.metrics.run()
 
     def _refuse_lost_protection(self) -> None:
-        files = self._options.metrics_certificate
+        files = self.options.metrics_certificate
         if files.client_ca is None and not files.client_names:
             return
         raise CLIENT_CA.problem(
@@ -130,12 +127,12 @@ class Servers:
         """Serve the debug server: on loopback without authorization, else secured, whatever ``metrics_secure`` says."""
         from pykb.runtime.debug.server import LIMITS, DebugEndpoints, only_from_here
 
-        endpoints = DebugEndpoints(self._controllers, clock=self._clock)
+        endpoints = DebugEndpoints(self.controllers, clock=self.clock)
         if not address.is_loopback:
             await self._serve_secured("pprof", address, endpoints.app)
             return
         app = endpoints.app([only_from_here])
-        self.pprof = HttpServer("pprof", address, app, limits=LIMITS, clock=self._clock)
+        self.pprof = HttpServer("pprof", address, app, limits=LIMITS, clock=self.clock)
         await self.pprof.run()
 
     async def _serve_secured(self, name: str, address: BindAddress, app: HandlerWith) -> None:
@@ -143,19 +140,19 @@ class Servers:
         from pykb.serving.authorization import ApiAuthorizer
         from pykb.serving.tls import client_checks, make_certificate
 
-        files = self._options.metrics_certificate
+        files = self.options.metrics_certificate
         certificate = await make_certificate(
             files,
             server="metrics",
-            tls=self._options.tls,
-            metrics=self._metrics,
-            clock=self._clock,
+            tls=self.options.tls,
+            metrics=self.counts,
+            clock=self.clock,
             managed=self.managed,
-            life=self._options.managed_certificate.life,
+            life=self.options.managed_certificate.life,
         )
-        authorizer = ApiAuthorizer(self._client, clock=self._clock)
+        authorizer = ApiAuthorizer(self.client, clock=self.clock)
         secured = app([*client_checks(files.client_names), authorizer.middleware])
-        server = HttpServer(name, address, secured, tls=lambda: certificate.context, clock=self._clock)
+        server = HttpServer(name, address, secured, tls=lambda: certificate.context, clock=self.clock)
         setattr(self, name, server)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(certificate.run())

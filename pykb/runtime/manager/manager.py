@@ -92,7 +92,7 @@ class Manager:
         self.servers = Servers(
             self.options,
             self.api_reader,
-            metrics=self.metrics,
+            counts=self.metrics,
             checks=(self.healthz, self.readyz),
             controllers=lambda: self.controllers,
             namespace=self._own_namespace,

@@ -82,7 +82,6 @@ class Claims:
         self.is_retiring = False
         """Whether this member takes no more ranges, because it will stop soon."""
         self.taken = 0
-        self.given = 0
 
     async def run(self) -> None:
         """Claim and give up ranges until cancelled.
@@ -190,7 +189,6 @@ class Claims:
                 if found is None or holder_of(found) != self._options.identity:
                     break
                 lease = found
-            self.given += 1
             self.held.discard(number)
         finally:
             del self._leaving[number]
