@@ -88,12 +88,7 @@ CEL = (
         keys=("optional.unwrap", ".unwrapOpt", ".first", ".last"),
     ),
     Feature("CEL's semantic versions", (1, 34), _BASE, keys=("semver", "isSemver")),
-    Feature(
-        "CEL's list library",
-        (1, 35),
-        _BASE,
-        keys=("lists.range", ".sortBy/1", *(f".{name}" for name in _LISTS)),
-    ),
+    Feature("CEL's list library", (1, 35), _BASE, keys=("lists.range", ".sortBy/1", *(f".{name}" for name in _LISTS))),
 )
 _BY_KEY: Mapping[str, Feature] = {key: feature for feature in CEL for key in feature.keys}
 WORDS_AS_FIELDS: Minor = (1, 32)

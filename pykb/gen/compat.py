@@ -393,14 +393,8 @@ NARROWED_AT_ROOT = Effect(
     "the API server refuses every change of stored objects that break it: those with a finalizer cannot be deleted",
     ("put the rule on `spec`: there it is not checked for values that did not change",),
 )
-NULL = Effect(
-    "the API server drops the nulls that are stored there",
-    ("keep it nullable", _VERSION),
-)
-DEFAULTED = Effect(
-    "stored objects keep the old default, and new ones do not get it",
-    ("keep the default", _VERSION),
-)
+NULL = Effect("the API server drops the nulls that are stored there", ("keep it nullable", _VERSION))
+DEFAULTED = Effect("stored objects keep the old default, and new ones do not get it", ("keep the default", _VERSION))
 LIST = Effect(
     "items are identified in another way: duplicates are refused, and applying some may lose or repeat others",
     ("keep the list type and its keys", _VERSION),
@@ -417,10 +411,7 @@ VERSION_GONE = Effect(
     "clients of that version get 404, and the API server refuses the CRD while `status.storedVersions` has it",
     ("keep it with `+kubebuilder:unservedversion` until every object is stored in another version",),
 )
-UNSERVED = Effect(
-    "clients of that version get 404",
-    ("announce it first: `+kubebuilder:deprecatedversion`",),
-)
+UNSERVED = Effect("clients of that version get 404", ("announce it first: `+kubebuilder:deprecatedversion`",))
 STORAGE = Effect(
     "stored objects lose the fields that only the old version has, as nothing converts them",
     ("give the kind a converter: `pykb create webhook --conversion`",),
@@ -439,8 +430,7 @@ IMMUTABLE = Effect(
     ("keep it, or create another kind",),
 )
 RENAMED_KIND = Effect(
-    "manifests and clients that name the old kind are refused",
-    ("keep the kind, or add another one",),
+    "manifests and clients that name the old kind are refused", ("keep the kind, or add another one",)
 )
 GONE = Effect(
     "a cluster keeps the CRD and its objects, but no operator cleans up after them",
@@ -450,25 +440,10 @@ STATUS_GONE = Effect(
     "writes to `/status` get 404, and each change of the status increments `metadata.generation`",
     ("keep `+kubebuilder:subresource:status`",),
 )
-SCALE_GONE = Effect(
-    "`kubectl scale` and autoscalers get 404",
-    ("keep `+kubebuilder:subresource:scale`",),
-)
-UNSELECTABLE = Effect(
-    "`--field-selector` with it is refused",
-    ("keep `+kubebuilder:selectablefield`",),
-    matters=False,
-)
-UNSHOWN = Effect(
-    "`kubectl get` no longer shows it",
-    ("keep `+kubebuilder:printcolumn`",),
-    matters=False,
-)
-UNKNOWN_NAME = Effect(
-    "command lines and rules that use it fail",
-    ("keep it",),
-    matters=False,
-)
+SCALE_GONE = Effect("`kubectl scale` and autoscalers get 404", ("keep `+kubebuilder:subresource:scale`",))
+UNSELECTABLE = Effect("`--field-selector` with it is refused", ("keep `+kubebuilder:selectablefield`",), matters=False)
+UNSHOWN = Effect("`kubectl get` no longer shows it", ("keep `+kubebuilder:printcolumn`",), matters=False)
+UNKNOWN_NAME = Effect("command lines and rules that use it fail", ("keep it",), matters=False)
 
 
 _LOWER = ("minimum", "minLength", "minItems", "minProperties")

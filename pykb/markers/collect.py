@@ -336,14 +336,8 @@ class Columns:
     def span(self, node: ast.expr | ast.stmt) -> Span:
         """The span of a node."""
         end_line = node.end_lineno or node.lineno
-        end = node.end_col_offset or 0
-        return Span(
-            self._path,
-            node.lineno,
-            self.column(node.lineno, node.col_offset),
-            end_line,
-            self.column(end_line, end),
-        )
+        first, end = self.column(node.lineno, node.col_offset), self.column(end_line, node.end_col_offset or 0)
+        return Span(self._path, node.lineno, first, end_line, end)
 
     def name_span(self, node: ast.ClassDef) -> Span:
         """The span of a class's name. ``ast`` does not have it, but the name follows the keyword."""
@@ -376,9 +370,9 @@ class TypeNode:
     name_line: int
     column: int
     span: Span
-    docstring: str | None
     bases: tuple[str, ...]
     top_level: bool
+    docstring: str | None = None
     fields: list[FieldNode] = field(default_factory=list)
 
 
@@ -438,24 +432,31 @@ class _Walk:
             last = None
 
     def _class(self, node: ast.ClassDef, prefix: str, owner: TypeNode | None) -> None:
-        first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
-        found = TypeNode(
-            name=node.name,
-            qualname=prefix + node.name,
-            kind=TypeKind.CLASS,
-            line=first,
-            name_line=node.lineno,
-            column=self._columns.column(node.lineno, node.col_offset),
-            span=self._columns.name_span(node),
-            docstring=ast.get_docstring(node, clean=False),
-            bases=tuple(ast.unparse(b) for b in node.bases),
-            top_level=not prefix and owner is None,
-        )
-        self._found.types.append(found)
+        span, top_level = self._columns.name_span(node), not prefix and owner is None
+        found = self._type(node, node.name, TypeKind.CLASS, span, prefix, node.bases, top_level=top_level)
+        found.line = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+        found.docstring = ast.get_docstring(node, clean=False)
         self._scope(node, f"the class `{node.name}`", is_class=True)
         if found.docstring is not None:
             self._docstring_lines(node.body[0])
         self.body(node.body, f"{prefix}{node.name}.", found)
+
+    def _type(
+        self,
+        node: ast.stmt,
+        name: str,
+        kind: TypeKind,
+        span: Span,
+        prefix: str,
+        bases: Sequence[ast.expr],
+        *,
+        top_level: bool,
+    ) -> TypeNode:
+        column = self._columns.column(node.lineno, node.col_offset)
+        shown = tuple(map(ast.unparse, bases))
+        found = TypeNode(name, prefix + name, kind, node.lineno, node.lineno, column, span, shown, top_level)
+        self._found.types.append(found)
+        return found
 
     def _docstring_lines(self, node: ast.stmt) -> None:
         self._found.docstring_lines.append(range(node.lineno, (node.end_lineno or node.lineno) + 1))
@@ -488,20 +489,7 @@ class _Walk:
         if match is None:
             return None
         target, value, kind = match
-        found = TypeNode(
-            name=target.id,
-            qualname=prefix + target.id,
-            kind=kind,
-            line=node.lineno,
-            name_line=node.lineno,
-            column=self._columns.column(node.lineno, node.col_offset),
-            span=self._columns.span(target),
-            docstring=None,
-            bases=(ast.unparse(value),),
-            top_level=not prefix,
-        )
-        self._found.types.append(found)
-        return found
+        return self._type(node, target.id, kind, self._columns.span(target), prefix, [value], top_level=not prefix)
 
 
 def _alias_of(node: ast.stmt) -> tuple[ast.Name, ast.expr, TypeKind] | None:
