@@ -133,12 +133,11 @@ def _excerpt(diagnostic: Diagnostic, span: Span, *, colour: bool, read: ReadLine
     elsewhere = [x for x in diagnostic.labels if x.span.path != span.path]
     gutter = len(str(max(x.span.line for x in (*here, *elsewhere))))
     accent = _COLOURS[diagnostic.severity]
-    out = [f"{' ' * gutter}--> {visible(span.path)}:{span.line}:{span.column}"]
+    out = [f"{' ' * gutter}--> {_place(span)}"]
     out += _lines(here, read(span.path), gutter=gutter, accent=accent, colour=colour)
     for label in elsewhere:
-        place = label.span
-        out.append(f"{' ' * gutter}::: {visible(place.path)}:{place.line}:{place.column}")
-        out += _lines([label], read(place.path), gutter=gutter, accent=None, colour=colour)
+        out.append(f"{' ' * gutter}::: {_place(label.span)}")
+        out += _lines([label], read(label.span.path), gutter=gutter, accent=None, colour=colour)
     return out
 
 
@@ -185,12 +184,13 @@ def _part(text: str, column: int) -> tuple[str, int]:
     return head + text[first : first + _LONGEST_LINE] + tail, first - len(head)
 
 
-def _place(span: Span | None) -> str:
-    return f"{visible(span.path)}:{span.line}:{span.column}: " if span else ""
-
-
 def _concise(diagnostic: Diagnostic) -> str:
-    return f"{_place(diagnostic.span)}{diagnostic.severity}[{diagnostic.code.slug}]: {diagnostic.message}"
+    place = f"{_place(diagnostic.span)}: " if diagnostic.span else ""
+    return f"{place}{diagnostic.severity}[{diagnostic.code.slug}]: {diagnostic.message}"
+
+
+def _place(span: Span) -> str:
+    return f"{visible(span.path)}:{span.line}:{span.column}"
 
 
 def _github(diagnostic: Diagnostic) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pykb._regular_file import read_text
-from pykb.diagnostics import Diagnostic, Diagnostics, Severity, Span
+from pykb.diagnostics import Diagnostics, Severity, Span
 from pykb.diagnostics.codes.crd import CRD_TOO_LARGE
 from pykb.diagnostics.codes.generate import HEADER_FILE, NOTHING_FOUND
 from pykb.diagnostics.codes.markers import SOURCE_UNREADABLE
@@ -84,12 +84,18 @@ def generate(options: GenerateOptions, *, registry: MarkerRegistry | None = None
         webhooks = generate_webhook(sources.files, header=header, oldest=options.oldest, diagnostics=diagnostics)
         artifacts["webhook"] = tuple(webhooks)
     # Other findings explain more than "nothing was generated".
-    if (
-        options.generators
-        and not any(artifacts.values())
-        and all(found.severity is Severity.NOTE for found in diagnostics)
-    ):
-        diagnostics.add(_nothing(options))
+    is_silent = all(each.severity is Severity.NOTE for each in diagnostics)
+    if options.generators and not any(artifacts.values()) and is_silent:
+        where = ", ".join(f"`{path}`" for path in options.paths) if options.paths else "this project"
+        diagnostics.report(
+            NOTHING_FOUND,
+            None,
+            f"no kinds and no markers were found in {where}",
+            "pykb create api --group GROUP --version v1 --kind KIND",
+            "or name the files: `--paths DIR`",
+            notes=("pykb looks for kinds in `api` packages, and for RBAC and webhook markers in all files",),
+            severity=Severity.NOTE if options.is_whole and _is_new(options.root) else None,
+        )
     if "webhook" in options.generators and options.is_whole and options.oldest is not None:
         from pykb.gen._since import check_policies
 
@@ -111,17 +117,6 @@ def _header(options: GenerateOptions, generator: str, diagnostics: Diagnostics) 
         )
         return ""
     return text.replace(" YEAR", f" {year}")
-
-
-def _nothing(options: GenerateOptions) -> Diagnostic:
-    where = ", ".join(f"`{path}`" for path in options.paths) if options.paths else "this project"
-    return NOTHING_FOUND.at(
-        None,
-        f"no kinds and no markers were found in {where}",
-        notes=("pykb looks for kinds in `api` packages, and for RBAC and webhook markers in all files",),
-        help=("pykb create api --group GROUP --version v1 --kind KIND", "or name the files: `--paths DIR`"),
-        severity=Severity.NOTE if options.is_whole and _is_new(options.root) else None,
-    )
 
 
 def _is_new(root: Path) -> bool:
@@ -162,7 +157,13 @@ def read_sources(options: GenerateOptions, registry: MarkerRegistry, diagnostics
         try:
             text = read_text(path)
         except (OSError, UnicodeDecodeError) as error:
-            diagnostics.add(_unreadable(path, root, error))
+            reason = error.strerror if isinstance(error, OSError) else "it is not encoded in UTF-8"
+            diagnostics.report(
+                SOURCE_UNREADABLE,
+                Span(path.relative_to(root).as_posix(), 1, 1),
+                f"expected Python source, but the file cannot be read: {reason}",
+                *(("save it as UTF-8",) if isinstance(error, UnicodeDecodeError) else ()),
+            )
             continue
         is_api = is_api_file(path, root, text, named=path in set(named))
         if not is_api and text.startswith(IMPORTED):  # its markers belong to another operator's CRDs
@@ -174,15 +175,6 @@ def read_sources(options: GenerateOptions, registry: MarkerRegistry, diagnostics
         if is_api:
             modules.append(path)
     return Sources(tuple(files), tuple(modules), declarations)
-
-
-def _unreadable(path: Path, root: Path, error: OSError | UnicodeDecodeError) -> Diagnostic:
-    reason = error.strerror if isinstance(error, OSError) else "it is not encoded in UTF-8"
-    return SOURCE_UNREADABLE.at(
-        Span(path.relative_to(root).as_posix(), 1, 1),
-        f"expected Python source, but the file cannot be read: {reason}",
-        help=("save it as UTF-8",) if isinstance(error, UnicodeDecodeError) else (),
-    )
 
 
 def _generate_crds(

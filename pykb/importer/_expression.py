@@ -56,11 +56,6 @@ NONE = Atom("None")
 ANY = Name("Any", "typing")
 
 
-def name(text: str, module: str = "") -> Name:
-    """A name, imported from a module."""
-    return Name(text, module)
-
-
 def call(function: Expression, *positional: Expression, **keywords: Expression) -> Bracketed:
     """``function(positional, keyword=...)``."""
     named = tuple(Labelled(f"{key}=", value) for key, value in keywords.items())
@@ -142,11 +137,8 @@ def names(expression: Expression) -> Iterator[Name]:
 
 def survives(text: str) -> bool:
     """Whether the generator reads a description back unchanged from a docstring."""
-    return bool(text) and _is_plain(text) and describe_docstring(_padded(text)) == text
-
-
-def _is_plain(text: str) -> bool:
-    return all(char.isprintable() or char == "\n" for char in text) and "\u2028" not in text
+    is_plain = all(char.isprintable() or char == "\n" for char in text) and "\u2028" not in text
+    return bool(text) and is_plain and describe_docstring(_padded(text)) == text
 
 
 def _padded(text: str) -> str:

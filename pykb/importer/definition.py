@@ -94,16 +94,13 @@ def _from_path(path: Path, diagnostics: Diagnostics) -> list[Document]:
             diagnostics.report(SOURCE_MISSING, None, f"the folder `{path}` has no YAML and no JSON files")
         documents = [document for file in files for document in _read(file, diagnostics)]
         # A folder of manifests also has other objects, which are ignored.
-        crds = list(_with_crds(documents))
-        return crds or documents
+        return list(filter(_may_have_crds, documents)) or documents
     return _read(path, diagnostics, is_named=True)
 
 
-def _with_crds(documents: Iterable[Document]) -> Iterator[Document]:
-    for document in documents:
-        kind = document.content.get("kind") if isinstance(document.content, dict) else None
-        if kind == "CustomResourceDefinition" or str(kind or "").endswith("List"):
-            yield document
+def _may_have_crds(document: Document) -> bool:
+    kind = str(document.content.get("kind") or "") if isinstance(document.content, dict) else ""
+    return kind == KIND or kind.endswith("List")
 
 
 def _read(path: Path, diagnostics: Diagnostics, *, is_named: bool = False) -> list[Document]:

@@ -139,7 +139,9 @@ class _Attachment:
     def _type(self, node: TypeNode) -> TypeDeclaration:
         above, near = self._blocks_above(node.line, node.column)
         inside = self._between(node.line, node.name_line, node.column)
-        place = Place((MarkerTarget.TYPE,), f"the {_word(node)} `{node.name}`", node.span)
+        place = Place(
+            (MarkerTarget.TYPE,), f"the {'class' if node.kind is TypeKind.CLASS else 'alias'} `{node.name}`", node.span
+        )
         detached = (
             Place((MarkerTarget.TYPE, MarkerTarget.PACKAGE), place.description, node.span) if node.top_level else place
         )
@@ -307,10 +309,6 @@ class _Attachment:
                     f"write it as a comment above the declaration: `# {match[1]}`",
                     label="text of the description",
                 )
-
-
-def _word(node: TypeNode) -> str:
-    return "class" if node.kind is TypeKind.CLASS else "alias"
 
 
 _GENERIC_NAMES = {

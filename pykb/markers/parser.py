@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from pykb.diagnostics.codes.markers import (
@@ -45,9 +44,6 @@ def split_name(text: str) -> SplitName:
         return SplitName(left, left, len(text), has_value=False)
     short = left.rpartition(":")[0] or left
     return SplitName(left, short, len(left) + 2, has_value=True)
-
-
-_NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 @dataclass(slots=True)
@@ -191,20 +187,17 @@ def unknown_argument(definition: MarkerDefinition, name: str, start: int) -> Pro
     names = [a.name for a in definition.arguments if a.name]
     nearest = closest(name, names)
     meant = only_meaning(name, names)
+    listed = ", ".join(f"`{each}`" for each in names)
     return Problem(
         MARKER_ARGUMENT_UNKNOWN,
         start,
         start + len(name),
         f"`+{definition.name}` has no argument `{name}`",
         label="not an argument of this marker",
-        notes=() if nearest else ((f"its arguments are {_listed(names)}" if names else "it takes none"),),
+        notes=() if nearest else (f"its arguments are {listed}" if listed else "it takes none",),
         help=(f"an argument with a similar name exists: `{nearest}`",) if nearest else (),
         fix=(start, start + len(name), meant) if meant else None,
     )
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(f"`{n}`" for n in names)
 
 
 def _no_argument_name(lexer: Lexer, start: int, found: str) -> MarkerSyntaxError:

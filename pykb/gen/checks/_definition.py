@@ -312,7 +312,7 @@ def _listed(paths: list[str]) -> str:
 
 def _missing(node: SchemaNode, other: SchemaNode, path: str = "") -> Iterator[str]:
     """The fields of a schema that the other one does not keep."""
-    if _keeps_all(other):
+    if other.get("x-kubernetes-preserve-unknown-fields"):
         return
     theirs = dict(_parts(other))
     for name, part in _parts(node):
@@ -349,10 +349,6 @@ def _parts(node: SchemaNode) -> Iterator[tuple[str, SchemaNode]]:
 
 def _joined(path: str, name: str) -> str:
     return f"{path}{name}" if name == _ITEM or not path else f"{path}.{name}"
-
-
-def _keeps_all(node: SchemaNode) -> bool:
-    return bool(node.get("x-kubernetes-preserve-unknown-fields"))
 
 
 def _types(node: SchemaNode) -> frozenset[str] | None:

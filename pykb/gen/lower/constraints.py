@@ -45,7 +45,6 @@ _RIVALS: tuple[tuple[dict[type, str], bool, type], ...] = (
     ({at.MinLen: "min_length"}, True, at.MinLen),
     ({at.MaxLen: "max_length"}, False, at.MaxLen),
 )
-Limit = at.Ge | at.Gt | at.Le | at.Lt | at.MultipleOf | at.MinLen | at.MaxLen
 
 
 def flatten(metadata: Iterable[object]) -> Iterator[object]:
@@ -151,8 +150,10 @@ def _keywords(item: object, draft: Draft) -> Iterator[tuple[str, object, str]]:
         yield (*flag, f"{type(item).__name__}()")
         return
     match item:
-        case at.Ge() | at.Gt() | at.Le() | at.Lt() | at.MultipleOf() | at.MinLen() | at.MaxLen():
-            yield from _limit(item, draft)
+        case at.MinLen() | at.MaxLen():
+            yield from _length(item, draft)
+        case at.Ge() | at.Gt() | at.Le() | at.Lt() | at.MultipleOf():
+            yield from _bound(item, draft)
         case api.ListMap():
             yield "x-kubernetes-list-type", "map", "ListMap"
             yield "x-kubernetes-list-map-keys", list(item.keys), "ListMap"
@@ -252,14 +253,6 @@ def _tightest(items: Iterable[object]) -> tuple[object, ...]:
 def _is_number(value: object) -> bool:
     """Whether a value is a JSON number. A boolean is not."""
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def _limit(item: Limit, draft: Draft) -> Iterator[tuple[str, object, str]]:
-    """The keywords of a limit: name, value, and spelling in Python."""
-    if isinstance(item, at.MinLen | at.MaxLen):
-        yield from _length(item, draft)
-    else:
-        yield from _bound(item, draft)
 
 
 def _bound(item: Any, draft: Draft) -> Iterator[tuple[str, object, str]]:

@@ -73,7 +73,7 @@ def lower_named(named: NamedType, lowering: Lowering, *, embedded_metadata: bool
         embedded_metadata: Whether an embedded ObjectMeta has its known fields.
     """
     python = named.python
-    place = Place(named.span, f"`{named.name}`", _module_of(python))
+    place = Place(named.span, f"`{named.name}`", sys.modules.get(getattr(python, "__module__", "")))
     if isinstance(python, typing.NewType):
         return lowering.lower(python.__supertype__, place)
     if is_type_alias(python):
@@ -104,7 +104,13 @@ def _model(cls: type[BaseModel], named: NamedType, lowering: Lowering, *, embedd
         prop = prop or _property(cls, attribute, info, named, lowering)
         other = found.get(prop.name)
         if other is not None:
-            lowering.diagnostics.add(_duplicate(prop, other))
+            lowering.diagnostics.report(
+                DUPLICATE_NAME,
+                prop.span,
+                f"the fields `{other.attribute}` and `{prop.attribute}` both have the JSON name `{prop.name}`",
+                'give one of them another JSON name: `Annotated[..., Wire("...")]`',
+                labels=(Label(other.span, "the first one"),) if other.span else (),
+            )
         found[prop.name] = prop
     return object_node(list(found.values()), named.span)
 
@@ -139,13 +145,7 @@ def _property(
     if spelling:
         node = node.put("default", default, place.span, spelling)
     required = info.is_required() or any(isinstance(item, SchemaRequired) for item in kind.metadata)
-    return PropertyNode(
-        name=wire_name(attribute, info),
-        attribute=attribute,
-        schema=node,
-        required=required,
-        span=span,
-    )
+    return PropertyNode(wire_name(attribute, info), attribute, node, required, span)
 
 
 def _description(info: FieldInfo, declaration: FieldDeclaration | None, lowering: Lowering) -> str | None:
@@ -211,26 +211,9 @@ def _value(kind: FieldType, info: FieldInfo, place: Place, lowering: Lowering) -
     # `X | None = None` is an optional field. Without the default, `null` must be an allowed value.
     if optional and info.is_required() and not any(isinstance(item, Nullable) for item in metadata):
         metadata = (*metadata, Nullable())
-    texts = () if info.title is None and not info.examples else (_texts(info),)
-    return lowering.constrain(node, (*metadata, *texts), place)
-
-
-def _texts(info: FieldInfo) -> FieldInfo:
-    """Only title and examples. The metadata already has the rest of the ``Field``."""
-    return FieldInfo(title=info.title, examples=info.examples)
-
-
-def _duplicate(prop: PropertyNode, other: PropertyNode) -> Any:
-    return DUPLICATE_NAME.at(
-        prop.span,
-        f"the fields `{other.attribute}` and `{prop.attribute}` both have the JSON name `{prop.name}`",
-        labels=(Label(other.span, "the first one"),) if other.span else (),
-        help=('give one of them another JSON name: `Annotated[..., Wire("...")]`',),
-    )
-
-
-def _module_of(python: object) -> types.ModuleType | None:
-    return sys.modules.get(getattr(python, "__module__", ""))
+    if info.title is not None or info.examples:  # the metadata already has the rest of the ``Field``
+        metadata = (*metadata, FieldInfo(title=info.title, examples=info.examples))
+    return lowering.constrain(node, metadata, place)
 
 
 def _field_type(cls: type, name: str, info: FieldInfo, declarations: Declarations) -> FieldType:

@@ -103,7 +103,7 @@ def lower_scalar(annotation: object) -> SchemaNode | None:
             if issubclass(annotation, base):
                 return node
         for base in (bool, str, int, bytes, dt.datetime):
-            if base in annotation.__mro__ and not _has_own_schema(annotation):
+            if base in annotation.__mro__ and not hasattr(annotation, "__get_pydantic_core_schema__"):
                 return _table()[base]
     return found
 
@@ -122,10 +122,6 @@ def _pydantic_types() -> tuple[tuple[type, SchemaNode], ...]:
         (pydantic.SecretStr, text),
         (re.Pattern, text),
     )
-
-
-def _has_own_schema(python: type) -> bool:
-    return hasattr(python, "__get_pydantic_core_schema__")
 
 
 # Every CRD has these two texts, word for word.
