@@ -139,12 +139,9 @@ class _Attachment:
     def _type(self, node: TypeNode) -> TypeDeclaration:
         above, near = self._blocks_above(node.line, node.column)
         inside = self._between(node.line, node.name_line, node.column)
-        place = Place(
-            (MarkerTarget.TYPE,), f"the {'class' if node.kind is TypeKind.CLASS else 'alias'} `{node.name}`", node.span
-        )
-        detached = (
-            Place((MarkerTarget.TYPE, MarkerTarget.PACKAGE), place.description, node.span) if node.top_level else place
-        )
+        what = f"the {'class' if node.kind is TypeKind.CLASS else 'alias'} `{node.name}`"
+        place = Place((MarkerTarget.TYPE,), what, node.span)
+        detached = Place((MarkerTarget.TYPE, MarkerTarget.PACKAGE), what, node.span) if node.top_level else place
         markers = self._markers(near, detached)
         markers += self._markers(above, place)
         for block in inside:

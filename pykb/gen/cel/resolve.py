@@ -20,6 +20,7 @@ from pykb.gen.cel.types import (
     MESSAGE_COST,
     METADATA,
     MIXED_NUMBERS,
+    NUMBERS,
     OPTIONAL,
     SCALARS,
     CelType,
@@ -242,7 +243,7 @@ class _Walk:
         result = result_of(key, types)
         if not key.startswith("_"):
             self._use(key, tree.offset, len(tree.function))
-        elif key in _COMPARISONS and types[0].kind != types[1].kind and {each.kind for each in types} <= _NUMBERS:
+        elif key in _COMPARISONS and types[0].kind != types[1].kind and {each.kind for each in types} <= NUMBERS:
             self._use(MIXED_NUMBERS, tree.offset, len(tree.function))
         if result is not None:
             return Value(sized(key, types, result), call_cost(key, types, costs))
@@ -296,7 +297,6 @@ class _Walk:
 
 
 _COMPARISONS = frozenset({"_<_", "_<=_", "_>_", "_>=_"})
-_NUMBERS = frozenset({"int", "uint", "double"})
 # Which argument of a function is a pattern.
 _PATTERN_AT = {"matches": -1, "find": 0, "findAll": 0}
 _CONDITIONS = frozenset({"all", "exists", "exists_one", "existsOne", "filter"})
