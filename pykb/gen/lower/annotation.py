@@ -5,7 +5,6 @@ from __future__ import annotations
 import enum
 import typing
 from collections import abc
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -53,27 +52,13 @@ def _waiting(waiting: Constrained | StructUnion | None) -> object:
 
 
 PRESERVE = "x-kubernetes-preserve-unknown-fields"
+LIST_TYPE = "x-kubernetes-list-type"
 _LISTS = frozenset({list, abc.Sequence, abc.MutableSequence, abc.Iterable, abc.Collection})
 _SETS = frozenset({set, frozenset, abc.Set, abc.MutableSet})
 _MAPS = frozenset({dict, abc.Mapping, abc.MutableMapping})
 _ARRAY = {"type": Keyword("array")}
 _OBJECT = {"type": Keyword("object")}
 _ANYTHING = (Any, object)
-
-
-@dataclass(frozen=True, slots=True)
-class Collection:
-    """The parts of a container type.
-
-    Attributes:
-        keywords: Its own keywords.
-        elements: The annotations of a list's elements. A tuple has several, which must be of one type.
-        value: The annotation of a map's values; ``None`` when any value is allowed.
-    """
-
-    keywords: Mapping[str, Keyword]
-    elements: tuple[object, ...] = ()
-    value: object = None
 
 
 @dataclass(slots=True)
@@ -128,10 +113,7 @@ class Lowering:
             return self._union(arguments, place)
         if origin is typing.Literal:
             return lower_literal(arguments, place, self.diagnostics)
-        found = _collection_of(origin or annotation, arguments, place, self.diagnostics)
-        if found is not None:
-            return self._collection(found, place)
-        return self._single(annotation, place)
+        return self._collection(origin or annotation, arguments, place) or self._single(annotation, place)
 
     def _single(self, annotation: object, place: Place) -> SchemaNode:
         """The schema of a class or scalar."""
@@ -159,11 +141,49 @@ class Lowering:
             )
         return scalar
 
-    def _collection(self, found: Collection, place: Place) -> SchemaNode:
-        if found.elements:
-            elements = [self.lower(element, place) for element in found.elements]
-            return _list_node(found, elements, place, self.diagnostics)
-        return SchemaNode(found.keywords, values=None if found.value is None else self.lower(found.value, place))
+    def _collection(self, origin: object, arguments: tuple[object, ...], place: Place) -> SchemaNode | None:
+        """The schema of a list, set, tuple or map; ``None`` when the type is none of these."""
+        try:
+            is_list, is_set, is_map = origin in _LISTS, origin in _SETS, origin in _MAPS
+        except TypeError:  # unhashable
+            return None
+        if is_list or is_set:
+            kind = {LIST_TYPE: Keyword("set", place.span, "set")} if is_set else {}
+            return SchemaNode({**_ARRAY, **kind}, items=self.lower(arguments[0] if arguments else Any, place))
+        if origin is tuple:
+            return self._tuple(arguments, place)
+        return self._map(arguments, place) if is_map else None
+
+    def _tuple(self, arguments: tuple[object, ...], place: Place) -> SchemaNode:
+        if len(arguments) == 2 and arguments[1] is Ellipsis:
+            return SchemaNode(_ARRAY, items=self.lower(arguments[0], place))
+        elements = [self.lower(element, place) for element in arguments]
+        # Python does not compare two `Annotated` types with the same content as equal.
+        if len({shape(element) for element in elements}) > 1:
+            self.diagnostics.report(
+                UNSUPPORTED_TYPE,
+                place.span,
+                f"{place.what} is a tuple of different types, but all elements of a list in a CRD have one type",
+                "make it a `Struct` with one field for each element",
+            )
+            return SchemaNode(_ARRAY, items=ANYTHING)
+        count = Keyword(len(arguments), place.span, "tuple")
+        return SchemaNode({**_ARRAY, "minItems": count, "maxItems": count}, items=next(iter(elements), None))
+
+    def _map(self, arguments: tuple[object, ...], place: Place) -> SchemaNode:
+        key, value = arguments if len(arguments) == 2 else (str, Any)
+        if not _is_text(key):
+            name = getattr(key, "__name__", str(key))
+            self.diagnostics.report(
+                MAP_KEY,
+                place.span,
+                f"map keys must be strings in a CRD, but {place.what} has keys of type `{name}`",
+                "use `dict[str, ...]`, or a list of objects with `+listType=map` and `+listMapKey=<field>`",
+                notes=("structural schemas describe maps by `additionalProperties`, which has no key type",),
+            )
+        if value in _ANYTHING:
+            return SchemaNode({**_OBJECT, PRESERVE: Keyword(value=True)})
+        return SchemaNode(_OBJECT, values=self.lower(value, place))
 
     def _union(self, members: tuple[object, ...], place: Place) -> SchemaNode:
         if is_int_or_string(members):
@@ -231,62 +251,6 @@ def applied(alias: Any, arguments: tuple[object, ...]) -> object:
         return given.get(value, value)
     wanted = tuple(given.get(parameter, parameter) for parameter in getattr(value, "__parameters__", ()))
     return value[wanted] if wanted else value
-
-
-def _collection_of(
-    origin: object, arguments: tuple[object, ...], place: Place, diagnostics: Diagnostics
-) -> Collection | None:
-    """The parts of a container; ``None`` when the type is not a container."""
-    try:
-        if origin in _LISTS:
-            return Collection(_ARRAY, arguments[:1] or (Any,))
-        if origin in _SETS:
-            kind = Keyword("set", place.span, "set")
-            return Collection({**_ARRAY, "x-kubernetes-list-type": kind}, arguments[:1] or (Any,))
-        if origin is tuple:
-            return _tuple(arguments, place)
-        if origin in _MAPS:
-            return _map(arguments, place, diagnostics)
-    except TypeError:  # unhashable
-        pass
-    return None
-
-
-def _tuple(arguments: tuple[object, ...], place: Place) -> Collection:
-    if len(arguments) == 2 and arguments[1] is Ellipsis:
-        return Collection(_ARRAY, arguments[:1])
-    count = Keyword(len(arguments), place.span, "tuple")
-    return Collection({**_ARRAY, "minItems": count, "maxItems": count}, arguments)
-
-
-def _list_node(found: Collection, elements: Sequence[SchemaNode], place: Place, diagnostics: Diagnostics) -> SchemaNode:
-    """The schema of a list, given that of its elements."""
-    # Python does not compare two `Annotated` types with the same content as equal.
-    if len({shape(element) for element in elements}) == 1:
-        return SchemaNode(found.keywords, items=elements[0])
-    diagnostics.report(
-        UNSUPPORTED_TYPE,
-        place.span,
-        f"{place.what} is a tuple of different types, but all elements of a list in a CRD have one type",
-        "make it a `Struct` with one field for each element",
-    )
-    return SchemaNode(_ARRAY, items=ANYTHING)
-
-
-def _map(arguments: tuple[object, ...], place: Place, diagnostics: Diagnostics) -> Collection:
-    key, value = arguments if len(arguments) == 2 else (str, Any)
-    if not _is_text(key):
-        name = getattr(key, "__name__", str(key))
-        diagnostics.report(
-            MAP_KEY,
-            place.span,
-            f"map keys must be strings in a CRD, but {place.what} has keys of type `{name}`",
-            "use `dict[str, ...]`, or a list of objects with `+listType=map` and `+listMapKey=<field>`",
-            notes=("structural schemas describe maps by `additionalProperties`, which has no key type",),
-        )
-    if value in _ANYTHING:
-        return Collection({**_OBJECT, "x-kubernetes-preserve-unknown-fields": Keyword(value=True)})
-    return Collection(_OBJECT, value=value)
 
 
 def _is_text(key: object) -> bool:
