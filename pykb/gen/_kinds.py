@@ -41,7 +41,7 @@ def find_kinds(
     """
     classes = list(dict.fromkeys(_classes(modules)))
     extended = {base for _, python in classes for base in python.__mro__[1:]}
-    found: dict[GroupVersionKind, Kind] = {}
+    kinds: dict[GroupVersionKind, Kind] = {}
     for module, python in classes:
         named = declarations.named(python)
         package = declarations.package_markers(module.path.parent)
@@ -52,7 +52,7 @@ def find_kinds(
         _check_package(package, gvk, named, diagnostics)
         if gvk is not None:
             kind = Kind(gvk, python, named)
-            other = found.setdefault(gvk, kind)
+            other = kinds.setdefault(gvk, kind)
             if other is not kind:
                 diagnostics.report(
                     DUPLICATE_KIND,
@@ -80,7 +80,7 @@ def find_kinds(
                 "for fields that several kinds share, derive them from a class without `group_version`",
                 severity=Severity.WARNING,
             )
-    return [found[gvk] for gvk in sorted(found, key=lambda g: (g.kind, g.group, g.version))]
+    return [kinds[gvk] for gvk in sorted(kinds, key=lambda g: (g.kind, g.group, g.version))]
 
 
 def _classes(modules: Iterable[LoadedModule]) -> Iterator[tuple[LoadedModule, type[CustomResource]]]:
@@ -122,12 +122,12 @@ def _check_package(
                 labels=(Label(earlier.span, "the other one"),),
             )
     for name, said in (("groupName", gvk.group if gvk else None), ("versionName", gvk.version if gvk else None)):
-        found = first.get(name)
-        if found is not None and said is not None and found.value and found.value != said:
+        declared = first.get(name)
+        if declared is not None and said is not None and declared.value and declared.value != said:
             diagnostics.report(
                 MARKER_CONFLICT,
-                found.span,
-                f"`{found.text}` contradicts the class `{named.name}`, whose `group_version` says `{said}`",
+                declared.span,
+                f"`{declared.text}` contradicts the class `{named.name}`, whose `group_version` says `{said}`",
                 "remove the marker: `group_version=GROUP_VERSION` says it in Python",
                 labels=(Label(named.span, "this class"),) if named.span else (),
             )

@@ -118,8 +118,8 @@ def _nameless(span: Span, data: object) -> Diagnostic:
 
 def _key_span(span: Span, node: yaml.Node) -> Span:
     """The line of the kind."""
-    found = next((mark for mark, _ in yaml_text.follow(node, ("kind",))), None)
-    return span if found is None else Span(span.path, found.start_mark.line + 1, 1)
+    key = next((key for key, _ in yaml_text.follow(node, ("kind",))), None)
+    return span if key is None else Span(span.path, key.start_mark.line + 1, 1)
 
 
 def _meant(root: Path, api_version: str, kind: str, crds: Sequence[Crd]) -> tuple[str, ...]:

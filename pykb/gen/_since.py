@@ -180,8 +180,8 @@ def check_policies(root: Path, oldest: Minor | None) -> Iterator[Diagnostic]:
     folder = Path(config_folder(root), _CERTIFICATES)
     for name in _LISTED.findall(_text(root / folder / "kustomization.yaml")):
         text = _text(root / folder / name)
-        if found := _POLICY.search(text):
-            span = Span((folder / name).as_posix(), text.count("\n", 0, found.start()) + 1, 1)
+        if match := _POLICY.search(text):
+            span = Span((folder / name).as_posix(), text.count("\n", 0, match.start()) + 1, 1)
             yield from report(POLICIES, f"`{name}`", oldest, span)
             return
 

@@ -486,10 +486,10 @@ def _types(schema: Schema) -> frozenset[str] | None:
     """The JSON types that it accepts; ``None`` for any."""
     if schema.get("x-kubernetes-int-or-string"):
         return frozenset({"integer", "string"})
-    found = schema.get("type")
-    if found is None:
+    value = schema.get("type")
+    if value is None:
         return None
-    return frozenset({"number", "integer"}) if found == "number" else frozenset({str(found)})
+    return frozenset({"number", "integer"}) if value == "number" else frozenset({str(value)})
 
 
 def _shown(schema: Schema) -> str:

@@ -116,11 +116,11 @@ class Declarations:
         """
         if not (folder / "__init__.py").is_file():
             return tuple(m for s in self._files.values() if self.path(s).parent == folder for m in s.package_markers)
-        found = self._packages.get(folder)
-        if found is None:
+        known = self._packages.get(folder)
+        if known is None:
             sources = [self._glance(path) for path in sorted(folder.glob("*.py"))]
-            found = self._packages[folder] = tuple(m for source in sources if source for m in source.package_markers)
-        return found
+            known = self._packages[folder] = tuple(m for source in sources if source for m in source.package_markers)
+        return known
 
     def path(self, source: SourceFile) -> Path:
         """The path of a file."""
@@ -194,10 +194,10 @@ class Declarations:
 
         Python 3.14 evaluates annotations only now. Names under ``if TYPE_CHECKING:`` do not exist then.
         """
-        found = self._annotations.get(cls)
-        if found is None:
-            found = self._annotations[cls] = frozenset(get_annotations(cls, format=Format.FORWARDREF))
-        return found
+        known = self._annotations.get(cls)
+        if known is None:
+            known = self._annotations[cls] = frozenset(get_annotations(cls, format=Format.FORWARDREF))
+        return known
 
     def _learn_aliases(self, source: SourceFile, module: types.ModuleType) -> None:
         for declaration in source.types.values():

@@ -142,14 +142,14 @@ class SchemaNode:
 
     def get(self, keyword: str) -> object:
         """The value of a keyword; ``None`` when it is missing."""
-        found = self.keywords.get(keyword)
-        return None if found is None else found.value
+        entry = self.keywords.get(keyword)
+        return None if entry is None else entry.value
 
     @property
     def type(self) -> str | None:
         """The JSON type; ``None`` when any type is allowed, and for int-or-string."""
-        found = self.keywords.get("type")
-        return None if found is None else str(found.value)
+        keyword = self.keywords.get("type")
+        return None if keyword is None else str(keyword.value)
 
     @property
     def is_int_or_string(self) -> bool:

@@ -192,7 +192,7 @@ def _generate_crds(
         from pykb.gen._samples import check_samples
 
         check_samples(options.root, crds, diagnostics, is_whole=options.is_whole)
-    found: list[Artifact] = []
+    artifacts: list[Artifact] = []
     for crd in crds:
         document = crd_object(
             crd,
@@ -201,8 +201,8 @@ def _generate_crds(
             preserve_unknown_fields=options.preserve_unknown_fields,
         )
         _check_size(document, crd, diagnostics)
-        found.append(Artifact(crd.file_name, (document,), header))
-    return tuple(found), tuple(crds)
+        artifacts.append(Artifact(crd.file_name, (document,), header))
+    return tuple(artifacts), tuple(crds)
 
 
 _ANNOTATION_LIMIT = 262_144

@@ -59,14 +59,14 @@ class BuiltinTypes:
             schema: An object with properties.
             path: The wire names of the fields that lead to it.
         """
-        found = self._by_number.get(self._fingerprints.of_class(schema), [])
+        alike = self._by_number.get(self._fingerprints.of_class(schema), [])
         said = frozenset().union(*(_words(segment) for segment in path[-2:])) - _OF_EVERY_KIND
         if not any(
-            cls.__name__ in _TELLING or count >= _ENOUGH_FIELDS or said & _words(cls.__name__) for cls, count in found
+            cls.__name__ in _TELLING or count >= _ENOUGH_FIELDS or said & _words(cls.__name__) for cls, count in alike
         ):
             return None
         # Of several types with one name, the one in the most general group.
-        general = sorted((cls for cls, _ in found), key=_rank, reverse=True)
+        general = sorted((cls for cls, _ in alike), key=_rank, reverse=True)
         fitting = list({cls.__name__: cls for cls in general}.values())
         return fitting[0] if len(fitting) == 1 else _decide(fitting, schema, path[-1] if path else "")
 

@@ -267,17 +267,17 @@ def rule_call(rule: Mapping[str, object]) -> Expression:
 
 
 def _topology(schema: Schema, produces: dict[str, object]) -> Iterable[Expression]:
-    found: list[Expression] = []
+    expressions: list[Expression] = []
     keys = schema.get("x-kubernetes-list-map-keys")
     kind = schema.get("x-kubernetes-list-type")
     if kind == "map" and isinstance(keys, list) and "x-kubernetes-list-type" not in produces:
-        found.append(call(api("ListMap"), *(literal(key) for key in keys)))
+        expressions.append(call(api("ListMap"), *(literal(key) for key in keys)))
         produces |= {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": keys}
     for annotation, (keyword, value) in FLAGS.items():
         if keyword != "nullable" and keyword not in produces and keyword in schema and schema[keyword] == value:
-            found.append(call(api(annotation.__name__)))
+            expressions.append(call(api(annotation.__name__)))
             produces[keyword] = value
-    return found
+    return expressions
 
 
 def _sizes(schema: Schema, produces: dict[str, object]) -> Iterable[Expression]:

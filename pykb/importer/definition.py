@@ -60,16 +60,16 @@ def read_sources(
     Raises:
         EnvironmentProblem: kubectl cannot be run.
     """
-    found: list[Document] = []
+    documents: list[Document] = []
     for source in sources:
         if source == "-":
-            found += _documents(stdin, "<stdin>", diagnostics)
+            documents += _documents(stdin, "<stdin>", diagnostics)
         elif source.startswith(CLUSTER):
             if kubectl is not None:
-                found += _from_cluster(source.removeprefix(CLUSTER).strip("/"), kubectl, diagnostics)
+                documents += _from_cluster(source.removeprefix(CLUSTER).strip("/"), kubectl, diagnostics)
         else:
-            found += _from_path(Path(source), diagnostics)
-    return found
+            documents += _from_path(Path(source), diagnostics)
+    return documents
 
 
 def parse(text: str, origin: str, diagnostics: Diagnostics) -> list[Document]:
@@ -211,7 +211,7 @@ class Definition:
 
 def find_definitions(documents: Iterable[Document], diagnostics: Diagnostics) -> list[Definition]:
     """Find the CRDs among documents, sorted by name. Reports documents without any CRD."""
-    found: dict[str, Definition] = {}
+    definitions: dict[str, Definition] = {}
     others: dict[str, list[str]] = {}
     seen: set[str] = set()
     for document in documents:
@@ -224,7 +224,7 @@ def find_definitions(documents: Iterable[Document], diagnostics: Diagnostics) ->
             made = _definition(item, document, path, diagnostics)
             if made is None:
                 continue
-            other = found.setdefault(made.name, made)
+            other = definitions.setdefault(made.name, made)
             if other is not made and other.manifest.get("spec") != made.manifest.get("spec"):
                 diagnostics.report(
                     NO_CRD,
@@ -243,7 +243,7 @@ def find_definitions(documents: Iterable[Document], diagnostics: Diagnostics) ->
                 "kubectl get crd NAME -o yaml > FILE",
                 "pykb import crd cluster://NAME",
             )
-    return [found[name] for name in sorted(found)]
+    return [definitions[name] for name in sorted(definitions)]
 
 
 _Path = tuple[object, ...]
@@ -330,8 +330,8 @@ def _gaps(spec: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _schema(version: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    found = _mapping(version.get("schema")).get("openAPIV3Schema")
-    return found if isinstance(found, Mapping) else None
+    value = _mapping(version.get("schema")).get("openAPIV3Schema")
+    return value if isinstance(value, Mapping) else None
 
 
 def cleaned(schema: Mapping[str, Any]) -> dict[str, Any]:

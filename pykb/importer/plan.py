@@ -49,10 +49,10 @@ def verify(definitions: Iterable[Definition], files: Iterable[ModuleFile], diagn
     generated = regenerate(files, diagnostics)
     builtin = builtin_types()
     for definition in definitions:
-        found = generated.get(definition.name)
-        if found is None:
+        remade = generated.get(definition.name)
+        if remade is None:
             continue
-        lost = list(differences(definition.manifest, found, builtin.is_known))
+        lost = list(differences(definition.manifest, remade, builtin.is_known))
         if lost:
             more = f" and {len(lost) - _SHOWN} more" if len(lost) > _SHOWN else ""
             diagnostics.report(
@@ -96,9 +96,9 @@ def differences(imported: Mapping[str, Any], generated: Mapping[str, Any], is_kn
     """
     before, after = _usual(imported["spec"]), _usual(generated["spec"])
     for name, version in before["versions"].items():
-        found = after["versions"].get(name)
-        if found is not None:
-            yield from _schemas(version.pop("schema"), found.pop("schema"), f"versions/{name}/schema", is_known)
+        counterpart = after["versions"].get(name)
+        if counterpart is not None:
+            yield from _schemas(version.pop("schema"), counterpart.pop("schema"), f"versions/{name}/schema", is_known)
     for path, one, other in sorted_changes(before, after):
         yield _difference("/".join(("spec", *map(str, path))), one, other)
 
@@ -341,12 +341,12 @@ def _class(name: str, schema: Any, doc: str | None, speller: Speller) -> Class:
 
 def _members(schema: Any, speller: Speller, *, without: Iterable[str] = ()) -> tuple[Member, ...]:
     required = schema.get("required") or []
-    found: list[Member] = []
+    members: list[Member] = []
     for name, prop in children(schema).items():
         if name not in without:
-            attribute = attribute_name(name, [member.attribute for member in found])
-            found.append(spell_member(speller, attribute, name, prop, required=name in required))
-    return tuple(found)
+            attribute = attribute_name(name, [member.attribute for member in members])
+            members.append(spell_member(speller, attribute, name, prop, required=name in required))
+    return tuple(members)
 
 
 def _kind(definition: Definition, version: Version, speller: Speller) -> Class:
@@ -578,19 +578,19 @@ def sealed(text: str) -> str:
 
 def is_untouched(text: str) -> bool:
     """Whether a module is unchanged since an import wrote it."""
-    found = _CHECKSUM.match(text)
-    return found is not None and text.startswith(_header(found["sum"])) and found["sum"] == _sum(_body(text))
+    match = _CHECKSUM.match(text)
+    return match is not None and text.startswith(_header(match["sum"])) and match["sum"] == _sum(_body(text))
 
 
 def group_of(text: str) -> str | None:
     """The API group of an imported module; ``None`` for any other file."""
-    found = _GROUP.search(text)
-    return found["group"] if found else None
+    match = _GROUP.search(text)
+    return match["group"] if match else None
 
 
 def kinds_in(text: str) -> frozenset[str]:
     """The kinds of an imported module."""
-    return frozenset(found["kind"] or found["name"] for found in _KIND.finditer(text))
+    return frozenset(match["kind"] or match["name"] for match in _KIND.finditer(text))
 
 
 def package_init(path: str) -> str:

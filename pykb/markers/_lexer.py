@@ -144,22 +144,22 @@ class Lexer:
         return token
 
     def _read(self, char: str, start: int, *, numbers: bool) -> Token:
-        if found := _IDENTIFIER.match(self.text, start):
-            return Token(TokenKind.IDENTIFIER, found[0], start)
+        if match := _IDENTIFIER.match(self.text, start):
+            return Token(TokenKind.IDENTIFIER, match[0], start)
         if char == '"':
-            found = _QUOTED.match(self.text, start)
-            if found:
-                return Token(TokenKind.STRING, found[0], start)
+            match = _QUOTED.match(self.text, start)
+            if match:
+                return Token(TokenKind.STRING, match[0], start)
             return Token(TokenKind.STRING, self.text[start:], start, 'the closing quote `"` is missing')
         if char == "`":
-            found = _RAW.match(self.text, start)
-            if found:
-                return Token(TokenKind.STRING, found[0], start)
+            match = _RAW.match(self.text, start)
+            if match:
+                return Token(TokenKind.STRING, match[0], start)
             return Token(TokenKind.STRING, self.text[start:], start, "the closing back-tick is missing")
-        if numbers and (found := _NUMBER.match(self.text, start)):
-            kind = TokenKind.INTEGER if _INTEGER.fullmatch(found[0]) else TokenKind.FLOAT
-            flaw = "" if _WELL_FORMED.fullmatch(found[0]) else f"`{found[0]}` is not a well-formed number"
-            return Token(kind, found[0], start, flaw)
+        if numbers and (match := _NUMBER.match(self.text, start)):
+            kind = TokenKind.INTEGER if _INTEGER.fullmatch(match[0]) else TokenKind.FLOAT
+            flaw = "" if _WELL_FORMED.fullmatch(match[0]) else f"`{match[0]}` is not a well-formed number"
+            return Token(kind, match[0], start, flaw)
         return Token(TokenKind.CHARACTER, char, start)
 
 

@@ -342,5 +342,5 @@ def _check_elements(argument: Argument, values: Sequence[object], text: str, sta
 
 def find_element(text: str, start: int, end: int, element: str) -> tuple[int, int] | None:
     """The offsets of the first element of a list with this value; ``None`` if it is not written like that."""
-    found = re.compile(rf"(?<![^;,{{\s\"`=(]){re.escape(element)}(?![^;,}}\s\"`)])").search(text, start, end)
-    return found.span() if found and element else None
+    match = re.compile(rf"(?<![^;,{{\s\"`=(]){re.escape(element)}(?![^;,}}\s\"`)])").search(text, start, end)
+    return match.span() if match and element else None

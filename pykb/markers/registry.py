@@ -50,8 +50,8 @@ class MarkerRegistry:
 
     def get(self, name: str) -> MarkerDefinition | None:
         """The marker of exactly this name; schema markers have ``items:`` variants at any depth."""
-        if found := self._by_name.get(name):
-            return found
+        if known := self._by_name.get(name):
+            return known
         match = _ITEMS.fullmatch(name)
         if match is None:
             return None
@@ -67,8 +67,8 @@ class MarkerRegistry:
 
         The short name is for markers with named arguments, where the last segment is the first argument.
         """
-        if found := self.get(whole):
-            return found
+        if known := self.get(whole):
+            return known
         if whole == short:
             return None
         return self.get(short)

@@ -137,10 +137,10 @@ def as_version(text: str) -> str:
     >>> as_version("1"), as_version("V1-Alpha.2"), as_version("v1.2"), as_version("banana")
     ('v1', 'v1alpha2', 'v1', '')
     """
-    found = re.match(r"v?0*([1-9][0-9]*)[-_.]?(?:(alpha|beta)[-_.]?0*([1-9][0-9]*)?)?", text.lower())
-    if not found:
+    match = re.match(r"v?0*([1-9][0-9]*)[-_.]?(?:(alpha|beta)[-_.]?0*([1-9][0-9]*)?)?", text.lower())
+    if not match:
         return ""
-    major, stage, minor = found.groups()
+    major, stage, minor = match.groups()
     return f"v{major}" + (f"{stage}{minor or 1}" if stage else "")
 
 

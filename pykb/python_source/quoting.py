@@ -82,9 +82,9 @@ def identifier(text: str) -> str:
 
 
 def _checked(text: str, forbidden: re.Pattern[str], place: str) -> str:
-    found = forbidden.search(text)
-    if found is not None:
-        raise QuotingError(f"{place} cannot hold the character U+{ord(found[0]):04X}")
+    match = forbidden.search(text)
+    if match is not None:
+        raise QuotingError(f"{place} cannot hold the character U+{ord(match[0]):04X}")
     return text
 
 

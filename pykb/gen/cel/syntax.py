@@ -293,40 +293,40 @@ class _Reader:
 
     def _arguments(self) -> tuple[Expression, ...]:
         self.expect("(")
-        found: list[Expression] = []
+        expressions: list[Expression] = []
         while not self._is(")"):
-            found.append(self.expression())
+            expressions.append(self.expression())
             if not self._accept(","):
                 break
             if self._is(")"):
                 raise _unexpected(self._next, "an argument")
         self.expect(")")
-        return tuple(found)
+        return tuple(expressions)
 
     def _items(self) -> tuple[tuple[Expression, ...], frozenset[int]]:
         """The elements of a list, and the indices of the optional ones."""
-        found: list[Expression] = []
+        expressions: list[Expression] = []
         optional: set[int] = set()
         for is_optional in self._separated("]"):
             if is_optional:
-                optional.add(len(found))
-            found.append(self.expression())
-        return tuple(found), frozenset(optional)
+                optional.add(len(expressions))
+            expressions.append(self.expression())
+        return tuple(expressions), frozenset(optional)
 
     def _entries(self, *, named: bool) -> tuple[tuple[Expression, ...], frozenset[int]]:
         """Keys and values in turn, and the indices of the optional entries."""
-        found: list[Expression] = []
+        expressions: list[Expression] = []
         optional: set[int] = set()
         for is_optional in self._separated("}"):
             if is_optional:
-                optional.add(len(found) + 1)
+                optional.add(len(expressions) + 1)
             if named:
                 self._take()
             else:
-                found.append(self.expression())
+                expressions.append(self.expression())
             self.expect(":")
-            found.append(self.expression())
-        return tuple(found), frozenset(optional)
+            expressions.append(self.expression())
+        return tuple(expressions), frozenset(optional)
 
     def _separated(self, closing: str) -> Iterator[bool]:
         """Read the signs around each part of a list: whether it is optional, the comma after it, the closing bracket.

@@ -444,8 +444,8 @@ def _schemas_of(name: str, value: object) -> Iterator[tuple[str, Mapping[str, An
 
 
 def _is_either(part: SchemaNode) -> bool:
-    found = part.get("anyOf")
-    return isinstance(found, list) and found == _EITHER
+    value = part.get("anyOf")
+    return isinstance(value, list) and value == _EITHER
 
 
 def _problems(part: SchemaNode, node: SchemaNode | None, way: str, what: str) -> Iterator[tuple[Code, str]]:

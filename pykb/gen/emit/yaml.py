@@ -134,8 +134,8 @@ def _fold(written: str, column: int, indent: int, *, never: tuple[int, ...], esc
     """
     out: list[str] = []
     start, line_start = 0, -column
-    for found in re.finditer("(?<! ) ", written):
-        at = found.start()
+    for match in re.finditer("(?<! ) ", written):
+        at = match.start()
         if at - line_start <= _WIDTH or at in never:
             continue
         backslash = ""

@@ -93,7 +93,7 @@ def _model(cls: type[BaseModel], named: NamedType, lowering: Lowering, *, embedd
     if special is not None:
         return special
     is_kind = issubclass(cls, Object)
-    found: dict[str, PropertyNode] = {}
+    properties: dict[str, PropertyNode] = {}
     for attribute, info in fields_of(cls).items():
         if info.exclude:
             continue
@@ -102,7 +102,7 @@ def _model(cls: type[BaseModel], named: NamedType, lowering: Lowering, *, embedd
             described = issubclass(cls, CustomResource)
             prop = kind_field(attribute, described=described, embedded_metadata=embedded_metadata)
         prop = prop or _property(cls, attribute, info, named, lowering)
-        other = found.get(prop.name)
+        other = properties.get(prop.name)
         if other is not None:
             lowering.diagnostics.report(
                 DUPLICATE_NAME,
@@ -111,8 +111,8 @@ def _model(cls: type[BaseModel], named: NamedType, lowering: Lowering, *, embedd
                 'give one of them another JSON name: `Annotated[..., Wire("...")]`',
                 labels=(Label(other.span, "the first one"),) if other.span else (),
             )
-        found[prop.name] = prop
-    return object_node(list(found.values()), named.span)
+        properties[prop.name] = prop
+    return object_node(list(properties.values()), named.span)
 
 
 def fields_of(cls: type[BaseModel]) -> dict[str, FieldInfo]:

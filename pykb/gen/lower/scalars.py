@@ -95,17 +95,17 @@ def int_or_string() -> SchemaNode:
 def lower_scalar(annotation: object) -> SchemaNode | None:
     """The schema of a scalar; ``None`` when the annotation is not a scalar."""
     try:
-        found = _table().get(annotation)
+        known = _table().get(annotation)
     except TypeError:  # unhashable
         return None
-    if found is None and isinstance(annotation, type):
+    if known is None and isinstance(annotation, type):
         for base, node in ((Quantity, _table()[Quantity]), *_pydantic_types()):
             if issubclass(annotation, base):
                 return node
         for base in (bool, str, int, bytes, dt.datetime):
             if base in annotation.__mro__ and not hasattr(annotation, "__get_pydantic_core_schema__"):
                 return _table()[base]
-    return found
+    return known
 
 
 @cache

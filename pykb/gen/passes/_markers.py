@@ -100,9 +100,9 @@ def one_of_rule(
     properties = schema.properties or {}
     wrong = False
     for member in members:
-        found = properties.get(member)
-        wrong = wrong or found is None or found.required
-        if found is None:
+        prop = properties.get(member)
+        wrong = wrong or prop is None or prop.required
+        if prop is None:
             diagnostics.report(
                 ONE_OF_MEMBER,
                 span,
@@ -110,12 +110,12 @@ def one_of_rule(
                 + ("; nested fields cannot take part in a group" if "." in member else ""),
                 *did_you_mean(member, properties),
             )
-        elif found.required:
+        elif prop.required:
             diagnostics.report(
                 ONE_OF_MEMBER,
                 span,
                 f"the field `{member}` is required, so it cannot be a member of a one-of group",
-                f"{found.attribute}: ... | None = None",
+                f"{prop.attribute}: ... | None = None",
             )
     verb, comparison = _RELATIONS[relation]
     if comparison:
