@@ -254,18 +254,6 @@ def _of_each_kind() -> Iterator[tuple[str, Overload]]:
             yield operator, _pair(left, right, "bool")
 
 
-@cache
-def function_names() -> frozenset[str]:
-    """The names of all functions, without receiver or namespace."""
-    return frozenset(key.rpartition(".")[2] for key in _table() if not key.startswith("_"))
-
-
-@cache
-def namespaces() -> frozenset[str]:
-    """The namespaces of functions, such as ``sets`` in ``sets.contains``."""
-    return frozenset(key.partition(".")[0] for key in _table() if key.partition(".")[0].isalpha() and "." in key)
-
-
 def _pair(left: str, right: str, result: str) -> Overload:
     return Overload(((_parse(left),), (_parse(right),)), _parse(result))
 
@@ -342,8 +330,12 @@ TYPES = frozenset(
         *("type", "uint"),
     ]
 )
-NAMESPACES = namespaces() | {"google"}
+NAMESPACES = frozenset(name for name, dot, _ in (key.partition(".") for key in _table()) if name.isalpha() and dot)
+NAMESPACES |= {"google"}
+"""The namespaces of functions, such as ``sets`` in ``sets.contains``."""
 TWO_VARIABLES = frozenset({"existsOne", "transformList", "transformMap", "transformMapEntry"})
 """The macros that take two variables only."""
 ONE_VARIABLE = TWO_VARIABLES | {"all", "exists", "exists_one", "filter", "map", "optFlatMap", "optMap", "sortBy"}
-FUNCTIONS = function_names() | ONE_VARIABLE | {"has", "in"}
+FUNCTIONS = frozenset(key.rpartition(".")[2] for key in _table() if not key.startswith("_"))
+FUNCTIONS |= ONE_VARIABLE | {"has", "in"}
+"""The names of all functions, without receiver or namespace."""
