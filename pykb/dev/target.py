@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Protocol
 
 from pykb.deployment.apply import apply_all
 from pykb.deployment.manifests import as_deployed, is_converted
@@ -26,32 +25,16 @@ from pykb.tools.kubectl import Kubectl
 CRD_TIMEOUT = timedelta(seconds=60)
 
 
-class Target(Protocol):
-    """A cluster for the loop."""
-
-    @property
-    def title(self) -> str:
-        """The name of this cluster, for people."""
-
-    @property
-    def kubeconfig(self) -> Path:
-        """The kubeconfig of the cluster."""
-
-    @property
-    def own(self) -> ControlPlane | None:
-        """The control plane that ends with the loop, if there is one."""
-
-    @property
-    def is_local(self) -> bool:
-        """Whether its API server runs on this machine and can call webhooks here."""
-
-    def install(self, crds: Path) -> list[str]:
-        """Apply the definitions of a folder and wait until they are served; returns their names."""
-
-
 @dataclass(frozen=True, slots=True)
 class LocalTarget:
-    """A control plane that pykb started."""
+    """A control plane that pykb started.
+
+    Attributes:
+        title: The name of this cluster, for people.
+        kubeconfig: The kubeconfig of the cluster.
+        own: The control plane, if it ends with the loop.
+        is_local: Whether its API server runs on this machine and can call webhooks here.
+    """
 
     title: str
     kubeconfig: Path
@@ -65,7 +48,10 @@ class LocalTarget:
 
 @dataclass(frozen=True, slots=True)
 class RealTarget:
-    """An existing cluster. kubectl applies the definitions, since it supports every kind of login."""
+    """An existing cluster; see :class:`LocalTarget`.
+
+    kubectl applies the definitions, since it supports every kind of login.
+    """
 
     title: str
     kubeconfig: Path
@@ -83,6 +69,10 @@ class RealTarget:
         if names:
             apply_all(self.kubectl, list(definitions.values()), Silent())
         return names
+
+
+Target = LocalTarget | RealTarget
+"""A cluster for the loop."""
 
 
 @contextlib.contextmanager

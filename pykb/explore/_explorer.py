@@ -12,17 +12,15 @@ from typing import Any, NamedTuple
 from pykb.client.errors import rule_marker
 from pykb.diagnostics import Diagnostic
 from pykb.diagnostics.codes import explore as codes
-from pykb.explore._context import Case, Context, Violation
-from pykb.explore._gate import Sent, span_of
+from pykb.explore._context import Case, Context, Violation, first_bug
+from pykb.explore._gate import Sent
 from pykb.explore._history import Fault, FaultKind, History, Identity, Manifest
 from pykb.explore._outcome import Outcome
 from pykb.explore._plans import CODES, PLANS
 from pykb.explore._project import Subject
-from pykb.explore._report import Finding, Grant, Report
+from pykb.explore._report import Finding, Grant, Report, reason, story, transcript
 from pykb.explore._roots import Evidence, changes_of, evidence_of, joined
 from pykb.explore._runner import Runner, Runs, Stopped, Workers
-from pykb.explore._story import reason, story, transcript
-from pykb.explore._verdicts import first_bug
 
 _now = time.monotonic
 
@@ -276,7 +274,7 @@ class Explorer:
         known = self._found.get(key)
         if known is not None and _shortness(known.finding.story, known.finding.history) <= _shortness(steps, history):
             return
-        span = span_of(violation.place)
+        span = violation.place
         finding = Finding(case.code, violation.message, steps, violation.found, span, history)
         self._found[key] = _Found(finding, evidence, case.judge, violation.by)
 
@@ -318,7 +316,7 @@ class Explorer:
                 continue
             self._used.add(grant)
             if not _allows(rules, sent):
-                found = Finding(codes.RBAC, "", tuple(story(history, outcome)), (), span_of(sent.place), history)
+                found = Finding(codes.RBAC, "", tuple(story(history, outcome)), (), sent.place, history)
                 self._forbidden.setdefault((sent.group, sent.resource), []).append((sent.verb, found))
 
     def _problem_of(self, context: Context) -> Diagnostic | None:
@@ -326,7 +324,7 @@ class Explorer:
         base = context.base
         if base.refused:
             bug = first_bug(base)
-            span = span_of(bug.place if bug is not None else None) or self._subject.places.get(name)
+            span = (bug.place if bug is not None else None) or self._subject.places.get(name)
             why = f": {bug.kind}: {bug.message}" if bug is not None else ""
             helps = ("correct the sample",) if bug is None else ("correct the webhook or the converter",)
             return codes.NOT_EXPLORED.at(span, f"the sample {name} is refused: {base.refused[0][1]}{why}", help=helps)
@@ -334,7 +332,7 @@ class Explorer:
             return codes.NOT_EXPLORED.at(None, f"the manager ends with an error: {base.broken}")
         if base.failures and not base.sent:
             failure = base.failures[-1]
-            span = span_of(failure.place) or self._subject.places.get(name)
+            span = failure.place or self._subject.places.get(name)
             return codes.NOT_EXPLORED.at(span, f"the sample {name} fails: {failure.kind}: {failure.message}")
         return None
 

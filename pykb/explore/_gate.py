@@ -35,36 +35,18 @@ _REASONS = {409: "Conflict", 500: "InternalError"}
 _RECORDS = ("", "events", "leases", "selfsubjectaccessreviews", "subjectaccessreviews", "tokenreviews")
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A line of the user's code."""
-
-    path: str
-    line: int
-
-    @property
-    def span(self) -> Span:
-        """The line, for a message."""
-        return Span(self.path, self.line, 1)
-
-
-def span_of(place: Place | None) -> Span | None:
-    """The line, for a message, if it is known."""
-    return place.span if place is not None else None
-
-
-def place_in(root: Path | None, stack: Iterable[tuple[str, int]]) -> Place | None:
+def place_in(root: Path | None, stack: Iterable[tuple[str, int]]) -> Span | None:
     """The first line of a stack that is in a folder of the user's code. Either may be behind a symbolic link."""
     if root is None:
         return None
     folder = str(root)
     for file, line in stack:
         if path := _path_in(folder, file):
-            return Place(path, line)
+            return Span(path, line, 1)
     return None
 
 
-def _place_here(root: Path | None) -> Place | None:
+def _place_here(root: Path | None) -> Span | None:
     """The first line of the user's code among the callers of a caller. This runs at each request."""
     if root is None:
         return None
@@ -72,7 +54,7 @@ def _place_here(root: Path | None) -> Place | None:
     frame: FrameType | None = sys._getframe(2)  # noqa: SLF001
     while frame is not None and frame.f_code is not STEP:
         if path := _path_in(folder, frame.f_code.co_filename):
-            return Place(path, frame.f_lineno)  # looking up a line is slow
+            return Span(path, frame.f_lineno, 1)  # looking up a line is slow
         frame = frame.f_back
     return None
 
@@ -108,7 +90,7 @@ class Sent:
     group: str
     resource: str
     name: str
-    place: Place | None
+    place: Span | None
     status: int = 0
     at: float = 0.0
     because: str = ""
@@ -363,18 +345,20 @@ async def _next(lines: AsyncIterator[bytes]) -> bytes | None:
 
 
 def _verb(call: Call, name: str) -> str:
-    match call.method:
-        case "GET":
-            if dict(call.query).get("watch") in ("1", "true"):
-                return "watch"
-            return "get" if name else "list"
-        case "POST":
-            return "create"
-        case "PUT":
-            return "update"
-        case "PATCH":
-            return "patch"
-    return "delete" if name else "deletecollection"
+    if call.method == "GET" and dict(call.query).get("watch") in ("1", "true"):
+        return "watch"
+    of_object, of_collection = _VERBS[call.method]
+    return of_object if name else of_collection
+
+
+_VERBS = {
+    "GET": ("get", "list"),
+    "POST": ("create", "create"),
+    "PUT": ("update", "update"),
+    "PATCH": ("patch", "patch"),
+    "DELETE": ("delete", "deletecollection"),
+}
+"""The verbs of access control, for an object and for a collection."""
 
 
 def _failure(status: int) -> Exception:

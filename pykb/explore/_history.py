@@ -5,24 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any
 
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from pykb.runtime.records.causes import ObjectId
+
+_STRICT = ConfigDict(extra="forbid")
 Manifest = dict[str, Any]
 
 
-class Identity(NamedTuple):
-    """Names an object."""
+class Identity(ObjectId):
+    """Names an object in a history. All of them are in one namespace, or in none."""
 
-    api_version: str
-    kind: str
-    namespace: str
-    name: str
-
-    @classmethod
-    def of(cls, manifest: Mapping[str, Any]) -> Identity:
-        """The identity of a manifest."""
-        metadata = manifest["metadata"]
-        return cls(manifest["apiVersion"], manifest["kind"], metadata.get("namespace", ""), metadata["name"])
+    __slots__ = ()
 
     def __str__(self) -> str:
         return f"{self.kind} {self.name}"
@@ -66,6 +62,8 @@ class Step:
         note: What is special about the object, for people.
     """
 
+    __pydantic_config__ = _STRICT
+
     verb: Verb
     manifest: Manifest
     after_write: int | None = None
@@ -105,6 +103,8 @@ class Fault:
         version: The ``resourceVersion`` whose state its caches show at first: that of the last write that they have.
     """
 
+    __pydantic_config__ = _STRICT
+
     kind: FaultKind
     request: int = 0
     status: int = 0
@@ -118,6 +118,8 @@ class Fault:
 @dataclass(frozen=True, slots=True)
 class History:
     """Steps and a fault, or none. After each step without ``after_write``, the world comes to rest."""
+
+    __pydantic_config__ = _STRICT
 
     steps: tuple[Step, ...]
     fault: Fault | None = None
@@ -164,38 +166,13 @@ class History:
             ValueError: The values are not those of a history.
         """
         try:
-            steps = tuple(Step(**{**step, "verb": Verb(step["verb"])}) for step in values["steps"])
-            fault = values.get("fault")
-            read = cls(
-                steps,
-                _fault(fault) if fault else None,
-                float(values.get("idle", 0.0)),
-                tuple(_fault(each) for each in values.get("further", ())),
-                int(values.get("chance", 0)),
-            )
-            _check(read)
+            history = TypeAdapter(cls).validate_python(values)
+            named = [Identity.of(step.manifest) for step in history.steps]
+        except ValidationError as error:
+            first = error.errors()[0]
+            raise ValueError(f"not a history: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"not a history: {error}") from error
-        return read
-
-
-def _fault(values: Mapping[str, Any]) -> Fault:
-    return Fault(**{**values, "kind": FaultKind(values["kind"])})
-
-
-def _check(history: History) -> None:
-    """Check the types of what comes from a file.
-
-    Raises:
-        TypeError: A value has another type than its field.
-    """
-    faults = history.faults
-    numbers: list[object] = [step.after_write or 0 for step in history.steps]
-    numbers += [number for f in faults for number in (f.request, f.status, f.seconds, f.version, f.step)]
-    texts = [
-        *(text for fault in faults for text in (fault.resource, fault.what)),
-        *(step.note for step in history.steps),
-    ]
-    texts += [part for step in history.steps for part in Identity.of(step.manifest)]
-    if not all(isinstance(each, (int, float)) for each in numbers) or not all(isinstance(each, str) for each in texts):
-        raise TypeError("a value has another type than its field")
+        if not all(each.kind and each.name and all(isinstance(part, str) for part in each) for each in named):
+            raise ValueError("not a history: an object has no kind or no name")
+        return history

@@ -13,7 +13,7 @@ from pykb.client.guard import is_end
 from pykb.client.mapper import ResourceMapper
 from pykb.diagnostics import Diagnostic, EnvironmentProblem
 from pykb.diagnostics.codes.explore import KOPF_HANDLERS, NOT_EXPLORED, REAL_WORLD, UNKNOWN_CONDITION
-from pykb.explore._gate import Behind, Gate, Tape, place_in, span_of, waker
+from pykb.explore._gate import Behind, Gate, Tape, place_in, waker
 from pykb.explore._history import FaultKind, History
 from pykb.explore._outcome import Outcome, failure_of, place_of_error
 from pykb.explore._project import Subject
@@ -165,12 +165,12 @@ class Operator(ReconcileListener):
         if isinstance(self._loop, VirtualLoop):
             for stray in self._loop.threads.strays:
                 if place := place_in(root, stray.stack):
-                    yield REAL_WORLD.at(place.span, f"this {stray.what}", help=(stray.remedy,))
+                    yield REAL_WORLD.at(place, f"this {stray.what}", help=(stray.remedy,))
         day, given = real_day(), repr([step.manifest for step in self._history.steps])
         for change in self._outcome.changes:
             place = change.by.place if change.by is not None else None
             if place is not None and change.after and day in change.after.decode() and day not in given:
-                yield REAL_WORLD.at(place.span, "this writes the time of the real clock", help=(_CALL_CLOCKS,))
+                yield REAL_WORLD.at(place, "this writes the time of the real clock", help=(_CALL_CLOCKS,))
         for condition in self._conditions.unknown:
             yield UNKNOWN_CONDITION.at(None, f"the explorer cannot evaluate `{condition}`")
 
@@ -194,7 +194,7 @@ class _ExploredManager(Manager):
             if own:
                 names = ", ".join(dict.fromkeys(decorator for decorator, _ in own))
                 message = f"kopf's handlers of {resource} are not explored: {names}"
-                yield KOPF_HANDLERS.at(own[0][1].span, message, help=(_TEST_HANDLERS,))
+                yield KOPF_HANDLERS.at(own[0][1], message, help=(_TEST_HANDLERS,))
 
 
 def _register(subject: Subject, manager: Manager) -> None:
@@ -207,4 +207,4 @@ def _register(subject: Subject, manager: Manager) -> None:
             raise
         place = place_of_error(error, subject.root)
         message = f"`register` fails: {error_text(error)}"
-        raise EnvironmentProblem(NOT_EXPLORED.at(span_of(place), message)) from error
+        raise EnvironmentProblem(NOT_EXPLORED.at(place, message)) from error

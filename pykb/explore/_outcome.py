@@ -9,8 +9,8 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from pykb.api.safe_text import safe_text
-from pykb.diagnostics import Diagnostic
-from pykb.explore._gate import Place, Sent, place_in
+from pykb.diagnostics import Diagnostic, Span
+from pykb.explore._gate import Sent, place_in
 from pykb.explore._history import Fault, Identity, Step
 from pykb.explore._state import State, is_generated
 from pykb.explore._webhooks import Loss
@@ -35,7 +35,7 @@ class Failure:
 
     kind: str
     message: str
-    place: Place | None
+    place: Span | None
     at: float
     is_bug: bool
 
@@ -54,7 +54,7 @@ def failure_of(error: BaseException, root: Path | None, at: float) -> Failure:
     return Failure(type(error).__name__, text, place_of_error(error, root), at, is_bug)
 
 
-def place_of_error(error: BaseException, root: Path | None) -> Place | None:
+def place_of_error(error: BaseException, root: Path | None) -> Span | None:
     """The last line of the user's code in a traceback."""
     frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
     return place_in(root, reversed(frames))
@@ -119,7 +119,7 @@ class Outcome:
     fails: bool = False
     strays: list[Diagnostic] = field(default_factory=list)
     lost: list[Loss] = field(default_factory=list)
-    defaulters: dict[str, Place] = field(default_factory=dict)
+    defaulters: dict[str, Span] = field(default_factory=dict)
 
     def first(self, steps: int) -> Outcome | None:
         """What came of the first steps of an undisturbed history; ``None`` if that is not known."""

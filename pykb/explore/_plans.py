@@ -10,16 +10,13 @@ from http import HTTPStatus
 from itertools import chain, zip_longest
 from typing import Any
 
-from pykb.diagnostics import Code
+from pykb.diagnostics import Code, Span
 from pykb.diagnostics.codes import explore as codes
 from pykb.explore._actors import KINDS
-from pykb.explore._context import Case, Context, Violation
-from pykb.explore._gate import Place, Sent
-from pykb.explore._history import Fault, FaultKind, History, Identity, Manifest, Step, Verb
-from pykb.explore._outcome import Change, Outcome
-from pykb.explore._state import Difference, read
-from pykb.explore._variants import leaves, patch_of, put, shorten, spell, spread
-from pykb.explore._verdicts import (
+from pykb.explore._context import (
+    Case,
+    Context,
+    Violation,
     bug_of,
     cause_of,
     comes_back,
@@ -30,6 +27,11 @@ from pykb.explore._verdicts import (
     same_end,
     same_states,
 )
+from pykb.explore._gate import Sent
+from pykb.explore._history import Fault, FaultKind, History, Identity, Manifest, Step, Verb
+from pykb.explore._outcome import Change, Outcome
+from pykb.explore._state import Difference, read
+from pykb.explore._variants import leaves, patch_of, put, shorten, spell, spread
 from pykb.explore._webhooks import defaulting
 
 _IDLE_SECONDS = 2 * 3600.0
@@ -323,7 +325,7 @@ def _is_said(context: Context, outcome: Outcome) -> bool:
     return normal.get("status") != found.get("status")
 
 
-def _holding(outcome: Outcome) -> Place | None:
+def _holding(outcome: Outcome) -> Span | None:
     """Where the clean-up fails, or else what set the finalizer."""
     failed = next((failure.place for failure in reversed(outcome.failures) if failure.place), None)
     return failed or next(

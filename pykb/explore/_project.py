@@ -23,7 +23,7 @@ from pykb.diagnostics.suggest import closest
 from pykb.envtest.crds import read_crds
 from pykb.envtest.webhooks import MANIFEST, WebhookManifest
 from pykb.explore._actors import Actor
-from pykb.explore._gate import place_in, span_of
+from pykb.explore._gate import place_in
 from pykb.explore._history import Identity, Manifest
 from pykb.project.layout import CONFIG, config_folder, config_path
 from pykb.reading import yaml_text
@@ -195,7 +195,7 @@ def _imported(root: Path, module: str) -> ModuleType:
             frames.append((error.filename, error.lineno or 0))
         place = place_in(root, reversed(frames))
         message = f"`{module}` cannot be imported: {error_text(error)}"
-        raise EnvironmentProblem(NOT_EXPLORED.at(span_of(place), message)) from error
+        raise EnvironmentProblem(NOT_EXPLORED.at(place, message)) from error
 
 
 def _no_sample(kind: str, where: str, own: Iterable[tuple[str, str]], written: list[str]) -> Diagnostic:

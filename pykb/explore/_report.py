@@ -1,4 +1,4 @@
-"""What an exploration found, as values and as messages."""
+"""What an exploration found, as values and as messages, and how a history is told in a few sentences."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from pykb.diagnostics import Code, Diagnostic, Span
 from pykb.diagnostics.codes import explore as codes
 from pykb.diagnostics.render import render
-from pykb.explore._history import History
+from pykb.explore._gate import Sent
+from pykb.explore._history import Fault, FaultKind, History, Identity, Step, Verb
+from pykb.explore._outcome import Change, Outcome
 from pykb.explore._state import Difference
 
 Grant = tuple[str, str, str]
@@ -112,3 +114,129 @@ class Report:
         """
         if found := self.diagnostics():
             raise AssertionError(render(found))
+
+
+_DONE = {
+    Verb.CREATE: "creates",
+    Verb.REPLACE: "changes",
+    Verb.PATCH: "changes",
+    Verb.REWRITE: "reads and writes back",
+    Verb.DELETE: "deletes",
+}
+_HEALTH = {FaultKind.LATE: "Each workload becomes ready", FaultKind.FAIL: "Each workload fails"}
+
+
+def story(history: History, outcome: Outcome, asleep: str = "", *, differs: bool = False) -> Iterator[str]:
+    """Yield what happens in a history, in order.
+
+    Args:
+        history: The history.
+        outcome: What came of it.
+        asleep: The kind whose last change did not wake the operator.
+        differs: Whether it ends with a field that is wrong. An error of the operator may be why.
+    """
+    fault = history.fault
+    if fault is not None and fault.kind is FaultKind.LAG:
+        caches = f"cache of {fault.resource} lags" if fault.resource else "caches lag"
+        yield f"The {caches} by {fault.seconds:g} seconds"
+    if fault is not None and fault.kind in _HEALTH:
+        yield f"{_HEALTH[fault.kind]} {fault.seconds:g} seconds after its creation"
+    for step in history.steps:
+        yield _step(step, outcome)
+        for struck, sent in outcome.struck.items():
+            if struck in history.faults and step is _struck_step(history, sent, outcome):
+                yield _strike(struck, sent)
+    for back in history.faults:
+        if back.kind is FaultKind.BACK:
+            yield from _taken_over(back, outcome)
+    if differs and (error := _stuck(history, outcome)):
+        yield f"Each reconcile fails with {error}"
+    if asleep:
+        yield f"Nothing happens: the {asleep} does not wake the operator"
+    else:
+        yield f"{history.idle / 3600:g} hours pass" if history.idle else "Everything comes to rest"
+
+
+def _stuck(history: History, outcome: Outcome) -> str:
+    """The error of the last reconcile of the history, if it failed."""
+    ends = next(iter(outcome.began[len(history.steps) :]), float("inf"))
+    failed = [failure for failure in outcome.failures if failure.at < ends]
+    ended = [at for at in outcome.reconciles if at < ends]
+    return f"{failed[-1].kind}: {failed[-1].message}" if failed and ended and failed[-1].at >= ended[-1] else ""
+
+
+def reason(sent: Sent) -> str:
+    """What the operator did, and what woke it."""
+    return f"The operator {_act(sent)}, because {sent.because}"
+
+
+def transcript(outcome: Outcome) -> Iterator[str]:
+    """Yield every request, change, reconcile and error of a run with its time, in order."""
+    lines = [(sent.at, 0, f"the operator {_act(sent)}: {sent.status or 'no answer'}") for sent in outcome.sent]
+    lines += [(at, 3, line) for at, line in outcome.told]
+    for change in outcome.changes:
+        who = "" if change.by is not None else " by somebody else"
+        lines.append((change.at, 1, f"    {change.identity} is {_done(change)}{who}"))
+    lines += [(each.at, 2, f"    the reconcile fails: {each.kind}: {each.message}") for each in outcome.failures]
+    for at, _, text in sorted(lines, key=lambda line: line[:2]):
+        yield f"{at:10.3f}  {text}"
+    for step, why in outcome.refused:
+        yield f"refused: {_step(step, outcome)}: {why}"
+
+
+def _taken_over(fault: Fault, outcome: Outcome) -> Iterator[str]:
+    if not fault.version:
+        yield "The operator starts again"
+        return
+    yield "Another process of the operator takes over"
+    yield f"Its caches still show the state before {_after(fault.version, outcome)}, for {fault.seconds:g} seconds"
+
+
+def _after(version: int, outcome: Outcome) -> str:
+    """The change that comes after a version, in the past."""
+    change = next((change for change in outcome.changes if change.version > version), None)
+    return f"{change.identity} was {_done(change)}" if change is not None else "now"
+
+
+def _done(change: Change) -> str:
+    return "created" if change.before is None else "deleted" if change.after is None else "changed"
+
+
+def _step(step: Step, outcome: Outcome) -> str:
+    text = f"Somebody {_DONE[step.verb]} {Identity.of(step.manifest)}"
+    text += " back" if step.verb is Verb.REPLACE and not step.note else ""
+    text += f": `{step.note}`" if step.note else ""
+    if step.unseen:
+        text += ", while the operator's watches are broken"
+    if step.after_write is not None:
+        before = next((sent for sent in outcome.sent if sent.write == step.after_write), None)
+        text += f", right after the operator {_act(before)}" if before else ""
+    return text
+
+
+def _struck_step(history: History, struck: Sent, outcome: Outcome) -> Step:
+    """The step whose work was struck: the last one done before."""
+    begun = [step for step, at in zip(history.steps, outcome.began, strict=False) if at <= struck.at]
+    return begun[-1] if begun else history.steps[0]
+
+
+def _strike(fault: Fault, sent: Sent) -> str:
+    match fault.kind:
+        case FaultKind.CRASH_BEFORE:
+            return f"The process dies just before it {_act(sent)}, and starts again"
+        case FaultKind.CRASH_AFTER:
+            return f"The process dies right after it {_act(sent)}, and starts again"
+        case FaultKind.LOSE_ANSWER:
+            return f"The operator {_act(sent)}, and the answer is lost"
+    answer = f"with {fault.status}" if fault.status else "by a broken connection"
+    return f"The operator {_act(sent)}, and the request fails {answer}"
+
+
+def _act(sent: Sent | None) -> str:
+    if sent is None:
+        return "writes"
+    return f"{sent}{_place(sent.place)}"
+
+
+def _place(place: Span | None) -> str:
+    return f" ({place.path.rpartition('/')[2]}:{place.line})" if place is not None else ""

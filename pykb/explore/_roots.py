@@ -10,14 +10,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
-from pykb.explore._context import Context, Violation
-from pykb.explore._gate import Place
+from pykb.diagnostics import Span
+from pykb.explore._context import Context, Violation, place_among
 from pykb.explore._history import FaultKind, History, Identity, Verb
 from pykb.explore._outcome import Outcome
 from pykb.explore._state import Difference, read
-from pykb.explore._verdicts import place_among
 
-Line = Place | str
+Line = Span | str
 """A line of the user's code. The kind of an object if the line that wrote it is not known."""
 
 T = TypeVar("T")

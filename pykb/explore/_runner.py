@@ -12,7 +12,6 @@ from collections import deque
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from pykb.diagnostics import Diagnostic, EnvironmentProblem
@@ -20,7 +19,7 @@ from pykb.diagnostics.codes.explore import NOT_EXPLORED
 from pykb.explore._history import History, Step, Verb
 from pykb.explore._outcome import Outcome
 from pykb.explore._project import Subject
-from pykb.explore._story import story
+from pykb.explore._report import story
 from pykb.explore._time import VirtualTime
 from pykb.explore._world import cluster_of, play
 
@@ -84,9 +83,7 @@ class Runner:
         self._cluster = self._run(lambda: cluster_of(self._subject), self._seed + 1)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stack.close()
 
     def begin(self, history: History, *, causes: bool = False) -> int:
@@ -160,9 +157,7 @@ class Workers:
         """Take histories."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """End all workers, and wait for their end."""
         self.stop()
         for pipe, process in self._processes.items():

@@ -13,7 +13,7 @@ import orjson
 from pykb.explore._history import Identity, Manifest
 from pykb.explore._variants import shorten, spell
 from pykb.meta.json_diff import sorted_changes
-from pykb.runtime.records.causes import HIDDEN, ObjectId
+from pykb.runtime.records.causes import HIDDEN
 
 _SERVER_METADATA = (
     "uid",
@@ -61,7 +61,7 @@ class Difference:
         return f"{name}: {self.path} is {self._shown(self.found)} instead of {self._shown(self.expected)}"
 
     def _shown(self, value: Any) -> str:
-        is_hidden = ObjectId(*self.identity).is_secret and self.path.startswith(("data", "stringData"))
+        is_hidden = self.identity.is_secret and self.path.startswith(("data", "stringData"))
         return HIDDEN if is_hidden else shorten(value)
 
 

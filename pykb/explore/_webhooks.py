@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pykb.diagnostics import PykbError
-from pykb.explore._gate import Place, place_in
+from pykb.diagnostics import PykbError, Span
+from pykb.explore._gate import place_in
 from pykb.explore._history import Identity, Manifest
 from pykb.explore._rules import Conditions
 from pykb.explore._variants import leaves, spell
@@ -39,7 +39,7 @@ class Loss:
     path: str
     value: Any
     version: str
-    place: Place | None
+    place: Span | None
 
 
 class Losses:
@@ -80,7 +80,7 @@ def use_webhooks(
     root: Path | None,
     lost: list[Loss],
     conditions: Conditions,
-) -> dict[str, Place]:
+) -> dict[str, Span]:
     """Let an API server call webhooks and converters. Gives the paths of mutating ones with their places.
 
     Args:
@@ -99,7 +99,7 @@ def use_webhooks(
 
 def _defaulters(
     server: WebhookServer, configurations: Iterable[Mapping[str, Any]], root: Path | None
-) -> Iterator[tuple[str, Place]]:
+) -> Iterator[tuple[str, Span]]:
     """The paths of mutating webhooks, each with the place of its function."""
     for configuration in configurations:
         if configuration["kind"] != "MutatingWebhookConfiguration":
@@ -111,7 +111,7 @@ def _defaulters(
                 yield path, place
 
 
-def place_of(function: Callable[..., object], root: Path | None) -> Place | None:
+def place_of(function: Callable[..., object], root: Path | None) -> Span | None:
     """Where a function is defined."""
     code = getattr(inspect.unwrap(function), "__code__", None)
     return place_in(root, [(code.co_filename, code.co_firstlineno)]) if code is not None else None

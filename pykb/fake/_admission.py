@@ -21,8 +21,8 @@ from pykb.client.structure import prune
 from pykb.client.writer import APPLY_CONTENT_TYPE
 from pykb.fake import _builtin as builtin
 from pykb.fake import _http as refusal
-from pykb.fake._http import bad_request, cause, invalid, refuse
-from pykb.fake._resources import Resource
+from pykb.fake._http import bad_request, cause, refuse
+from pykb.fake._resources import Request, Resource
 from pykb.fake._schema import fill_defaults, find_mistakes, untyped
 
 # Metadata that the server manages and clients cannot set.
@@ -67,13 +67,14 @@ def now() -> str:
     return format_time(datetime.now(UTC))
 
 
-def read_body(
-    resource: Resource, body: Any, *, namespace: str, name: str = "", content_type: str = ""
-) -> dict[str, Any]:
+def read_body(request: Request, *, is_patched: bool = False) -> dict[str, Any]:
     """Check the identity of an object against the path of the request. Return the object with its namespace.
 
-    The content type is that of the patch that made the object.
+    Args:
+        request: The request. Its body is the object.
+        is_patched: Whether a patch or an apply made the object.
     """
+    resource, body, (namespace, name) = request.resource, request.body, request.key
     if not isinstance(body, dict):
         raise bad_request("the object provided is unrecognized (must be of type Object)")
     api_version, kind = body.get("apiVersion"), body.get("kind")
@@ -82,7 +83,7 @@ def read_body(
             f"the API version and kind in the data ({api_version}, {kind}) do not match the expected "
             f"({resource.gvk.api_version}, {resource.gvk.kind})"
         )
-    metadata = _read_metadata(resource, body, content_type)
+    metadata = _read_metadata(resource, body, request.content_type if is_patched else "")
     if resource.namespaced:
         given = metadata.get("namespace") or namespace
         if given != namespace:
@@ -197,7 +198,7 @@ def admit(resource: Resource, obj: dict[str, Any], *, strict: bool) -> None:
         rest = {name: value for name, value in obj.items() if name not in ("apiVersion", "kind", "metadata")}
         mistakes += find_mistakes(rest, resource.schema, "")
     if mistakes:
-        raise invalid(resource.gvk.kind, resource.gvk.group, obj["metadata"].get("name", ""), mistakes)
+        raise resource.invalid(obj["metadata"].get("name", ""), mistakes)
 
 
 def prepare(resource: Resource, obj: dict[str, Any], *, strict: bool) -> None:
@@ -229,10 +230,10 @@ def _check_class(resource: Resource, obj: dict[str, Any]) -> None:
         where = _place(first["loc"])
         if first["type"] == "missing":
             causes = [cause(_place(each["loc"]), "FieldValueRequired", "Required value") for each in problems]
-            raise invalid(resource.gvk.kind, resource.gvk.group, obj["metadata"].get("name", ""), causes) from error
+            raise resource.invalid(obj["metadata"].get("name", ""), causes) from error
         if resource.custom:
             causes = [cause(where, "FieldValueInvalid", f"Invalid value: {first['msg']}")]
-            raise invalid(resource.gvk.kind, resource.gvk.group, obj["metadata"].get("name", ""), causes) from error
+            raise resource.invalid(obj["metadata"].get("name", ""), causes) from error
         raise bad_request(f"{_undecodable(resource)}: {where}: {first['msg']}") from error
 
 
@@ -254,7 +255,7 @@ def refuse_new_finalizers(resource: Resource, old: Mapping[str, Any], new: Mappi
     rule = "no new finalizers can be added if the object is being deleted"
     message = f"Forbidden: {rule}, found new finalizers [{added}]"
     causes = [cause("metadata.finalizers", "FieldValueForbidden", message)]
-    return invalid(resource.gvk.kind, resource.gvk.group, new["metadata"]["name"], causes)
+    return resource.invalid(new["metadata"]["name"], causes)
 
 
 def _metadata_mistakes(resource: Resource, metadata: Mapping[str, Any]) -> Causes:

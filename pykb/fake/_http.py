@@ -1,13 +1,11 @@
-"""Requests and errors of an API server: the query, and the ``Status`` of a failure with its messages."""
+"""Bodies of requests, and the ``Status`` of a failure with the API server's messages."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
-from pykb.client.connection import Call
 from pykb.client.errors import ApiError, error_from_status
 from pykb.client.json_text import is_deeper
 
@@ -19,27 +17,6 @@ events and reviews are around objects.
 """
 
 CHANGED = "the object has been modified; please apply your changes to the latest version and try again"
-
-
-@dataclass(frozen=True, slots=True)
-class Parameters:
-    """The query of a request."""
-
-    values: dict[str, str]
-
-    @classmethod
-    def of(cls, call: Call) -> Parameters:
-        """Parse the query of a call."""
-        return cls(dict(call.query))
-
-    def get(self, name: str) -> str:
-        """Return a parameter. Empty if it is missing."""
-        return self.values.get(name, "")
-
-    @property
-    def dry_run(self) -> bool:
-        """Whether the request must not store anything."""
-        return self.get("dryRun") == "All"
 
 
 def status_body(code: int, reason: str, message: str, details: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -61,39 +38,25 @@ def refuse(code: int, reason: str, message: str, details: dict[str, Any] | None 
     return error_from_status(code, status_body(code, reason, message, details))
 
 
-def not_found(resource: str, group: str, name: str) -> ApiError:
-    """The object does not exist."""
-    full = f"{resource}.{group}" if group else resource
-    details = {"name": name, "group": group, "kind": resource}
-    return refuse(404, "NotFound", f'{full} "{name}" not found', details)
-
-
 def no_resource() -> ApiError:
     """The resource does not exist."""
     return refuse(404, "NotFound", "the server could not find the requested resource")
 
 
-def already_exists(resource: str, group: str, name: str) -> ApiError:
-    """An object of this name exists already."""
-    full = f"{resource}.{group}" if group else resource
-    details = {"name": name, "group": group, "kind": resource}
-    return refuse(409, "AlreadyExists", f'{full} "{name}" already exists', details)
-
-
-def conflict(resource: str, group: str, name: str, why: str) -> ApiError:
-    """The object is not in the state that the request expects."""
-    full = f"{resource}.{group}" if group else resource
-    details = {"name": name, "group": group, "kind": resource}
-    return refuse(409, "Conflict", f'Operation cannot be fulfilled on {full} "{name}": {why}', details)
-
-
 def invalid(kind: str, group: str, name: str, causes: list[dict[str, str]]) -> ApiError:
     """The object violates its schema or a rule."""
-    full = f"{kind}.{group}" if group else kind
     texts = [f"{cause['field']}: {cause['message']}" for cause in causes]
     joined = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
-    details = {"name": name, "group": group, "kind": kind, "causes": causes}
-    return refuse(422, "Invalid", f'{full} "{name}" is invalid: {joined}', details)
+    return about(422, "Invalid", kind, group, name, after=f" is invalid: {joined}", causes=causes)
+
+
+def about(
+    code: int, reason: str, what: str, group: str, name: str, *, before: str = "", after: str, **details: Any
+) -> ApiError:
+    """The failure of a request for an object. ``what`` is its resource or its kind."""
+    full = f"{what}.{group}" if group else what
+    message = f'{before}{full} "{name}"{after}'
+    return refuse(code, reason, message, {"name": name, "group": group, "kind": what, **details})
 
 
 def cause(field: str, reason: str, message: str) -> dict[str, str]:

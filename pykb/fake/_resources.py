@@ -12,9 +12,11 @@ from typing import Any
 
 from pykb.api.builtin import find_class, kinds
 from pykb.api.object import Object
+from pykb.client.connection import Route
+from pykb.client.errors import ApiError
 from pykb.client.structure import UNKNOWN, Structure, of_custom_resource, structure_of_class
 from pykb.diagnostics import PykbError
-from pykb.fake._http import refuse
+from pykb.fake._http import about, invalid, refuse
 from pykb.meta.gvk import GroupVersion, GroupVersionKind, ResourceInfo
 from pykb.meta.plural import pluralize
 
@@ -109,6 +111,59 @@ class Resource:
     def storage_key(self) -> tuple[str, str]:
         """Group and plural. All versions of a kind share the same objects."""
         return (self.gvk.group, self.plural)
+
+    def not_found(self, name: str) -> ApiError:
+        """The object does not exist."""
+        return about(404, "NotFound", self.plural, self.gvk.group, name, after=" not found")
+
+    def already_exists(self, name: str) -> ApiError:
+        """An object of this name exists already."""
+        return about(409, "AlreadyExists", self.plural, self.gvk.group, name, after=" already exists")
+
+    def conflict(self, name: str, why: str, *, of: str = "") -> ApiError:
+        """The object is not in the state that the request expects. Some messages name the kind: ``of``."""
+        before = "Operation cannot be fulfilled on "
+        return about(409, "Conflict", of or self.plural, self.gvk.group, name, before=before, after=f": {why}")
+
+    def invalid(self, name: str, causes: list[dict[str, str]]) -> ApiError:
+        """The object violates its schema or a rule."""
+        return invalid(self.gvk.kind, self.gvk.group, name, causes)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request about objects of one kind.
+
+    Attributes:
+        resource: The kind, in the version of the client.
+        route: The path.
+        parameters: The query.
+        body: The body, read.
+        content_type: The media type of the body.
+        via: The subresource through which a part of the object is written, if it is not in the path.
+    """
+
+    resource: Resource
+    route: Route
+    parameters: Mapping[str, str]
+    body: Any
+    content_type: str
+    via: str = ""
+
+    @property
+    def is_strict(self) -> bool:
+        """Whether unknown fields are refused."""
+        return self.parameters.get("fieldValidation") == "Strict"
+
+    @property
+    def is_dry_run(self) -> bool:
+        """Whether nothing is stored."""
+        return self.parameters.get("dryRun") == "All"
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """The namespace and the name of the object."""
+        return (self.route.namespace, self.route.name)
 
 
 class Resources:

@@ -13,8 +13,8 @@ from typing import Any
 
 from pykb.client.errors import ApiError
 from pykb.client.structure import Shape, Structure, structure_of_schema
-from pykb.fake._fields import display, item_key
 from pykb.fake._http import cause, refuse
+from pykb.fake._ownership import display, item_key
 from pykb.fake._resources import Resource
 
 Schema = Mapping[str, Any]

@@ -22,28 +22,33 @@ from pykb.api.object import Object
 from pykb.client.client import Client
 from pykb.client.codec import AnyObject, Key, gvk_of, key_of, namespace_of, to_wire
 from pykb.client.connection import Call, ExecResult, Route, parse_path
+from pykb.client.errors import ApiError
 from pykb.client.mapper import ResourceMapper
+from pykb.client.writer import APPLY_CONTENT_TYPE
 from pykb.fake._http import (
-    Parameters,
+    CHANGED,
+    bad_request,
+    cause,
+    invalid,
     no_resource,
-    not_found,
     read_json,
     refuse,
 )
-from pykb.fake._known import Known
-from pykb.fake._resources import CRD, Resource, Resources, Versions
+from pykb.fake._merge import json_patch, merge_patch
+from pykb.fake._resources import CRD, Request, Resource, Resources, Versions
 from pykb.fake._storage import Listing, Storage
-from pykb.fake._subresources import POD, Logs, container_of, evict, read_scale, write_scale
 from pykb.fake._webhooks import ConditionCheck, Webhooks
 from pykb.fake._writing import RuleCheck, Writing
-from pykb.meta.gvk import GroupVersion, NamespacedName
+from pykb.meta.gvk import GroupVersion, GroupVersionKind, NamespacedName
 
 if TYPE_CHECKING:
     from pykb.webhook.server import WebhookServer
 
+
 Reactor = Callable[[Call], None]
 ExecHandler = Callable[[NamespacedName, Sequence[str], str, bytes | None], ExecResult]
 
+_POD = GroupVersionKind("", "v1", "Pod")
 _NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
 _VERSION = "meta.k8s.io/v1"
 _KIND = "PartialObjectMetadata"
@@ -109,7 +114,7 @@ class FakeApiServer:
 
             server.exec_handler = run
         """
-        self._logs = Logs()
+        self._logs = _Logs()
         self._seeds: list[dict[str, Any]] = [
             {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in _NAMESPACES
         ]
@@ -125,7 +130,7 @@ class FakeApiServer:
         self.versions = Versions()
         """Converts objects of kinds with several versions."""
         self._webhooks = Webhooks(resources, storage, self.versions)
-        self._listing = Listing(resources, storage, self.versions, filters_by_shard=self._filters_by_shard)
+        self._listing = Listing(storage, self.versions, filters_by_shard=self._filters_by_shard)
         self._writing = Writing(resources, storage, self.versions, self._webhooks)
 
     async def copy(self) -> FakeApiServer:
@@ -137,7 +142,6 @@ class FakeApiServer:
         other = FakeApiServer(filters_by_shard=self._filters_by_shard)
         other._hold(self.resources.copy(), self.storage.copy())
         other._writing.rules = self._writing.rules
-        other._writing.known = self._writing.known = self._writing.known or Known()
         other._seeds.clear()
         return other
 
@@ -162,7 +166,6 @@ class FakeApiServer:
                 rule that the object breaks, the path and what is wrong there: ``"object": it cannot be changed``.
         """
         self._writing.rules = rules
-        self._writing.known = None
 
     def use_webhooks(
         self,
@@ -227,10 +230,10 @@ class FakeApiServer:
         """Answer a watch; see :class:`~pykb.client.connection.Connection`."""
         await self._arrive(call)
         resource, route = self._locate(call.path)
-        if route.subresource == "log" and resource.gvk == POD:
-            yield self._logs.read(self._get(resource, route), Parameters.of(call))
+        if route.subresource == "log" and resource.gvk == _POD:
+            yield self._logs.read(self._get(resource, route), dict(call.query))
             return
-        lines: AsyncGenerator[bytes] = self._listing.watch(resource, route.namespace, Parameters.of(call))
+        lines = self._listing.watch(Request(resource, route, dict(call.query), None, ""))
         try:
             yield _metadata_lines(lines) if _wants_metadata(call) else lines
         finally:
@@ -241,7 +244,7 @@ class FakeApiServer:
         await self._arrive(call)
         resource, route = self._locate(call.path)
         pod = self._get(resource, route)
-        container = container_of(pod, Parameters.of(call).get("container"))
+        container = _container_of(pod, dict(call.query).get("container", ""))
         if self.exec_handler is None:
             raise refuse(500, "InternalError", "no command can be run: a test sets `exec_handler` of the fake server")
         command = [value for name, value in call.query if name == "command"]
@@ -272,67 +275,68 @@ class FakeApiServer:
         if (document := self._discovery(call.path)) is not None:
             return document
         resource, route = self._locate(call.path)
-        parameters = Parameters.of(call)
+        request = Request(resource, route, dict(call.query), _body(call), call.content_type)
         if route.subresource:
-            return await self._answer_subresource(call, resource, route, parameters)
+            return await self._answer_subresource(call, request)
         match call.method, bool(route.name):
-            case "GET", True:
-                return self._get(resource, route)
             case "GET", False:
-                return self._listing.list(resource, route.namespace, parameters)
+                return self._listing.list(request)
             case "POST", False:
-                return await self._writing.create(resource, route, parameters, _body(call))
-            case "PUT", True:
-                return await self._writing.update(resource, route, parameters, _body(call))
-            case "PATCH", True:
-                return await self._writing.patch(resource, route, parameters, _body(call), call.content_type)
+                return await self._writing.create(request)
             case "DELETE", True:
-                return await self._delete(resource, route, _body(call))
+                return await self._delete(request)
             case "DELETE", False:
-                return await self._delete_collection(call, resource, route, parameters)
-        raise refuse(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
+                return await self._delete_collection(request)
+        return await self._read_or_change(call, request)
 
-    async def _answer_subresource(self, call: Call, resource: Resource, route: Route, parameters: Parameters) -> Any:
+    async def _answer_subresource(self, call: Call, request: Request) -> Any:
+        resource, route = request.resource, request.route
         if route.subresource == "eviction" and resource.gvk.kind == "Pod" and call.method == "POST":
-            return await evict(self._writing, resource, route)
+            # Disruption budgets are not supported.
+            await self._writing.delete(replace(request, route=replace(route, subresource=""), body={}))
+            return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
         if route.subresource not in resource.subresources:
             raise no_resource()
         if route.subresource == "scale":
             parent = self._get(resource, route)
             if call.method == "GET":
-                return read_scale(resource, parent)
-            patch = None if call.method == "PUT" else call.content_type
-            return await write_scale(self._writing, resource, parent, parameters, _body(call), patch)
-        match call.method:
-            case "GET":
-                return self._get(resource, route)
-            case "PUT":
-                return await self._writing.update(resource, route, parameters, _body(call))
-            case "PATCH":
-                return await self._writing.patch(resource, route, parameters, _body(call), call.content_type)
+                return _read_scale(resource, parent)
+            if call.method == "PUT":
+                request = replace(request, content_type="")
+            return await _write_scale(self._writing, request, parent)
+        return await self._read_or_change(call, request)
+
+    async def _read_or_change(self, call: Call, request: Request) -> Any:
+        match call.method, bool(request.route.name):
+            case "GET", True:
+                return self._get(request.resource, request.route)
+            case "PUT", True:
+                return await self._writing.update(request)
+            case "PATCH", True:
+                return await self._writing.patch(request)
         raise refuse(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
 
-    async def _delete(self, resource: Resource, route: Route, options: dict[str, Any]) -> Any:
-        answer = await self._writing.delete(resource, route, options)
-        if resource.gvk == CRD and "dryRun" not in options:
+    async def _delete(self, request: Request) -> Any:
+        answer = await self._writing.delete(request)
+        if request.resource.gvk == CRD and "dryRun" not in request.body:
             storage_key = (answer["spec"]["group"], answer["spec"]["names"]["plural"])
             for found in list(self.storage.all(storage_key, "")):
                 await self.storage.remove(storage_key, found)
             self.resources.remove_definition(answer)
         return answer
 
-    async def _delete_collection(self, call: Call, resource: Resource, route: Route, parameters: Parameters) -> Any:
-        options = _body(call)
-        for found in list(self._listing.select(resource, route.namespace, parameters)):
+    async def _delete_collection(self, request: Request) -> Any:
+        resource, route = request.resource, request.route
+        for found in list(self._listing.select(request)):
             metadata = found["metadata"]
-            each = Route(route.group_version, route.plural, metadata.get("namespace", ""), metadata["name"])
-            await self._delete(resource, each, options)
+            each = replace(route, namespace=metadata.get("namespace", ""), name=metadata["name"])
+            await self._delete(replace(request, route=each))
         return {"kind": f"{resource.gvk.kind}List", "apiVersion": resource.gvk.api_version, "items": []}
 
     def _get(self, resource: Resource, route: Route) -> dict[str, Any]:
         found = self.storage.get(resource.storage_key, (route.namespace, route.name))
         if found is None:
-            raise not_found(resource.plural, resource.gvk.group, route.name)
+            raise resource.not_found(route.name)
         return self.versions.read(resource, found)
 
     def _locate(self, path: str) -> tuple[Resource, Route]:
@@ -419,3 +423,108 @@ def _read(directory: Path) -> list[Mapping[str, Any]]:
     for path in sorted(directory.glob("*.yaml")):
         documents += [document for document in yaml_text.load_all(path.read_bytes()) if document]
     return documents
+
+
+class _Logs:
+    """What the containers of pods have printed, as a test says."""
+
+    def __init__(self) -> None:
+        self.texts: dict[tuple[NamespacedName, str, bool], str] = {}
+        """By the pod, the name of the container (empty for the only one), and whether it is the one before."""
+
+    async def read(self, pod: Mapping[str, Any], parameters: Mapping[str, str]) -> AsyncGenerator[bytes]:
+        """Yield what a container has printed."""
+        metadata = pod["metadata"]
+        container = _container_of(pod, parameters.get("container", ""))
+        key = NamespacedName(metadata.get("namespace", ""), metadata["name"])
+        previous = parameters.get("previous") == "true"
+        text = self.texts.get((key, container, previous)) or self.texts.get((key, "", previous)) or ""
+        if tail := parameters.get("tailLines"):
+            lines = text.splitlines(keepends=True)
+            text = "".join(lines[max(0, len(lines) - int(tail)) :])
+        content = text.encode()
+        if limit := parameters.get("limitBytes"):
+            content = content[: int(limit)]
+        yield content
+
+
+def _container_of(pod: Mapping[str, Any], wanted: str) -> str:
+    """The name of a container. Empty if the pod says nothing about its containers.
+
+    Raises:
+        BadRequest: There is none of this name, or there are several and none is named.
+    """
+    spec = pod.get("spec") or {}
+    names = [each["name"] for each in spec.get("containers") or ()]
+    others = [each["name"] for part in ("initContainers", "ephemeralContainers") for each in spec.get(part) or ()]
+    if not wanted and len(names) > 1:
+        raise bad_request(
+            f"a container name must be specified for pod {pod['metadata']['name']}, choose one of: [{' '.join(names)}]"
+        )
+    if wanted and names and wanted not in (*names, *others):
+        raise bad_request(f"container {wanted} is not valid for pod {pod['metadata']['name']}")
+    return wanted or (names[0] if names else "")
+
+
+def _read_scale(resource: Resource, parent: Mapping[str, Any]) -> dict[str, Any]:
+    """The scale of an object."""
+    metadata = parent["metadata"]
+    shown = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+    status: dict[str, Any] = {"replicas": _at(parent, resource.scale.status_replicas) or 0}
+    selector = _at(parent, resource.scale.selector) if resource.scale.selector else None
+    if isinstance(selector, Mapping):
+        labels = selector.get("matchLabels", selector) or {}
+        selector = ",".join(f"{name}={value}" for name, value in sorted(labels.items()))
+    if selector:
+        status["selector"] = selector
+    replicas = _at(parent, resource.scale.replicas)
+    return {
+        "kind": "Scale",
+        "apiVersion": "autoscaling/v1",
+        "metadata": {name: metadata[name] for name in shown if name in metadata},
+        "spec": {"replicas": replicas} if replicas else {},
+        "status": status,
+    }
+
+
+async def _write_scale(writing: Writing, request: Request, parent: dict[str, Any]) -> dict[str, Any]:
+    """Replace the scale (without a content type), patch or apply it."""
+    resource, scale = request.resource, _read_scale(request.resource, parent)
+    is_applied = request.content_type == APPLY_CONTENT_TYPE
+    if is_applied or not request.content_type:
+        scale = request.body
+    elif isinstance(request.body, list):
+        scale = json_patch(scale, request.body)
+    else:
+        scale = merge_patch(scale, request.body)
+    version = scale["metadata"].get("resourceVersion")
+    if version and version != parent["metadata"]["resourceVersion"]:
+        raise resource.conflict(request.route.name, CHANGED)
+    replicas: Any = (scale.get("spec") or {}).get("replicas", 0)
+    if replicas < 0:
+        raise _negative(resource, request.route.name, replicas)
+    change: Any = replicas
+    for step in reversed(resource.scale.replicas):
+        change = {step: change}
+    if is_applied:
+        change |= {"apiVersion": resource.gvk.api_version, "kind": resource.gvk.kind, "metadata": {}}
+    how = APPLY_CONTENT_TYPE if is_applied else "application/merge-patch+json"
+    route = replace(request.route, subresource="")
+    written = await writing.patch(replace(request, route=route, body=change, content_type=how, via="scale"))
+    return _read_scale(resource, written)
+
+
+def _negative(resource: Resource, name: str, replicas: int) -> ApiError:
+    if resource.custom:
+        path = "." + ".".join(resource.scale.replicas)
+        causes = [cause(path, "FieldValueInvalid", f"Invalid value: {replicas}: should be a non-negative integer")]
+        return resource.invalid(name, causes)
+    message = f"Invalid value: {replicas}: must be greater than or equal to 0"
+    return invalid("Scale", "autoscaling", name, [cause("spec.replicas", "FieldValueInvalid", message)])
+
+
+def _at(obj: Mapping[str, Any], path: Sequence[str]) -> Any:
+    value: Any = obj
+    for step in path:
+        value = value.get(step) if isinstance(value, Mapping) else None
+    return value

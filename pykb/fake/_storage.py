@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 import orjson
@@ -16,8 +17,8 @@ import orjson
 from pykb.client.errors import ApiError
 from pykb.client.ranges import hash_of
 from pykb.client.selectors import FieldSelector, LabelSelector
-from pykb.fake._http import Parameters, bad_request, cause, invalid, refuse, status_body
-from pykb.fake._resources import Resource, Resources, Versions
+from pykb.fake._http import bad_request, cause, invalid, refuse, status_body
+from pykb.fake._resources import Request, Resource, Versions
 
 StorageKey = tuple[str, str]
 """Group and plural."""
@@ -72,25 +73,17 @@ class Storage:
         found = self._objects.get(storage, {}).get(key)
         return None if found is None else orjson.loads(found)
 
-    def all(self, storage: StorageKey, namespace: str) -> Iterator[dict[str, Any]]:
-        """Copies of the objects in a namespace (in all if empty), sorted by namespace and name."""
-        for (inside, _), found in sorted(self._objects.get(storage, {}).items()):
-            if not namespace or inside == namespace:
-                yield orjson.loads(found)
+    def all(self, storage: StorageKey, namespace: str, version: int | None = None) -> Iterator[dict[str, Any]]:
+        """Copies of the objects in a namespace (in all if empty), sorted by namespace and name.
 
-    def all_at(self, storage: StorageKey, namespace: str, version: int) -> Iterator[dict[str, Any]]:
-        """Like :meth:`all`, at an earlier version that is still in the history."""
+        They are those of now, or of an earlier version that is still in the history.
+        """
         objects = dict(self._objects.get(storage, {}))
-        for change in reversed(self._history):
-            if change.version <= version:
-                break
-            if change.storage != storage:
-                continue
-            key = (change.namespace, change.name)
-            if change.before is None:
-                objects.pop(key, None)
-            else:
-                objects[key] = change.before
+        for change in reversed(self._since(version) if version is not None else ()):
+            if change.storage == storage and change.before is None:
+                objects.pop((change.namespace, change.name), None)
+            elif change.storage == storage and change.before is not None:
+                objects[change.namespace, change.name] = change.before
         for (inside, _), found in sorted(objects.items()):
             if not namespace or inside == namespace:
                 yield orjson.loads(found)
@@ -152,12 +145,8 @@ class Storage:
             self._followers.get(storage, {}).pop(news, None)
 
     def _since(self, version: int) -> list[Change]:
-        found: list[Change] = []
-        for change in reversed(self._history):
-            if change.version <= version:
-                break
-            found.append(change)
-        return found[::-1]
+        """The changes after a version, oldest first."""
+        return list(takewhile(lambda change: change.version > version, reversed(self._history)))[::-1]
 
     async def _tell(self, change: Change) -> None:
         self._history.append(change)
@@ -171,27 +160,22 @@ class Storage:
 class Listing:
     """Reads collections."""
 
-    def __init__(
-        self, resources: Resources, storage: Storage, versions: Versions, *, filters_by_shard: bool = False
-    ) -> None:
-        self._resources = resources
+    def __init__(self, storage: Storage, versions: Versions, *, filters_by_shard: bool = False) -> None:
         self._storage = storage
         self._versions = versions
         self._filters_by_shard = filters_by_shard
 
-    def select(
-        self, resource: Resource, namespace: str, parameters: Parameters, *, version: int | None = None
-    ) -> Iterator[dict[str, Any]]:
+    def select(self, request: Request, *, version: int | None = None) -> Iterator[dict[str, Any]]:
         """Return the objects that match the selectors, now or at an earlier version."""
-        matches = self._matcher(resource, parameters)
-        storage, key = self._storage, resource.storage_key
-        for found in storage.all(key, namespace) if version is None else storage.all_at(key, namespace, version):
-            obj = self._versions.read(resource, found)
+        matches = self._matcher(request)
+        for found in self._storage.all(request.resource.storage_key, request.route.namespace, version):
+            obj = self._versions.read(request.resource, found)
             if matches is None or matches(obj):
                 yield obj
 
-    def list(self, resource: Resource, namespace: str, parameters: Parameters) -> dict[str, Any]:
+    def list(self, request: Request) -> dict[str, Any]:
         """Return a list or a page of one."""
+        parameters, gvk = request.parameters, request.resource.gvk
         version, start = str(self._storage.version), None
         token = parameters.get("continue")
         wanted = _version(parameters)
@@ -205,7 +189,7 @@ class Listing:
         if exact:
             version = str(self._exactly(wanted))
         # All pages of a list show the same moment. Changes between the pages are not visible.
-        selected = self.select(resource, namespace, parameters, version=int(version) if token or exact else None)
+        selected = self.select(request, version=int(version) if token or exact else None)
         found = [obj for obj in selected if start is None or _place(obj) >= start]
         metadata: dict[str, Any] = {"resourceVersion": version}
         limit = int(parameters.get("limit") or 0)
@@ -215,16 +199,16 @@ class Listing:
             if not parameters.get("labelSelector") and not parameters.get("fieldSelector"):
                 metadata["remainingItemCount"] = len(found) - limit
             found = found[:limit]
-        kind = f"{resource.gvk.kind}List"
-        return {"kind": kind, "apiVersion": resource.gvk.api_version, "metadata": metadata, "items": found}
+        return {"kind": f"{gvk.kind}List", "apiVersion": gvk.api_version, "metadata": metadata, "items": found}
 
-    async def watch(self, resource: Resource, namespace: str, parameters: Parameters) -> AsyncGenerator[bytes]:
+    async def watch(self, request: Request) -> AsyncGenerator[bytes]:
         """Yield the lines of a watch."""
-        matches = self._matcher(resource, parameters)
+        resource, parameters = request.resource, request.parameters
+        matches = self._matcher(request)
         since = str(_version(parameters))
         if since == "0":
             since = str(self._storage.version)
-            for obj in self.select(resource, namespace, parameters):
+            for obj in self.select(request):
                 yield _line("ADDED", obj)
         seconds = float(parameters.get("timeoutSeconds") or 300)
         try:
@@ -233,7 +217,7 @@ class Listing:
                 aclosing(self._storage.follow(resource.storage_key, int(since))) as news,
             ):
                 async for change in news:
-                    if line := self._event(change, resource, namespace, matches):
+                    if line := self._event(change, request, matches):
                         yield line
             yield _line("ERROR", status_body(410, "Expired", f"{_TOO_OLD}: {since} ({self._storage.version})"))
         except TimeoutError:
@@ -251,9 +235,10 @@ class Listing:
             raise refuse(410, "Expired", f"The resourceVersion for the provided list is too old: {version}")
         return version
 
-    def _event(self, change: Change, resource: Resource, namespace: str, matches: Matches | None) -> bytes | None:
+    def _event(self, change: Change, request: Request, matches: Matches | None) -> bytes | None:
         """The line for a change. An object that starts or stops matching is reported as added or deleted."""
-        if namespace and change.namespace != namespace:
+        resource = request.resource
+        if request.route.namespace not in ("", change.namespace):
             return None
         if matches is None and change.api_version == resource.gvk.api_version:
             return _same_line(change)
@@ -271,9 +256,9 @@ class Listing:
             return _line("DELETED", before)
         return None
 
-    def _matcher(self, resource: Resource, parameters: Parameters) -> Matches | None:
-        matches = _matcher(resource, parameters)
-        selector = parameters.get("shardSelector")
+    def _matcher(self, request: Request) -> Matches | None:
+        matches = _selected(request.resource, request.parameters)
+        selector = request.parameters.get("shardSelector")
         if not selector or not self._filters_by_shard:
             return matches
         is_in = _shard(selector)
@@ -294,13 +279,13 @@ def _place(obj: Mapping[str, Any]) -> tuple[str, str]:
     return (obj["metadata"].get("namespace", ""), obj["metadata"]["name"])
 
 
-def _matcher(resource: Resource, parameters: Parameters) -> Matches | None:
+def _selected(resource: Resource, parameters: Mapping[str, str]) -> Matches | None:
     """The selectors of a request; ``None`` without any."""
     if not parameters.get("labelSelector") and not parameters.get("fieldSelector"):
         return None
     try:
-        labels = LabelSelector.parse(parameters.get("labelSelector"))
-        fields = FieldSelector.parse(parameters.get("fieldSelector"))
+        labels = LabelSelector.parse(parameters.get("labelSelector", ""))
+        fields = FieldSelector.parse(parameters.get("fieldSelector", ""))
     except ValueError as error:
         raise bad_request(f"unable to parse requirement: {error}") from error
     known = ("metadata.name", "metadata.namespace", *resource.selectable)
@@ -322,7 +307,7 @@ def _shard(selector: str) -> Matches:
     return lambda obj: start <= hash_of(obj["metadata"].get(field, "")) < end
 
 
-def _version(parameters: Parameters) -> int:
+def _version(parameters: Mapping[str, str]) -> int:
     text = parameters.get("resourceVersion") or "0"
     if not text.isdecimal():
         why = f'strconv.ParseUint: parsing "{text}": invalid syntax'

@@ -14,12 +14,11 @@ from typing import Any
 
 import orjson
 
-from pykb.client.connection import Route
 from pykb.client.errors import ApiError
 from pykb.client.selectors import LabelSelector
-from pykb.fake._http import Parameters, refuse
+from pykb.fake._http import refuse
 from pykb.fake._merge import json_patch
-from pykb.fake._resources import Resource, Resources, Versions
+from pykb.fake._resources import Request, Resource, Resources, Versions
 from pykb.fake._storage import Storage
 from pykb.meta.gvk import rule_concerns
 
@@ -41,17 +40,13 @@ class Asked:
 
     Attributes:
         operation: CREATE, UPDATE or DELETE.
-        resource: The resource, in the version of the client.
-        route: The path.
-        parameters: The query.
+        request: The request.
         new: The object to store; ``None`` for DELETE.
         old: The stored object; ``None`` for CREATE.
     """
 
     operation: str
-    resource: Resource
-    route: Route
-    parameters: Parameters
+    request: Request
     new: dict[str, Any] | None
     old: dict[str, Any] | None
 
@@ -91,7 +86,7 @@ class Webhooks:
             if asked.new is not None and response.get("patch"):
                 changes = orjson.loads(base64.b64decode(response["patch"]))
                 changed = json_patch(self._versions.read(resource, asked.new), changes)
-                asked = replace(asked, new=self._versions.read(asked.resource, changed))
+                asked = replace(asked, new=self._versions.read(asked.request.resource, changed))
         return asked.new
 
     async def validate(self, asked: Asked) -> None:
@@ -108,8 +103,8 @@ class Webhooks:
         for hook in self._hooks.get(kind, ()):
             if "service" not in (hook.get("clientConfig") or {}):
                 continue  # a server that is not the project's
-            others = () if hook.get("matchPolicy") == "Exact" else self._resources.versions_of(asked.resource)
-            for resource in (asked.resource, *others):
+            others = () if hook.get("matchPolicy") == "Exact" else self._resources.versions_of(asked.request.resource)
+            for resource in (asked.request.resource, *others):
                 rules = hook.get("rules") or ()
                 if any(_is_ruled(rule, asked, resource) for rule in rules) and self._is_selected(hook, asked):
                     yield hook, resource
@@ -120,7 +115,7 @@ class Webhooks:
         by_object = LabelSelector.from_wire(hook.get("objectSelector") or {})
         if not any(by_object.matches(each["metadata"].get("labels")) for each in objects):
             return False
-        name = asked.route.namespace
+        name = asked.request.route.namespace
         if not name:
             return True
         namespace = self._storage.get(_NAMESPACE, ("", name)) or {"metadata": {}}
@@ -166,7 +161,7 @@ class Webhooks:
             except ValueError as error:
                 errors.append(str(error))
         if errors and hook.get("failurePolicy") != "Ignore":
-            what = f"{asked.resource.plural}.{asked.resource.gvk.group}".rstrip(".")
+            what = f"{asked.request.resource.plural}.{asked.request.resource.gvk.group}".rstrip(".")
             message = f'{what} "{request["name"]}" is forbidden: {", ".join(errors)}'
             raise refuse(403, "Forbidden", message)
         return not errors
@@ -175,22 +170,22 @@ class Webhooks:
         def shown(obj: dict[str, Any] | None) -> dict[str, Any] | None:
             return None if obj is None else self._versions.read(resource, obj)
 
-        kinds = {"kind": _kind(resource), "requestKind": _kind(asked.resource)}
-        resources = {"resource": _plural(resource), "requestResource": _plural(asked.resource)}
+        kinds = {"kind": _kind(resource), "requestKind": _kind(asked.request.resource)}
+        resources = {"resource": _plural(resource), "requestResource": _plural(asked.request.resource)}
         obj = asked.new or asked.old or {"metadata": {}}
         request = {
             "uid": str(uuid.uuid4()),
             **kinds,
             **resources,
-            "subResource": asked.route.subresource,
-            "requestSubResource": asked.route.subresource,
-            "name": asked.route.name or obj["metadata"].get("name", ""),
-            "namespace": asked.route.namespace,
+            "subResource": asked.request.route.subresource,
+            "requestSubResource": asked.request.route.subresource,
+            "name": asked.request.route.name or obj["metadata"].get("name", ""),
+            "namespace": asked.request.route.namespace,
             "operation": asked.operation,
             "userInfo": _USER,
             "object": shown(asked.new),
             "oldObject": shown(asked.old),
-            "dryRun": asked.parameters.dry_run,
+            "dryRun": asked.request.is_dry_run,
         }
         return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
 
@@ -200,7 +195,7 @@ def _is_ruled(rule: Mapping[str, Any], asked: Asked, resource: Resource) -> bool
         _has(rule.get("operations"), asked.operation)
         and _has(rule.get("apiVersions"), resource.gvk.version)
         and _has([rule.get("scope") or "*"], "Namespaced" if resource.namespaced else "Cluster")
-        and rule_concerns(rule, resource.gvk.group, resource.plural, asked.route.subresource)
+        and rule_concerns(rule, resource.gvk.group, resource.plural, asked.request.route.subresource)
     )
 
 

@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from pykb.client.connection import Route
 from pykb.client.writer import APPLY_CONTENT_TYPE
 from pykb.fake import _builtin as builtin
 from pykb.fake import _http as refusal
@@ -28,23 +27,20 @@ from pykb.fake._admission import (
     refuse_new_finalizers,
     start_life,
 )
-from pykb.fake._http import Parameters
-from pykb.fake._known import Known
 from pykb.fake._merge import PatchRefused, json_patch, merge_patch, strategic_merge
-from pykb.fake._resources import CRD, Resource, Resources, Versions
+from pykb.fake._resources import CRD, Request, Resource, Resources, Versions
 from pykb.fake._schema import check_applied, without_nulls
 from pykb.fake._storage import Storage
 from pykb.fake._webhooks import Asked, Webhooks
 from pykb.meta.gvk import GroupVersionKind
 
-_MERGE = "application/merge-patch+json"
-_JSON = "application/json-patch+json"
-_STRATEGIC = "application/strategic-merge-patch+json"
 _NAMESPACE = ("", "namespaces")
 _PRECONDITION_FAILED = {
     "Namespace": "Precondition failed",
     "CustomResourceDefinition": "precondition failed",
 }
+"""How the message begins for kinds that the API server deletes in a way of their own."""
+
 RuleCheck = Callable[[GroupVersionKind, Mapping[str, Any], Mapping[str, Any] | None], Iterable[tuple[str, str]]]
 """Returns the path and the mistake of each rule that an object breaks. The last argument is what it was before."""
 
@@ -62,8 +58,6 @@ class Writing:
         self._versions = versions
         self._webhooks = webhooks
         self.rules: RuleCheck | None = None
-        self.known: Known | None = None
-        """What came of earlier writes, if :attr:`rules` depend on nothing but their arguments."""
 
     async def seed(self, wire: dict[str, Any]) -> None:
         """Store an object as given, including its status. Missing metadata is added."""
@@ -86,161 +80,132 @@ class Writing:
             obj.setdefault("status", {"phase": "Active"})
         await self._storage.put(resource.storage_key, self._versions.write(resource, obj))
 
-    async def create(self, resource: Resource, route: Route, parameters: Parameters, body: Any) -> dict[str, Any]:
+    async def create(self, request: Request) -> dict[str, Any]:
         """Store a new object."""
-        obj = read_body(resource, body, namespace=route.namespace)
-        self._check_namespace(resource, route.namespace)
+        obj = read_body(request)
+        self._check_namespace(request)
         obj["metadata"].pop("managedFields", None)
-        obj = await self._begun(resource, obj, route, parameters, _owner(resource, parameters, "Update"))
-        self._check_free(resource, obj)
-        return await self._store(resource, obj, parameters, old=None)
+        obj = await self._begun(request, obj, _owner(request, "Update"))
+        name = obj["metadata"]["name"]
+        if self._storage.get(request.resource.storage_key, (request.route.namespace, name)) is not None:
+            raise request.resource.already_exists(name)
+        return await self._store(request, obj, old=None)
 
-    async def update(self, resource: Resource, route: Route, parameters: Parameters, body: Any) -> dict[str, Any]:
+    async def update(self, request: Request) -> dict[str, Any]:
         """Replace an object, or its status."""
-        return await _repeated(lambda: self._update(resource, route, parameters, body))
+        return await _repeated(lambda: self._update(request))
 
-    async def _update(self, resource: Resource, route: Route, parameters: Parameters, body: Any) -> dict[str, Any]:
-        obj = read_body(resource, body, namespace=route.namespace, name=route.name)
-        old = self._existing(resource, route)
-        if not obj["metadata"].get("resourceVersion") and resource.conditional:
+    async def _update(self, request: Request) -> dict[str, Any]:
+        obj = read_body(request)
+        old = self._existing(request)
+        if not obj["metadata"].get("resourceVersion") and request.resource.conditional:
             message = "Invalid value: 0: must be specified for an update"
             causes = [refusal.cause("metadata.resourceVersion", "FieldValueInvalid", message)]
-            raise refusal.invalid(resource.gvk.kind, resource.gvk.group, route.name, causes)
-        owner = _owner(resource, parameters, "Update", route.subresource)
-        return await self._change(resource, old, obj, route, parameters, owner)
+            raise request.resource.invalid(request.route.name, causes)
+        return await self._change(request, old, obj, _owner(request, "Update"))
 
-    async def patch(
-        self, resource: Resource, route: Route, parameters: Parameters, body: Any, content_type: str, *, via: str = ""
-    ) -> dict[str, Any]:
-        """Change an object by a patch or an apply. ``via`` is a subresource that shows only a part of it."""
-        if content_type == APPLY_CONTENT_TYPE:
-            return await _repeated(lambda: self._apply(resource, route, parameters, body, via))
-        return await _repeated(lambda: self._patch(resource, route, parameters, body, content_type, via))
+    async def patch(self, request: Request) -> dict[str, Any]:
+        """Change an object by a patch or an apply."""
+        if request.content_type == APPLY_CONTENT_TYPE:
+            return await _repeated(lambda: self._apply(request))
+        return await _repeated(lambda: self._patch(request))
 
-    async def _patch(
-        self, resource: Resource, route: Route, parameters: Parameters, body: Any, content_type: str, via: str
-    ) -> dict[str, Any]:
-        old = base = self._existing(resource, route)
-        match content_type:
-            case _ if content_type == _MERGE:
-                new = merge_patch(base, body)
-            case _ if content_type == _JSON:
+    async def _patch(self, request: Request) -> dict[str, Any]:
+        resource, patch = request.resource, request.body
+        old = self._existing(request)
+        match request.content_type:
+            case "application/merge-patch+json":
+                new = merge_patch(old, patch)
+            case "application/json-patch+json":
                 try:
-                    new = json_patch(base, body)
+                    new = json_patch(old, patch)
                 except PatchRefused as error:
                     message = f"the server rejected our request due to an error in our request: {error}"
                     raise refusal.refuse(422, "Invalid", message) from error
-            case _ if content_type == _STRATEGIC and not resource.custom:
-                new = strategic_merge(base, body, resource.structure)
+            case "application/strategic-merge-patch+json" if not resource.custom:
+                new = strategic_merge(old, patch, resource.structure)
             case _:
-                known = f"{_JSON}, {_MERGE}, {APPLY_CONTENT_TYPE}"
+                known = f"application/json-patch+json, application/merge-patch+json, {APPLY_CONTENT_TYPE}"
                 message = f"the body of the request was in an unknown format - accepted media types include: {known}"
                 raise refusal.refuse(415, "UnsupportedMediaType", message)
-        obj = read_body(resource, new, namespace=route.namespace, name=route.name, content_type=content_type)
+        obj = read_body(replace(request, body=new), is_patched=True)
         _check_uid(resource, old, obj)
-        owner = _owner(resource, parameters, "Update", route.subresource or via)
-        return await self._change(resource, old, obj, route, parameters, owner)
+        return await self._change(request, old, obj, _owner(request, "Update"))
 
-    async def _apply(
-        self, resource: Resource, route: Route, parameters: Parameters, body: Any, via: str
-    ) -> dict[str, Any]:
-        applied = APPLY_CONTENT_TYPE
-        config = read_body(resource, body, namespace=route.namespace, name=route.name, content_type=applied)
-        if not parameters.get("fieldManager"):
+    async def _apply(self, request: Request) -> dict[str, Any]:
+        resource, name = request.resource, request.route.name
+        config = read_body(request, is_patched=True)
+        if not request.parameters.get("fieldManager"):
             raise refusal.bad_request("PatchOptions.meta.k8s.io is invalid: fieldManager: Required value")
         if config["metadata"].get("managedFields"):
             raise refusal.bad_request("metadata.managedFields must be nil")
-        found = self._storage.get(resource.storage_key, (route.namespace, route.name))
+        found = self._storage.get(resource.storage_key, request.key)
         old = None if found is None else self._versions.read(resource, found)
-        if old is None and route.subresource:
-            raise refusal.not_found(resource.plural, resource.gvk.group, route.name)
-        version = config["metadata"].pop("resourceVersion", None)
-        if version and (old is None or version != old["metadata"]["resourceVersion"]):
-            raise refusal.conflict(resource.plural, resource.gvk.group, route.name, refusal.CHANGED)
+        if old is None and request.route.subresource:
+            raise resource.not_found(name)
+        read_at = config["metadata"].pop("resourceVersion", None)
+        if read_at and (old is None or read_at != old["metadata"]["resourceVersion"]):
+            raise resource.conflict(name, refusal.CHANGED)
         if old is not None:
             _check_uid(resource, old, config)
         elif uid := config["metadata"].get("uid"):
             why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
-            raise refusal.conflict(resource.plural, resource.gvk.group, route.name, why)
+            raise resource.conflict(name, why)
         config = without_nulls(config)
         check_applied(resource, config)
-        owner = _owner(resource, parameters, "Apply", route.subresource or via)
-        wanted = _part_for(resource, config, route.subresource)
-        force = parameters.get("force") == "true"
-        result = ownership.apply(old, wanted, owner, resource.structure, now(), force=force)
-        if result.conflicts:
-            raise ownership.conflict_error(result.conflicts, version="autoscaling/v1" if via == "scale" else "")
-        if via == "scale" and resource.custom:
-            what = f"({route.namespace}/{route.name}; autoscaling/v1, Kind=Scale)"
+        wanted = _part_for(resource, config, request.route.subresource)
+        force, is_scale = request.parameters.get("force") == "true", request.via == "scale"
+        version = "autoscaling/v1" if is_scale else ""
+        owner = _owner(request, "Apply")
+        applied = ownership.apply(old, wanted, owner, resource.structure, now(), force=force, version=version)
+        if is_scale and resource.custom:
+            what = f"({request.route.namespace}/{name}; autoscaling/v1, Kind=Scale)"
             why = "request to convert CR to an invalid group/version: autoscaling/v1"
             raise refusal.refuse(500, "", f"failed to convert new object {what} to proper version: {why}")
         if old is not None:
-            return await self._change(resource, old, result.obj, route, parameters, None)
-        self._check_namespace(resource, route.namespace)
-        obj = await self._begun(resource, result.obj, route, parameters, None)
-        if self._storage.get(resource.storage_key, (route.namespace, route.name)) is not None:
+            return await self._change(request, old, applied, None)
+        self._check_namespace(request)
+        obj = await self._begun(request, applied, None)
+        if self._storage.get(resource.storage_key, request.key) is not None:
             raise _Moved
-        return await self._store(resource, obj, parameters, old=None)
+        return await self._store(request, obj, old=None)
 
-    async def _begun(
-        self,
-        resource: Resource,
-        obj: dict[str, Any],
-        route: Route,
-        parameters: Parameters,
-        owner: ownership.Owner | None,
-    ) -> dict[str, Any]:
+    async def _begun(self, request: Request, obj: dict[str, Any], owner: ownership.Owner | None) -> dict[str, Any]:
         """A new object, accepted by everybody."""
-        strict = parameters.get("fieldValidation") == "Strict"
-        asked = Asked("CREATE", resource, route, parameters, obj, None)
+        resource = request.resource
+        asked = Asked("CREATE", request, obj, None)
         called = self._webhooks.concern(asked)
         if called:
-            prepare(resource, obj, strict=strict)
+            prepare(resource, obj, strict=request.is_strict)
             obj = await self._webhooks.mutate(asked) or obj
         start_life(resource, obj)
-        obj = self._accepted(resource, None, obj, owner, strict=strict and not called)
+        obj = self._accepted(resource, None, obj, owner, strict=request.is_strict and not called)
         if called:
             await self._webhooks.validate(replace(asked, new=copy.deepcopy(obj)))
         return obj
 
     async def _change(
-        self,
-        resource: Resource,
-        old: dict[str, Any],
-        obj: dict[str, Any],
-        route: Route,
-        parameters: Parameters,
-        owner: ownership.Owner | None,
+        self, request: Request, old: dict[str, Any], obj: dict[str, Any], owner: ownership.Owner | None
     ) -> dict[str, Any]:
-        group, name = resource.gvk.group, route.name
-        version = obj["metadata"].get("resourceVersion")
-        if version and version != old["metadata"]["resourceVersion"]:
-            raise refusal.conflict(resource.plural, group, name, refusal.CHANGED)
-        uid = obj["metadata"].get("uid")
-        if uid and uid != old["metadata"]["uid"]:
-            place = [*([group] if resource.custom else []), resource.plural, route.namespace, name]
-            key = "/".join(("", "registry", *filter(None, place)))
-            why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {old['metadata']['uid']}"
-            error = f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: {why}"
-            raise refusal.conflict(resource.plural, group, name, error)
-        new = carry_over(resource, old, obj, route.subresource)
+        resource, subresource = request.resource, request.route.subresource
+        _check_unchanged(request, old, obj)
+        new = carry_over(resource, old, obj, subresource)
         if owner is not None:
-            ownership.settle(old, new, subresource=bool(route.subresource))
-        strict = parameters.get("fieldValidation") == "Strict"
-        asked = Asked("UPDATE", resource, route, parameters, new, old)
+            ownership.settle(old, new, subresource=bool(subresource))
+        asked = Asked("UPDATE", request, new, old)
         called = self._webhooks.concern(asked)
         if called:
-            prepare(resource, new, strict=strict)
+            prepare(resource, new, strict=request.is_strict)
             changed = await self._webhooks.mutate(asked) or new
-            new = carry_over(resource, old, changed, route.subresource)
-        new = self._accepted(resource, old, new, owner, strict=strict and not called)
+            new = carry_over(resource, old, changed, subresource)
+        new = self._accepted(resource, old, new, owner, strict=request.is_strict and not called)
         new["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
         if called:
             await self._webhooks.validate(replace(asked, new=copy.deepcopy(new)))
-            self._check_unmoved(resource, route, old)
-        if _same(old, new, resource):
-            return old
-        return await self._store(resource, new, parameters, old=old)
+            found = self._storage.get(resource.storage_key, request.key)
+            if found is None or found["metadata"]["resourceVersion"] != old["metadata"]["resourceVersion"]:
+                raise _Moved
+        return old if _same(old, new, resource) else await self._store(request, new, old=old)
 
     def _accepted(
         self,
@@ -252,23 +217,16 @@ class Writing:
         strict: bool,
     ) -> dict[str, Any]:
         """An object as it is stored, if it may be so. Needs no webhook."""
-        time = now()
-
-        def work() -> dict[str, Any]:
-            admit(resource, new, strict=strict)
-            self._check_rules(resource, new, old)
-            if old is not None:
-                _check_change(resource, old, new)
-                count_generation(resource, old, new)
-            elif resource.gvk.kind == "Namespace":
-                new.update(status={"phase": "Active"}, spec={"finalizers": ["kubernetes"]})
-            if owner is not None:
-                ownership.record_update(old, new, owner, resource.structure, time)
-            return new
-
-        if self.known is None:
-            return work()
-        return self.known.made(resource, old, new, (owner, strict, time), work)
+        admit(resource, new, strict=strict)
+        self._check_rules(resource, new, old)
+        if old is not None:
+            _check_change(resource, old, new)
+            count_generation(resource, old, new)
+        elif resource.gvk.kind == "Namespace":
+            new.update(status={"phase": "Active"}, spec={"finalizers": ["kubernetes"]})
+        if owner is not None:
+            ownership.record_update(old, new, owner, resource.structure, now())
+        return new
 
     def _check_rules(self, resource: Resource, new: dict[str, Any], old: dict[str, Any] | None) -> None:
         if self.rules is None or not resource.custom:
@@ -276,17 +234,18 @@ class Writing:
         broken = self.rules(resource.gvk, new, old)
         causes = [refusal.cause(path, "FieldValueInvalid", f"Invalid value: {message}") for path, message in broken]
         if causes:
-            raise refusal.invalid(resource.gvk.kind, resource.gvk.group, new["metadata"].get("name", ""), causes)
+            raise resource.invalid(new["metadata"].get("name", ""), causes)
 
-    async def delete(self, resource: Resource, route: Route, options: Mapping[str, Any]) -> dict[str, Any]:
+    async def delete(self, request: Request) -> dict[str, Any]:
         """Delete an object, or mark it as deleted if it has finalizers."""
-        old = self._existing(resource, route)
-        self._check_preconditions(resource, old, options.get("preconditions") or {})
-        asked = Asked("DELETE", resource, route, Parameters({}), None, old)
+        resource, options = request.resource, request.body
+        old = self._existing(request)
+        _check_preconditions(resource, old, options.get("preconditions") or {})
+        asked = Asked("DELETE", replace(request, parameters={}), None, old)
         if self._webhooks.concern(asked):
             await self._webhooks.mutate(asked)
             await self._webhooks.validate(asked)
-            old = self._existing(resource, route)
+            old = self._existing(request)
         finalizers = finalizers_left(old, policy_of(options))
         is_held = finalizers or resource.gvk.kind == "Namespace"
         if "dryRun" in options:
@@ -299,11 +258,10 @@ class Writing:
         found = self._versions.write(resource, marked(resource, old, finalizers))
         return self._versions.read(resource, await self._storage.put(resource.storage_key, found))
 
-    async def _store(
-        self, resource: Resource, obj: dict[str, Any], parameters: Parameters, *, old: dict[str, Any] | None
-    ) -> dict[str, Any]:
+    async def _store(self, request: Request, obj: dict[str, Any], *, old: dict[str, Any] | None) -> dict[str, Any]:
+        resource = request.resource
         stored = self._versions.write(resource, obj)
-        if parameters.dry_run:
+        if request.is_dry_run:
             return self._versions.read(resource, stored)
         if old is not None and is_released(resource, obj):
             await self._storage.remove(resource.storage_key, stored)
@@ -315,50 +273,25 @@ class Writing:
             self._resources.add_definition(stored)
         return self._versions.read(resource, stored)
 
-    def _existing(self, resource: Resource, route: Route) -> dict[str, Any]:
-        found = self._storage.get(resource.storage_key, (route.namespace, route.name))
+    def _existing(self, request: Request) -> dict[str, Any]:
+        found = self._storage.get(request.resource.storage_key, request.key)
         if found is None:
-            raise refusal.not_found(resource.plural, resource.gvk.group, route.name)
-        return self._versions.read(resource, found)
+            raise request.resource.not_found(request.route.name)
+        return self._versions.read(request.resource, found)
 
-    def _check_unmoved(self, resource: Resource, route: Route, old: Mapping[str, Any]) -> None:
-        found = self._storage.get(resource.storage_key, (route.namespace, route.name))
-        if found is None or found["metadata"]["resourceVersion"] != old["metadata"]["resourceVersion"]:
-            raise _Moved
-
-    def _check_free(self, resource: Resource, obj: Mapping[str, Any]) -> None:
-        name = obj["metadata"]["name"]
-        if self._storage.get(resource.storage_key, (obj["metadata"].get("namespace", ""), name)) is not None:
-            raise refusal.already_exists(resource.plural, resource.gvk.group, name)
-
-    def _check_namespace(self, resource: Resource, namespace: str) -> None:
+    def _check_namespace(self, request: Request) -> None:
+        resource, namespace = request.resource, request.route.namespace
         if not resource.namespaced:
             return
         found = self._storage.get(_NAMESPACE, ("", namespace))
         if found is None:
-            raise refusal.not_found("namespaces", "", namespace)
+            raise refusal.about(404, "NotFound", "namespaces", "", namespace, after=" not found")
         if found["metadata"].get("deletionTimestamp"):
             why = f"unable to create new content in namespace {namespace} because it is being terminated"
             words = f"namespace {namespace} is being terminated"
             causes = [refusal.cause("metadata.namespace", "NamespaceTerminating", words)]
             message = f"{resource.plural} is forbidden: {why}"
             raise refusal.refuse(403, "Forbidden", message, {"kind": resource.plural, "causes": causes})
-
-    def _check_preconditions(
-        self, resource: Resource, old: Mapping[str, Any], preconditions: Mapping[str, str]
-    ) -> None:
-        group, name = resource.gvk.group, old["metadata"]["name"]
-        whys = {"uid": ("UID", "deleted and then recreated"), "resourceVersion": ("ResourceVersion", "modified")}
-        for field, (words, why) in whys.items():
-            wanted, found = preconditions.get(field), old["metadata"][field]
-            if not wanted or wanted == found:
-                continue
-            if resource.gvk.kind in _PRECONDITION_FAILED:  # kinds that are deleted in a way of their own
-                begin = _PRECONDITION_FAILED[resource.gvk.kind]
-                mismatch = f"{begin}: {words} in precondition: {wanted}, {words} in object meta: {found}"
-                raise refusal.conflict(resource.plural, group, name, mismatch)
-            mismatch = f"the {words} in the precondition ({wanted}) does not match the {words} in record ({found})"
-            raise refusal.conflict(resource.gvk.kind, group, name, f"{mismatch}. The object might have been {why}")
 
 
 class _Moved(Exception):  # noqa: N818 - says what happened to the object
@@ -371,22 +304,51 @@ async def _repeated(attempt: Callable[[], Awaitable[dict[str, Any]]]) -> dict[st
             return await attempt()
 
 
+def _check_unchanged(request: Request, old: Mapping[str, Any], obj: Mapping[str, Any]) -> None:
+    """Refuse an update of another version, or of another object of this name."""
+    resource, name = request.resource, request.route.name
+    wanted, found = obj["metadata"], old["metadata"]
+    if wanted.get("resourceVersion") not in (None, "", found["resourceVersion"]):
+        raise resource.conflict(name, refusal.CHANGED)
+    if wanted.get("uid") not in (None, "", found["uid"]):
+        group = resource.gvk.group if resource.custom else ""
+        key = "/".join(filter(None, ("/registry", group, resource.plural, *request.key)))
+        why = f"Precondition failed: UID in precondition: {wanted['uid']}, UID in object meta: {found['uid']}"
+        error = f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: {why}"
+        raise resource.conflict(name, error)
+
+
+def _check_preconditions(resource: Resource, old: Mapping[str, Any], preconditions: Mapping[str, str]) -> None:
+    kind, name = resource.gvk.kind, old["metadata"]["name"]
+    reasons = {"uid": ("UID", "deleted and then recreated"), "resourceVersion": ("ResourceVersion", "modified")}
+    for field, (words, reason) in reasons.items():
+        wanted, found = preconditions.get(field), old["metadata"][field]
+        if not wanted or wanted == found:
+            continue
+        if begin := _PRECONDITION_FAILED.get(kind):
+            why = f"{begin}: {words} in precondition: {wanted}, {words} in object meta: {found}"
+            raise resource.conflict(name, why)
+        why = f"the {words} in the precondition ({wanted}) does not match the {words} in record ({found})"
+        raise resource.conflict(name, f"{why}. The object might have been {reason}", of=kind)
+
+
 def _check_change(resource: Resource, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
     if error := refuse_new_finalizers(resource, old, new):
         raise error
     if causes := builtin.forbidden_changes(resource, old, new):
-        raise refusal.invalid(resource.gvk.kind, resource.gvk.group, new["metadata"]["name"], causes)
+        raise resource.invalid(new["metadata"]["name"], causes)
 
 
 def _check_uid(resource: Resource, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
     uid = new["metadata"].get("uid")
     if uid and uid != old["metadata"]["uid"]:
         causes = [refusal.cause("metadata.uid", "FieldValueInvalid", f'Invalid value: "{uid}": field is immutable')]
-        raise refusal.invalid(resource.gvk.kind, resource.gvk.group, old["metadata"]["name"], causes)
+        raise resource.invalid(old["metadata"]["name"], causes)
 
 
-def _owner(resource: Resource, parameters: Parameters, operation: str, subresource: str = "") -> ownership.Owner:
-    return (parameters.get("fieldManager") or "unknown", operation, resource.gvk.api_version, subresource)
+def _owner(request: Request, operation: str) -> ownership.Owner:
+    manager = request.parameters.get("fieldManager") or "unknown"
+    return (manager, operation, request.resource.gvk.api_version, request.route.subresource or request.via)
 
 
 def _part_for(resource: Resource, config: dict[str, Any], subresource: str) -> dict[str, Any]:

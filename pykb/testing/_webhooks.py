@@ -7,12 +7,11 @@ import contextlib
 import importlib
 import os
 import secrets
-import shutil
 import tempfile
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -31,7 +30,7 @@ from pykb.envtest.webhooks import (
     settle,
     unreachable,
 )
-from pykb.meta.gvk import CONVERT, GroupKind
+from pykb.meta.gvk import CONVERT
 from pykb.project.file import read
 from pykb.project.layout import config_path
 from pykb.runtime.manager.manager import Manager
@@ -59,23 +58,14 @@ def options_for_webhooks(options: ManagerOptions) -> Iterator[ManagerOptions]:
     if not chosen.webhooks or chosen.webhook_certificate.directory is not None:
         yield chosen
         return
-    folder = Path(tempfile.mkdtemp(prefix="pykb-"))  # private
-    try:
-        write_serving_certificate(folder, dict.fromkeys((host, LOOPBACK, "localhost")))
-        yield replace(chosen, webhook_certificate=CertificateOptions(folder))
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix="pykb-", ignore_cleanup_errors=True) as folder:  # private
+        write_serving_certificate(Path(folder), dict.fromkeys((host, LOOPBACK, "localhost")))
+        yield replace(chosen, webhook_certificate=CertificateOptions(Path(folder)))
 
 
 def webhook_host() -> str:
     """The host at which the cluster under test reaches this machine."""
     return os.environ.get(HOST_VARIABLE, "").strip() or LOOPBACK
-
-
-@dataclass(slots=True)
-class _Installed:
-    webhooks: list[str] = field(default_factory=list)
-    conversions: list[Converted] = field(default_factory=list)
 
 
 @contextlib.asynccontextmanager
@@ -94,51 +84,53 @@ async def webhooks_in_effect(
         EnvironmentProblem: A webhook is not in the manifest, or the API server refuses them or
             cannot reach this machine.
     """
-    server = manager.webhook_server
-    serving = Serving.at(webhook_host(), server.port, server.certificate.authority)
-    installed = _Installed()
-    rest = Rest.from_kubeconfig(kubeconfig)
+    rest, file = Rest.from_kubeconfig(kubeconfig), config_path(project, MANIFEST)
+    called = _called(rest, manager.webhook_server, paths - {CONVERT}, file)
     # In threads: the API server calls the webhooks during the request.
+    beginning = asyncio.create_task(asyncio.to_thread(called.__enter__))
     try:
         with _explained():
-            await asyncio.to_thread(
-                _install, rest, installed, serving, config_path(project, MANIFEST), paths, server.converted
-            )
+            await asyncio.shield(beginning)
         yield
     finally:
-        await asyncio.to_thread(_remove, rest, installed, serving)
+        await asyncio.wait({beginning})
+        if beginning.exception() is None:
+            await asyncio.to_thread(called.__exit__, None, None, None)
 
 
-def _install(
-    rest: Rest,
-    installed: _Installed,
-    serving: Serving,
-    file: Path,
-    paths: frozenset[str],
-    kinds: frozenset[GroupKind],
-) -> None:
-    admission = paths - {CONVERT}
-    if admission:
-        manifest = WebhookManifest.read(file)
-        unlisted = manifest.unlisted(admission)
-        if unlisted is not None:
-            raise EnvironmentProblem(unlisted)
-        prefix = f"pykb-test-{secrets.token_hex(4)}-"
-        installed.webhooks = install_webhooks(rest, manifest.configurations(serving, prefix=prefix, paths=admission))
-    if kinds:
-        installed.conversions = install_conversions(rest, kinds, serving)
-    reason = settle(rest, serving)
-    if reason:
-        raise EnvironmentProblem(unreachable(serving, reason))
-    settle_conversions(rest, installed.conversions)
+@contextlib.contextmanager
+def _called(
+    rest: Rest, server: WebhookServer, paths: frozenset[str] = frozenset(), file: Path = Path()
+) -> Iterator[None]:
+    """Let the API server call a running webhook server during a block: its converters, and admission at these paths.
 
-
-def _remove(rest: Rest, installed: _Installed, serving: Serving) -> None:
-    remove_webhooks(rest, installed.webhooks)
-    remove_conversions(rest, installed.conversions)
-    if installed.webhooks:
-        settle(rest, serving)
-    settle_conversions(rest, installed.conversions)
+    Args:
+        rest: The cluster.
+        server: The server.
+        paths: The paths of admission webhooks.
+        file: The manifest that lists them.
+    """
+    serving = Serving.at(webhook_host(), server.port, server.certificate.authority)
+    webhooks: list[str] = []
+    conversions: list[Converted] = []
+    try:
+        if paths:
+            manifest = WebhookManifest.read(file)
+            if unlisted := manifest.unlisted(paths):
+                raise EnvironmentProblem(unlisted)
+            prefix = f"pykb-test-{secrets.token_hex(4)}-"
+            webhooks = install_webhooks(rest, manifest.configurations(serving, prefix=prefix, paths=paths))
+        conversions = install_conversions(rest, server.converted, serving)
+        if reason := settle(rest, serving):
+            raise EnvironmentProblem(unreachable(serving, reason))
+        settle_conversions(rest, conversions)
+        yield
+    finally:
+        remove_webhooks(rest, webhooks)
+        remove_conversions(rest, conversions)
+        if webhooks:
+            settle(rest, serving)
+        settle_conversions(rest, conversions)
 
 
 @contextlib.contextmanager
@@ -179,16 +171,8 @@ def project_conversions(rest: Rest, project: Path) -> Iterator[None]:
         if not server.converted:
             yield
             return
-        with _served(server):
-            serving = Serving.at(webhook_host(), server.port, server.certificate.authority)
-            converted = install_conversions(rest, server.converted, serving)
-            try:
-                if reason := settle(rest, serving):
-                    raise EnvironmentProblem(unreachable(serving, reason))
-                settle_conversions(rest, converted)
-                yield
-            finally:
-                remove_conversions(rest, converted)
+        with _served(server), _called(rest, server):
+            yield
 
 
 def _register_of(project: Path) -> Callable[[Manager], Any] | None:

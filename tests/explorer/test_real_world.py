@@ -23,9 +23,10 @@ import pytest
 
 from pykb.api.core.v1 import ConfigMap
 from pykb.api.meta.v1 import ObjectMeta
+from pykb.diagnostics import Span
 from pykb.explore import Explorer, History, Report, Step, Subject, Verb
 from pykb.explore import _time as virtual
-from pykb.explore._gate import Place, Sent, place_in
+from pykb.explore._gate import Sent, place_in
 from pykb.explore._outcome import Outcome
 from pykb.explore._runner import Runner
 from pykb.runtime import AlreadyExists, ControllerBuilder, Manager, NotFound, Reconciler, Request
@@ -246,7 +247,7 @@ def test_a_place_is_found_behind_links(tmp_path):
     (tmp_path / "one").symlink_to(real)
     (tmp_path / "two").symlink_to(real)
     file = str(tmp_path / "two" / "module.py")
-    assert place_in(tmp_path / "one", [(__file__, 1), (file, 7)]) == Place("module.py", 7)
+    assert place_in(tmp_path / "one", [(__file__, 1), (file, 7)]) == Span("module.py", 7, 1)
     assert place_in(tmp_path / "one", [(__file__, 1)]) is None
     assert place_in(None, [(file, 7)]) is None
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from pykb.explore._context import _is_extended
 from pykb.explore._history import Identity
 from pykb.explore._state import Difference
-from pykb.explore._verdicts import _is_extended
 
 SERVICE = Identity("v1", "Service", "default", "web")
 

@@ -10,7 +10,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import orjson
 
@@ -53,7 +53,7 @@ class ObjectId(NamedTuple):
     name: str
 
     @classmethod
-    def of(cls, raw: Mapping[str, Any]) -> ObjectId:
+    def of(cls, raw: Mapping[str, Any]) -> Self:
         """The identity of an object in wire form."""
         metadata = raw["metadata"]
         namespace, name = metadata.get("namespace", ""), metadata.get("name", "")
