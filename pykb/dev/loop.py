@@ -4,23 +4,33 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import http.client
 import os
 import signal
+import socket
+import ssl
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
-from typing import Protocol
+from pathlib import Path
+from typing import Any, Protocol
 
-from pykb.dev._webhooks import SWITCH, LocalWebhooks, is_wanted
+from pykb._regular_file import read_bytes
 from pykb.dev.project import DevProject, next_change, shown
 from pykb.dev.target import Target
-from pykb.diagnostics import EnvironmentProblem
+from pykb.diagnostics import Diagnostic, EnvironmentProblem
 from pykb.diagnostics.render import render
 from pykb.envtest.assets import find_assets
 from pykb.envtest.cache import CONTROLLER_MANAGER
-from pykb.envtest.components import Component
+from pykb.envtest.components import LOOPBACK, Component, write_serving_certificate
+from pykb.envtest.crds import Converted, clear_conversions, install_conversions, remove_conversions
 from pykb.envtest.processes import Processes
+from pykb.envtest.rest import Rest
+from pykb.envtest.webhooks import Serving, WebhookManifest, install_webhooks, installed_with, remove_webhooks
+from pykb.files.state import opened
+from pykb.meta.gvk import GroupKind
 from pykb.tools.process import describe_exit
 
 MANAGER = "manager"
@@ -49,31 +59,33 @@ class Output(Protocol):
         """Show a diagnostic, which may be several lines."""
 
 
+@dataclass(eq=False)
 class DevLoop:
     """Restarts a manager whenever its files change.
 
     Invariant: at most one manager runs, and it was started from code whose manifests were generated and applied. When
     generating fails, the running manager continues.
+
+    Attributes:
+        project: The project.
+        target: The cluster.
+        output: Shows what happens.
+        arguments: Flags for the manager.
+        colour: Whether to colour diagnostics.
     """
 
-    def __init__(
-        self,
-        project: DevProject,
-        target: Target,
-        output: Output,
-        *,
-        arguments: tuple[str, ...],
-        colour: bool,
-    ) -> None:
-        self._project = project
-        self._target = target
-        self._output = output
-        self._arguments = arguments
-        self._colour = colour
+    project: DevProject
+    target: Target
+    output: Output
+    arguments: tuple[str, ...]
+    colour: bool
+
+    def __post_init__(self) -> None:
+        """Prepare the state of the loop. Nothing runs yet."""
         self._stop = asyncio.Event()
         self._applied = ""
         self._runs = False
-        self._webhooks = LocalWebhooks(project, target.kubeconfig) if target.is_local else None
+        self._webhooks = LocalWebhooks(self.project, self.target.kubeconfig) if self.target.is_local else None
         self._told_of_webhooks = False
         self._serving: asyncio.Task[None] | None = None
 
@@ -84,7 +96,7 @@ class DevLoop:
             loop.add_signal_handler(number, self._stop.set)
         self._processes = Processes(output=True)
         tasks = [asyncio.create_task(work()) for work in (self._follow_files, self._show_output, self._watch_manager)]
-        if self._target.own is not None and not self._target.own.has_controller_manager:
+        if self.target.own is not None and not self.target.own.has_controller_manager:
             tasks.append(asyncio.create_task(self._add_controller_manager()))
         stopping = asyncio.create_task(self._stop.wait())
         try:
@@ -92,7 +104,7 @@ class DevLoop:
             for task in done:
                 task.result()  # re-raise internal errors
         finally:
-            self._output.line(Source.PYKB, "stopping")
+            self._say("stopping")
             self._runs = False
             await self._take_back_webhooks()
             await asyncio.to_thread(self._processes.stop, (MANAGER, BUILD), grace=STOP_GRACE)
@@ -104,15 +116,18 @@ class DevLoop:
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 loop.remove_signal_handler(number)
 
+    def _say(self, text: str) -> None:
+        self.output.line(Source.PYKB, text)
+
     # -- following the files
 
     async def _follow_files(self) -> None:
-        watched = self._project.watched
+        watched = self.project.watched
         known = watched.stamps()
         await self._attempt(self._renew)
         while True:
             paths, known = await next_change(watched, known)
-            self._output.line(Source.PYKB, f"changed: {shown(paths, self._project.root)}")
+            self._say(f"changed: {shown(paths, self.project.root)}")
             await self._attempt(self._renew)
 
     async def _attempt(self, work: Callable[[], Awaitable[None]]) -> None:
@@ -120,33 +135,33 @@ class DevLoop:
         try:
             await work()
         except EnvironmentProblem as problem:
-            self._output.error(render([problem.diagnostic], colour=self._colour))
-            self._output.line(Source.PYKB, "waiting for a change")
+            self.output.error(render([problem.diagnostic], colour=self.colour))
+            self._say("waiting for a change")
 
     async def _renew(self) -> None:
         if not await self._generate():
             state = "the manager still runs the previous code" if self._runs else "no manager runs"
-            self._output.line(Source.PYKB, f"nothing was generated; {state}; waiting for a change")
+            self._say(f"nothing was generated; {state}; waiting for a change")
             return
-        digest = self._project.crds_digest()
+        digest = self.project.crds_digest()
         if digest != self._applied:
-            folder = self._project.crds  # a project with only external kinds has none
-            names = await asyncio.to_thread(self._target.install, folder) if folder.is_dir() else []
+            folder = self.project.crds  # a project with only external kinds has none
+            names = await asyncio.to_thread(self.target.install, folder) if folder.is_dir() else []
             self._applied = digest
             for name in names:
-                self._output.line(Source.PYKB, f"installed {name}")
+                self._say(f"installed {name}")
         if self._webhooks is not None:
             for line in await asyncio.to_thread(list, self._webhooks.renew(digest)):
-                self._output.line(Source.PYKB, line)
+                self._say(line)
         await self._restart_manager()
 
     async def _generate(self) -> bool:
         environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-        if self._colour:
+        if self.colour:
             environment["FORCE_COLOR"] = "1"
         process = await asyncio.create_subprocess_exec(
-            *self._project.generate_command,
-            cwd=self._project.root,
+            *self.project.generate_command,
+            cwd=self.project.root,
             env=environment,
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
@@ -159,7 +174,7 @@ class DevLoop:
             await process.wait()
             raise
         for line in written.decode("utf-8", "replace").splitlines():
-            self._output.line(Source.GENERATE, line)
+            self.output.line(Source.GENERATE, line)
         return process.returncode == 0
 
     # -- the manager
@@ -168,14 +183,14 @@ class DevLoop:
         self._runs = False
         await asyncio.to_thread(self._processes.stop, (MANAGER,), grace=STOP_GRACE)
         flags = () if self._webhooks is None else self._webhooks.flags()
-        command = self._project.manager_command(self._arguments, flags)
-        environment = {"KUBECONFIG": str(self._target.kubeconfig), "PYTHONUNBUFFERED": "1"}
+        command = self.project.manager_command(self.arguments, flags)
+        environment = {"KUBECONFIG": str(self.target.kubeconfig), "PYTHONUNBUFFERED": "1"}
         if self._webhooks is None:
             environment[SWITCH] = "false"
             self._tell_that_webhooks_are_off()
-        self._processes.start_piped(MANAGER, command, folder=self._project.root, env=environment)
+        self._processes.start_piped(MANAGER, command, folder=self.project.root, env=environment)
         self._runs = True
-        self._output.line(Source.PYKB, "manager started")
+        self._say("manager started")
         if self._serving is not None:
             self._serving.cancel()
         self._serving = asyncio.create_task(self._await_webhooks()) if flags else None
@@ -188,13 +203,9 @@ class DevLoop:
                 self._runs = False
                 if self._serving is not None:
                     self._serving.cancel()  # an ended manager serves nothing, so there is nothing to report
-                self._output.line(
-                    Source.PYKB, f"the manager ended with {describe_exit(code)}; a change starts it again"
-                )
+                self._say(f"the manager ended with {describe_exit(code)}; a change starts it again")
                 if self._webhooks is not None and self._webhooks.url:
-                    self._output.line(
-                        Source.PYKB, "until then the API server refuses requests that its webhooks would check"
-                    )
+                    self._say("until then the API server refuses requests that its webhooks would check")
 
     async def _end_of(self, name: str) -> int:
         """Wait until a process ends by itself. Returns its exit code."""
@@ -218,17 +229,16 @@ class DevLoop:
         )
         try:
             while line := await _read_line(reader):
-                self._output.line(Source.MANAGER, line.decode("utf-8", "replace").rstrip("\r\n"))
+                self.output.line(Source.MANAGER, line.decode("utf-8", "replace").rstrip("\r\n"))
         finally:
             transport.close()
 
     # -- its webhooks
 
     def _tell_that_webhooks_are_off(self) -> None:
-        if not self._told_of_webhooks and is_wanted(self._project):
+        if not self._told_of_webhooks and is_wanted(self.project):
             self._told_of_webhooks = True
-            self._output.line(
-                Source.PYKB,
+            self._say(
                 f"webhooks are off ({SWITCH}=false): a cluster that is not local cannot call this machine",
             )
 
@@ -246,13 +256,13 @@ class DevLoop:
         except TimeoutError:
             await self._tell_unserved(webhooks)  # the manager may not serve any webhooks
             await _until_answered(webhooks)
-        self._output.line(Source.PYKB, f"webhooks are served at {webhooks.url}")
+        self._say(f"webhooks are served at {webhooks.url}")
         await self._tell_unserved(webhooks)
 
     async def _tell_unserved(self, webhooks: LocalWebhooks) -> None:
         with contextlib.suppress(EnvironmentProblem):  # a problem of the manifest was reported when it was installed
             for diagnostic in await asyncio.to_thread(webhooks.unserved):
-                self._output.error(render([diagnostic], colour=self._colour))
+                self.output.error(render([diagnostic], colour=self.colour))
 
     async def _take_back_webhooks(self) -> None:
         if self._serving is not None:
@@ -260,7 +270,7 @@ class DevLoop:
             await asyncio.gather(self._serving, return_exceptions=True)
         if self._webhooks is not None:
             with contextlib.suppress(EnvironmentProblem):  # the control plane may have ended first
-                await asyncio.to_thread(self._webhooks.close, stays=self._target.own is None)
+                await asyncio.to_thread(self._webhooks.close, stays=self.target.own is None)
 
     # -- the controller manager
 
@@ -269,25 +279,24 @@ class DevLoop:
 
         It is fetched in its own process group, which ends with the loop.
         """
-        own = self._target.own
+        own = self.target.own
         if own is None:
             return
-        self._output.line(
-            Source.PYKB,
+        self._say(
             "getting the missing kube-controller-manager; until then no garbage collection, no pods of Deployments, "
             "namespaces stay Terminating",
         )
         command = (sys.executable, "-m", "pykb", "envtest", "use")
         log = own.layout.log(BUILD)
-        self._processes.start(Component(BUILD, command, log, self._project.root))
+        self._processes.start(Component(BUILD, command, log, self.project.root))
         code = await self._end_of(BUILD)
         found = find_assets() if code == 0 else None
         if found is None or found.kube_controller_manager is None:
             last = (own.log(BUILD).strip().splitlines() or [""])[-1]
-            self._output.line(Source.PYKB, f"kube-controller-manager cannot be obtained: {last}")
+            self._say(f"kube-controller-manager cannot be obtained: {last}")
             return
         await asyncio.to_thread(own.start_controller_manager, found.kube_controller_manager)
-        self._output.line(Source.PYKB, f"{CONTROLLER_MANAGER} started")
+        self._say(f"{CONTROLLER_MANAGER} started")
 
 
 async def _until_answered(webhooks: LocalWebhooks) -> None:
@@ -305,3 +314,169 @@ async def _read_line(reader: asyncio.StreamReader) -> bytes:
         return error.partial
     except asyncio.LimitOverrunError as error:
         return await reader.read(error.consumed or 1)
+
+
+_FOLDER = "webhooks"
+PREFIX = "pykb-dev-"
+"""The prefix of the configurations' names. It is stable, so that a new loop replaces those of a killed one."""
+
+SWITCH = "ENABLE_WEBHOOKS"
+_OFF = frozenset({"0", "f", "F", "false", "FALSE", "False"})
+
+
+@dataclass(slots=True)
+class LocalWebhooks:
+    """Keeps configurations and conversions in step with the project, and removes them at the end.
+
+    Attributes:
+        project: The project.
+        kubeconfig: The control plane.
+    """
+
+    project: DevProject
+    kubeconfig: Path
+    _serving: Serving | None = None
+    _folder: Path | None = None
+    _port: int = 0
+    _manifest: bytes | None = None
+    _definitions: tuple[str, frozenset[GroupKind]] | None = None
+    _converted: dict[str, Converted] = field(default_factory=dict)
+    _held: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
+
+    @property
+    def wanted(self) -> bool:
+        """Whether the project has webhooks that are enabled."""
+        return is_wanted(self.project)
+
+    @property
+    def url(self) -> str:
+        """The URL of their server; empty before it runs."""
+        return self._serving.url if self._serving is not None else ""
+
+    def flags(self) -> tuple[str, ...]:
+        """The manager's flags for webhooks. Empty for a project without webhooks: its manager may not know them."""
+        if not self.wanted:
+            return ()
+        self._prepare()
+        return (
+            f"--webhook-cert-path={self._folder}",
+            f"--webhook-port={self._port}",
+            f"--webhook-bind-host={LOOPBACK}",
+        )
+
+    def renew(self, installed: str) -> Iterator[str]:
+        """Install the project's current webhooks. Yields a line for each change.
+
+        Args:
+            installed: Changes when the project's definitions were installed again.
+
+        Raises:
+            EnvironmentProblem: The manifest cannot be read, or the API server refuses something.
+        """
+        manifest = WebhookManifest.read(self.project.webhook_manifest)
+        kinds = self.project.converted_kinds() if self.wanted else frozenset()
+        text = read_bytes(manifest.file) if manifest.entries and self.wanted else b""
+        rest = Rest.from_kubeconfig(self.kubeconfig)
+        if self._manifest != text:
+            configurations = manifest.configurations(self._prepare(), prefix=PREFIX) if text else []
+            yield from self._renew_webhooks(rest, configurations)
+            self._manifest = text
+        if self._definitions != (installed, kinds):
+            yield from self._renew_conversions(rest, kinds)
+            self._definitions = (installed, kinds)
+
+    def _renew_webhooks(self, rest: Rest, configurations: list[dict[str, Any]]) -> Iterator[str]:
+        names = install_webhooks(rest, configurations)
+        yield from (f"installed {name}" for name in names)
+        old = [name for name in installed_with(rest, PREFIX) if name not in names]
+        remove_webhooks(rest, old)
+        yield from (f"removed {name}" for name in old)
+
+    def _renew_conversions(self, rest: Rest, kinds: frozenset[GroupKind]) -> Iterator[str]:
+        before = self._converted
+        now = install_conversions(rest, kinds, self._prepare()) if kinds else []
+        # A conversion that this loop set does not show what was there before.
+        self._converted = {
+            each.name: before[each.name] if each.is_renewed and each.name in before else each for each in now
+        }
+        yield from (f"installed the conversion of {name}" for name in self._converted if name not in before)
+        gone = [each for name, each in before.items() if name not in self._converted]
+        remove_conversions(rest, gone)
+        first = self._definitions is None
+        dead = clear_conversions(rest, but=self._converted.values()) if first else []  # left by a killed loop
+        yield from (f"removed the conversion of {name}" for name in (*(each.name for each in gone), *dead))
+
+    def unserved(self) -> list[Diagnostic]:
+        """The findings for installed webhooks that the running manager does not serve."""
+        # Paths are relative to the folder where the loop was started.
+        manifest = WebhookManifest.read(Path(os.path.relpath(self.project.webhook_manifest)))
+        return manifest.unserved({path for path in manifest.paths if self._is_served(path)})
+
+    def answers(self) -> bool:
+        """Whether the manager accepts connections."""
+        with contextlib.suppress(OSError), socket.create_connection((LOOPBACK, self._port), timeout=1):
+            return True
+        return False
+
+    def close(self, *, stays: bool) -> None:
+        """Remove everything.
+
+        Args:
+            stays: Whether the control plane continues to run.
+
+        Raises:
+            EnvironmentProblem: It does not answer.
+        """
+        try:
+            if stays and self._serving is not None:
+                rest = Rest.from_kubeconfig(self.kubeconfig)
+                # Another loop on this control plane may have replaced them in the meantime.
+                remove_webhooks(rest, installed_with(rest, PREFIX, url=self.url))
+                remove_conversions(rest, self._converted.values())
+        finally:
+            if self._folder is not None:
+                with contextlib.suppress(OSError), opened(self.project.root, _FOLDER) as folders:
+                    folders.remove_tree(self._folder.name)
+            self._held.close()
+
+    def _prepare(self) -> Serving:
+        if self._serving is None:
+            with socket.socket() as free:
+                free.bind((LOOPBACK, 0))
+                self._port = free.getsockname()[1]
+            self._folder = self._new_folder(self._port)
+            authority = write_serving_certificate(self._folder, (LOOPBACK, "localhost"))
+            self._serving = Serving.at(LOOPBACK, self._port, authority)
+        return self._serving
+
+    def _new_folder(self, port: int) -> Path:
+        """A private folder for the certificate, locked while this process runs. Removes those of killed loops."""
+        with opened(self.project.root, _FOLDER) as folders:
+            for name in folders.names():
+                with contextlib.suppress(OSError), folders.inner(name) as left, left.lock("lock") as free:
+                    if free:
+                        folders.remove_tree(name)
+            folder = self._held.enter_context(folders.inner(str(port), make=0o700))
+            self._held.enter_context(folder.lock("lock"))
+            return folder.path
+
+    def _is_served(self, path: str) -> bool:
+        """Whether a GET gets any answer but "not found". A webhook refuses GET, which proves that it is served."""
+        if self._serving is None:
+            return False
+        tls = ssl.create_default_context(cadata=self._serving.authority.decode("ascii"))
+        connection = http.client.HTTPSConnection(LOOPBACK, self._port, context=tls, timeout=5)
+        try:
+            connection.request("GET", path)
+            return connection.getresponse().status != http.client.NOT_FOUND
+        except (OSError, http.client.HTTPException):
+            return False
+        finally:
+            connection.close()
+
+
+def is_wanted(project: DevProject) -> bool:
+    """Whether a project has webhooks that kubebuilder's variable does not disable."""
+    if os.environ.get(SWITCH) in _OFF:
+        return False
+    return project.webhook_manifest.exists() or bool(project.converted_kinds())

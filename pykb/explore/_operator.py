@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,63 +38,58 @@ _CALL_CLOCKS = (
 )
 
 
+@dataclass(eq=False)
 class Operator(ReconcileListener):
     """Runs one process of the operator after the other, and notes what they do in the outcome.
 
-    Args:
+    Attributes:
         subject: What is explored.
         server: The API server.
         mapper: Shared by all processes: discovery is not what a history is about.
         tape: Notes the requests.
         history: The history. Its fault may let caches lag.
         outcome: Where to note.
-        causes: Whether to note what woke the reconciles.
+        needs_details: Whether to note what woke the reconciles.
+        gate: The connection of the present process.
 
     Raises:
         EnvironmentProblem: The project's ``register`` failed.
     """
 
-    def __init__(
-        self,
-        subject: Subject,
-        server: FakeApiServer,
-        mapper: ResourceMapper,
-        tape: Tape,
-        history: History,
-        outcome: Outcome,
-        *,
-        causes: bool,
-    ) -> None:
-        self.needs_details = causes
-        self._subject = subject
-        self._server = server
-        self._mapper = mapper
-        self._tape = tape
-        self._history = history
-        self._outcome = outcome
+    subject: Subject
+    server: FakeApiServer
+    mapper: ResourceMapper
+    tape: Tape
+    history: History
+    outcome: Outcome
+    needs_details: bool
+    gate: Gate = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Begin the first process."""
         self._loop = asyncio.get_running_loop()
         self._conditions = Conditions()
         self._failing: set[tuple[str, Any]] = set()
-        fault = history.fault
+        fault = self.history.fault
         is_lagging = fault is not None and fault.kind is FaultKind.LAG
         self._begin(Behind(fault.seconds, fault.resource) if fault is not None and is_lagging else Behind())
 
     def _begin(self, behind: Behind) -> None:
         """Begin a process: a connection to the API server, and a manager with what the project registers."""
         self._behind = behind
-        self.gate = Gate(self._server, self._tape, behind)
+        self.gate = Gate(self.server, self.tape, behind)
         options = ManagerOptions(health_probe_bind_address="0", metrics_bind_address="0", webhooks=False)
-        client = Client(self.gate, mapper=self._mapper)
+        client = Client(self.gate, mapper=self.mapper)
         manager = self._manager = _ExploredManager(options, client=client, clock=LoopClock(self._loop))
-        _register(self._subject, manager)
+        _register(self.subject, manager)
         for informer in manager.cache.informers:  # kinds of other projects, whose definitions are not in this one
-            if self._server.resources.of_kind(informer.gvk) is None:
-                self._server.resources.add_unknown(informer.gvk)
+            if self.server.resources.of_kind(informer.gvk) is None:
+                self.server.resources.add_unknown(informer.gvk)
         # Webhooks answer even after the end of their process, as other replicas do.
-        webhooks, subject, outcome = manager.webhook_server, self._subject, self._outcome
+        webhooks, configurations = manager.webhook_server, self.subject.webhooks
         webhooks.observer = self._note_failure
-        outcome.defaulters = use_webhooks(
-            self._server, webhooks, subject.webhooks, subject.root, outcome.lost, self._conditions
+        self.outcome.defaulters = use_webhooks(
+            self.server, webhooks, configurations, self.subject.root, self.outcome.lost, self._conditions
         )
         self._failing.clear()
         manager.listen(self)
@@ -106,9 +102,9 @@ class Operator(ReconcileListener):
             try:
                 await asyncio.wait({running, died}, return_when=asyncio.FIRST_COMPLETED)
                 if not died.done() and not running.cancelled() and (error := running.exception()):
-                    self._outcome.broken = error_text(error)
+                    self.outcome.broken = error_text(error)
                 self.gate.die()
-                if self._tape.overrun:
+                if self.tape.overrun:
                     await self._loop.create_future()
             finally:
                 for task in (running, died):
@@ -146,28 +142,28 @@ class Operator(ReconcileListener):
         """Note the end of a reconcile."""
         key = (record.id.controller, record.id.request)
         if self.needs_details:
-            self._outcome.told.append((self._loop.time(), line_of(record)))
+            self.outcome.told.append((self._loop.time(), line_of(record)))
         if record.error is None:
             self._failing.discard(key)
         else:
             self._failing.add(key)
             self._note_failure(record.error)
         if record.error is not None or record.result is not None:
-            self._outcome.reconciles.append(self._loop.time())
+            self.outcome.reconciles.append(self._loop.time())
 
     def _note_failure(self, error: BaseException) -> None:
-        self._outcome.failures.append(failure_of(error, self._subject.root, self._loop.time()))
+        self.outcome.failures.append(failure_of(error, self.subject.root, self._loop.time()))
 
     def strays(self) -> Iterator[Diagnostic]:
         """Yield a warning for whatever the explorer cannot see or control."""
-        root = self._subject.root
+        root = self.subject.root
         yield from self._manager.unexplored(root)
         if isinstance(self._loop, VirtualLoop):
             for stray in self._loop.threads.strays:
                 if place := place_in(root, stray.stack):
                     yield REAL_WORLD.at(place, f"this {stray.what}", help=(stray.remedy,))
-        day, given = real_day(), repr([step.manifest for step in self._history.steps])
-        for change in self._outcome.changes:
+        day, given = real_day(), repr([step.manifest for step in self.history.steps])
+        for change in self.outcome.changes:
             place = change.by.place if change.by is not None else None
             if place is not None and change.after and day in change.after.decode() and day not in given:
                 yield REAL_WORLD.at(place, "this writes the time of the real clock", help=(_CALL_CLOCKS,))

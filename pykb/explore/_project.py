@@ -84,21 +84,24 @@ def subject_of(
     """
     crds = _definitions(root)
     files = [root / sample] if sample else sorted(config_path(root, SAMPLES).glob("*.yaml"))
-    written = [each for each in _documents(root, files) if each.is_manifest]
+    written = [
+        (found, span)
+        for found, span in _documents(root, files)
+        if isinstance(found.get("apiVersion"), str) and isinstance(found.get("kind"), str)
+    ]
     own = {(crd["spec"]["group"], crd["spec"]["names"]["kind"]): crd for crd in crds}
     samples: dict[Identity, Manifest] = {}
     places: dict[Identity, Span] = {}
-    for each in written:
-        crd = own.get((each.content["apiVersion"].rpartition("/")[0], each.content["kind"]))
-        if crd is not None and (not kind or each.content["kind"].lower() == kind.lower()):
-            manifest = _placed(each, crd)
+    for found, span in written:
+        crd = own.get((found["apiVersion"].rpartition("/")[0], found["kind"]))
+        if crd is not None and (not kind or found["kind"].lower() == kind.lower()):
+            manifest = _placed(found, span, crd)
             identity = Identity.of(manifest)
-            samples[identity], places[identity] = manifest, each.span
+            samples[identity], places[identity] = manifest, span
     if not samples:
         place = sample or f"{config_folder(root)}/{SAMPLES}"
-        raise EnvironmentProblem(_no_sample(kind, place, own, [each.content["kind"] for each in written]))
-    roles = (each.content for each in _documents(root, [config_path(root, ROLE)]))
-    rules = [rule for role in roles for rule in role.get("rules") or ()]
+        raise EnvironmentProblem(_no_sample(kind, place, own, [found["kind"] for found, _ in written]))
+    rules = [rule for role, _ in _documents(root, [config_path(root, ROLE)]) for rule in role.get("rules") or ()]
     entries = WebhookManifest.read(config_path(root, MANIFEST)).entries
     webhooks = {id(entry.configuration): entry.configuration for entry in entries}
     called = register or _register_of(root, package)
@@ -130,20 +133,8 @@ def _definitions(root: Path) -> list[Manifest]:
     return [crd for _, crd in crds]
 
 
-@dataclass(frozen=True, slots=True)
-class _Document:
-    """A document of a file, with its place."""
-
-    content: Manifest
-    span: Span
-
-    @property
-    def is_manifest(self) -> bool:
-        """Whether it says its kind."""
-        return all(isinstance(self.content.get(name), str) for name in ("apiVersion", "kind"))
-
-
-def _documents(root: Path, files: list[Path]) -> Iterator[_Document]:
+def _documents(root: Path, files: list[Path]) -> Iterator[tuple[Manifest, Span]]:
+    """Yield the documents of files, each with its place."""
     for path in files:
         if not path.is_file() or path.name == "kustomization.yaml":
             continue
@@ -152,21 +143,20 @@ def _documents(root: Path, files: list[Path]) -> Iterator[_Document]:
             for document in yaml_text.documents(read_bytes(path)):
                 if isinstance(document.content, dict):
                     start = document.node.start_mark
-                    yield _Document(document.content, Span(name, start.line + 1, start.column + 1))
+                    yield document.content, Span(name, start.line + 1, start.column + 1)
         except yaml.MarkedYAMLError as error:
             message = f"`{name}` {yaml_text.verdict(error)}: {error.problem}"
             raise EnvironmentProblem(NOT_EXPLORED.at(yaml_text.place(error, name), message)) from error
 
 
-def _placed(sample: _Document, crd: dict[str, Any]) -> Manifest:
-    found = sample.content.get("metadata")
-    if not isinstance(found, dict) or not isinstance(found.get("name"), str):
-        message = f"the sample of {sample.content['kind']} has no `metadata.name`"
-        raise EnvironmentProblem(NOT_EXPLORED.at(sample.span, message, help=("give it a name",)))
-    metadata = dict(found)
-    if crd["spec"].get("scope") == "Namespaced":
-        metadata["namespace"] = _NAMESPACE
-    return {**sample.content, "metadata": metadata}
+def _placed(sample: Manifest, span: Span, crd: Manifest) -> Manifest:
+    """A sample with its namespace."""
+    metadata = sample.get("metadata")
+    if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
+        message = f"the sample of {sample['kind']} has no `metadata.name`"
+        raise EnvironmentProblem(NOT_EXPLORED.at(span, message, help=("give it a name",)))
+    namespace = {"namespace": _NAMESPACE} if crd["spec"].get("scope") == "Namespaced" else {}
+    return {**sample, "metadata": {**metadata, **namespace}}
 
 
 def _register_of(root: Path, package: str) -> Callable[[Manager], None]:

@@ -16,6 +16,7 @@ from pykb.meta.json_diff import sorted_changes
 from pykb.runtime.records.causes import HIDDEN
 
 _SERVER_METADATA = (
+    "namespace",
     "uid",
     "resourceVersion",
     "generation",
@@ -128,7 +129,6 @@ def _is_ignored(difference: Difference, ignored: tuple[str, ...]) -> bool:
 
 def _reduce(found: Mapping[str, Any], named: Mapping[str, str]) -> dict[str, Any]:
     metadata = {name: value for name, value in found["metadata"].items() if name not in _SERVER_METADATA}
-    metadata.pop("namespace", None)
     if metadata.pop("generateName", None):
         del metadata["name"]
     if found["metadata"].get("deletionTimestamp"):
@@ -137,12 +137,10 @@ def _reduce(found: Mapping[str, Any], named: Mapping[str, str]) -> dict[str, Any
         metadata["ownerReferences"] = [
             {name: value for name, value in reference.items() if name != "uid"} for reference in references
         ]
-    reduced = {name: value for name, value in found.items() if name not in ("apiVersion", "kind", "metadata", "status")}
-    reduced = {name: _timeless(value, named) for name, value in reduced.items()}
-    reduced["metadata"] = _timeless(metadata, named)
-    if found.get("status"):
-        reduced["status"] = _timeless(found["status"], named)
-    return reduced
+    content = {name: value for name, value in found.items() if name not in ("apiVersion", "kind")}
+    if not content.get("status"):
+        content.pop("status", None)
+    return {name: _timeless(value, named) for name, value in (content | {"metadata": metadata}).items()}
 
 
 def _timeless(value: Any, named: Mapping[str, str]) -> Any:

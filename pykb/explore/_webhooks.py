@@ -42,8 +42,10 @@ class Loss:
     place: Span | None
 
 
-class Losses:
-    """Converts, and looks whether the way back leads to the same object.
+def _noting_losses(
+    conversions: Conversions, root: Path | None, lost: list[Loss]
+) -> Callable[[Manifest, str], Manifest]:
+    """Convert, and note what is not the same on the way back.
 
     Args:
         conversions: The project's converters.
@@ -51,26 +53,21 @@ class Losses:
         lost: Where to note what is lost.
     """
 
-    def __init__(self, conversions: Conversions, root: Path | None, lost: list[Loss]) -> None:
-        self._conversions = conversions
-        self._root = root
-        self._lost = lost
-
-    def convert(self, obj: Manifest, desired: str) -> Manifest:
-        """Convert; see :meth:`~pykb.webhook.conversion.Conversions.convert`."""
-        made = self._conversions.convert(obj, desired)
+    def convert(obj: Manifest, desired: str) -> Manifest:
+        made = conversions.convert(obj, desired)
         try:
-            back = self._conversions.convert(made, obj["apiVersion"])
+            back = conversions.convert(made, obj["apiVersion"])
         except PykbError:
             return made  # it is noticed by whoever reads the object
         kept = dict(leaves({name: back[name] for name in _CONTENT if name in back}))
         for path, value in leaves({name: obj[name] for name in _CONTENT if name in obj}):
             is_time = isinstance(value, str) and _TIME.match(value)  # it may be written in another way
             if kept.get(path) != value and not (is_time and path in kept):
-                place = place_of(self._conversions.author(obj["apiVersion"], desired, obj["kind"]), self._root)
-                version = desired.rpartition("/")[2]
-                self._lost.append(Loss(Identity.of(obj), spell(path), value, version, place))
+                place = place_of(conversions.author(obj["apiVersion"], desired, obj["kind"]), root)
+                lost.append(Loss(Identity.of(obj), spell(path), value, desired.rpartition("/")[2], place))
         return made
+
+    return convert
 
 
 def use_webhooks(
@@ -93,7 +90,7 @@ def use_webhooks(
     """
     cluster.use_webhooks(server, configurations, check=conditions.check)
     if server.converted:
-        cluster.versions.convert = Losses(server.conversions, root, lost).convert
+        cluster.versions.convert = _noting_losses(server.conversions, root, lost)
     return dict(_defaulters(server, configurations, root))
 
 

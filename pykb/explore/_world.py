@@ -69,7 +69,7 @@ class _World:
         mapper = ResourceMapper(server)
         self._somebody = Client(server, mapper=mapper, options=ClientOptions(field_manager="somebody-else"))
         self._actors = Actors(server, self._somebody, subject.actors, history.fault)
-        self._operator = Operator(subject, server, mapper, self._tape, history, self.outcome, causes=causes)
+        self._operator = Operator(subject, server, mapper, self._tape, history, self.outcome, causes)
 
     async def play(self) -> None:
         """Take all steps. The outcome has what came of them."""

@@ -155,8 +155,8 @@ def _written(record: ReconcileRecord) -> str:
 
 def _write(sent: SentRequest) -> str:
     what = f"the {sent.subresource} of " * bool(sent.subresource) + f"{sent.object.kind} {sent.object.name}".rstrip()
-    first, *more = [*map(str, sent.changes), ""]
-    changes = f" [{first}{f' and {len(more) - 1} more' if more[1:] else ''}]" if first else ""
+    more = f" and {len(sent.changes) - 1} more" if len(sent.changes) > 1 else ""
+    changes = f" [{sent.changes[0]}{more}]" if sent.changes else ""
     failed = f" in vain: {sent.error.partition(':')[0]}" if sent.error else ""
     dry = " as a dry run" if sent.dry_run else ""
     return f"{_DONE[sent.method]} {what}{dry}{changes}{_in_brackets(sent.place)}{failed}"

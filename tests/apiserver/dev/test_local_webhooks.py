@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pykb.dev._webhooks import LocalWebhooks
+from pykb.dev.loop import LocalWebhooks
 from pykb.dev.project import DevProject
 from pykb.diagnostics import EnvironmentProblem
 from pykb.envtest import ControlPlane
