@@ -6,7 +6,7 @@ Source: https://kubernetes.io/docs/reference/using-api/server-side-apply/ (KEP-5
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -16,8 +16,15 @@ from pykb.fake._http import cause, refuse
 from pykb.fake._merge import copied
 from pykb.meta import json_diff
 
-Owner = tuple[str, str, str, str]
-"""Manager, operation, apiVersion, subresource."""
+
+class Owner(NamedTuple):
+    """Who owns fields: an entry of ``managedFields``."""
+
+    manager: str
+    operation: str
+    api_version: str
+    subresource: str
+
 
 Path = tuple[str, ...]
 """The elements of a path in ``managedFields``: ``f:name``, ``k:{keys}``, ``v:value``."""
@@ -26,6 +33,7 @@ FieldSet = frozenset[Path]
 
 _MAPS = (Shape.STRUCT, Shape.MAP, Shape.UNKNOWN)
 _COLLECTIONS = (Shape.MAP, Shape.UNKNOWN, Shape.LIST_MAP, Shape.LIST_SET)
+_OWNER = ("manager", "operation", "apiVersion", "subresource")
 _EMPTY: Any = object()
 """The value of a field of which only the presence counts."""
 
@@ -50,14 +58,12 @@ def record_update(
 ) -> None:
     """Set the owners of ``new`` after ``owner`` has changed ``old`` to it. ``new`` starts with the previous owners."""
     owners = _owners(new)
-    before, after = _own_fields(old or {}, new, structure)
+    before, after = unlike_fields(old or {}, new, structure)
     changed = frozenset(path for path, value in after.items() if path not in before or before[path] != value)
     gone = frozenset(before) - frozenset(after)
-    for other in list(owners):
-        owners[other] = owners[other] - gone - (changed if other != owner else frozenset())
     mine = (owners.get(owner, frozenset()) | changed) - gone
-    owners[owner] = mine
-    _store(new, owners, _times(new), owner if changed or gone else None, now)
+    owners = {other: fields - gone - changed for other, fields in owners.items()} | {owner: mine}
+    _store(new, owners, owner if changed or gone else None, now)
 
 
 def settle(old: Mapping[str, Any], new: dict[str, Any], *, subresource: bool) -> None:
@@ -109,13 +115,13 @@ def apply(
         merged = remove_fields(merged, structure, dropped, wanted.union(*others.values()))
     owners |= {other: fields - changed for other, fields in others.items()} | {owner: wanted}
     unchanged = mine == wanted and not changed and not dropped
-    _store(merged, owners, _times(live), None if unchanged else owner, now)
+    _store(merged, owners, None if unchanged else owner, now)
     return merged
 
 
 def _changed(base: Mapping[str, Any], merged: Mapping[str, Any], structure: Structure) -> FieldSet:
     """The fields that both objects have, with different values."""
-    before, after = _own_fields(base, merged, structure)
+    before, after = unlike_fields(base, merged, structure)
     return frozenset(path for path, value in after.items() if path in before and before[path] != value)
 
 
@@ -124,9 +130,8 @@ def _conflict_error(conflicts: list[tuple[Owner, Path]], version: str) -> ApiErr
     causes: list[dict[str, str]] = []
     paths: dict[str, list[str]] = {}
     for owner, path in sorted(conflicts, key=lambda each: (each[0], len(each[1]), each[1])):
-        manager, operation, api_version, subresource = owner
-        who = f'"{manager}"' + (f' with subresource "{subresource}"' if subresource else "")
-        who += f" using {version or api_version}" if operation == "Update" else ""
+        who = f'"{owner.manager}"' + (f' with subresource "{owner.subresource}"' if owner.subresource else "")
+        who += f" using {version or owner.api_version}" if owner.operation == "Update" else ""
         causes.append(cause(display(path), "FieldManagerConflict", f"conflict with {who}"))
         paths.setdefault(who, []).append(display(path))
     if len(conflicts) == 1:
@@ -137,55 +142,29 @@ def _conflict_error(conflicts: list[tuple[Owner, Path]], version: str) -> ApiErr
     return refuse(409, "Conflict", f"Apply failed with {len(conflicts)} {text}", {"causes": causes})
 
 
+def _managed(obj: Mapping[str, Any] | None) -> dict[Owner, Mapping[str, Any]]:
+    entries = ((obj or {}).get("metadata") or {}).get("managedFields") or ()
+    return {Owner(*(entry.get(name, "") for name in _OWNER)): entry for entry in entries}
+
+
 def _owners(obj: Mapping[str, Any] | None) -> dict[Owner, FieldSet]:
-    entries = ((obj or {}).get("metadata") or {}).get("managedFields") or ()
-    return {_owner(entry): from_fields_v1(entry.get("fieldsV1") or {}) for entry in entries}
-
-
-def _owner(entry: Mapping[str, Any]) -> Owner:
-    return (
-        entry.get("manager", ""),
-        entry.get("operation", ""),
-        entry.get("apiVersion", ""),
-        entry.get("subresource", ""),
-    )
-
-
-def _times(obj: Mapping[str, Any] | None) -> dict[Owner, str]:
-    entries = ((obj or {}).get("metadata") or {}).get("managedFields") or ()
-    return {_owner(entry): entry.get("time", "") for entry in entries}
-
-
-def _own_fields(
-    old: Mapping[str, Any], new: Mapping[str, Any], structure: Structure
-) -> tuple[dict[Path, Any], dict[Path, Any]]:
-    before, after = (
-        {path: value for path, value in fields.items() if not _is_servers(path)}
-        for fields in unlike_fields(old, new, structure)
-    )
-    return before, after
+    return {owner: from_fields_v1(entry.get("fieldsV1") or {}) for owner, entry in _managed(obj).items()}
 
 
 def _is_servers(path: Path) -> bool:
     return path[:1] in _SERVERS or path[:2] in _SERVERS
 
 
-def _store(
-    obj: dict[str, Any], owners: Mapping[Owner, FieldSet], times: Mapping[Owner, str], touched: Owner | None, now: str
-) -> None:
-    entries = []
+def _store(obj: dict[str, Any], owners: Mapping[Owner, FieldSet], touched: Owner | None, now: str) -> None:
+    """Set the owners of an object. Those that are not touched keep their time."""
+    known, entries = _managed(obj), []
     for owner, fields in owners.items():
         if not fields:
             continue
-        manager, operation, api_version, subresource = owner
-        entry: dict[str, Any] = {"manager": manager, "operation": operation, "apiVersion": api_version}
-        if subresource != "scale":
-            entry["time"] = now if owner == touched else times.get(owner, now)
-        entry["fieldsType"] = "FieldsV1"
-        entry["fieldsV1"] = to_fields_v1(fields)
-        if subresource:
-            entry["subresource"] = subresource
-        entries.append(entry)
+        entry = {name: value for name, value in zip(_OWNER, owner, strict=True) if value or name != "subresource"}
+        if owner.subresource != "scale":
+            entry["time"] = now if owner == touched else known.get(owner, {}).get("time", now)
+        entries.append({**entry, "fieldsType": "FieldsV1", "fieldsV1": to_fields_v1(fields)})
     entries.sort(key=lambda entry: (entry["operation"], entry.get("time", ""), entry["manager"], entry["apiVersion"]))
     obj["metadata"] = {**(obj.get("metadata") or {}), "managedFields": entries}
     if not entries:
@@ -280,7 +259,7 @@ def applied_fields(value: Any, structure: Structure) -> FieldSet:
 
 
 def unlike_fields(before: Any, after: Any, structure: Structure) -> tuple[dict[Path, Any], dict[Path, Any]]:
-    """The fields of two objects with their values, without the parts that are equal.
+    """The fields of two objects with their values, without the parts that are equal, and without the server's own.
 
     A map or an item of a list only counts as present.
     """
@@ -301,7 +280,8 @@ def unlike_fields(before: Any, after: Any, structure: Structure) -> tuple[dict[P
             elif value is not json_diff.MISSING:
                 here = tuple(f"f:{name}" for name in path[:-1])
                 _flatten_parts(_parts({path[-1]: value}, structures[path[:-1]]), here, found)
-    return old, new
+    before, after = ({path: value for path, value in each.items() if not _is_servers(path)} for each in (old, new))
+    return before, after
 
 
 def _collect(value: Any, structure: Structure, path: Path, found: set[Path]) -> None:

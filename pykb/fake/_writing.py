@@ -348,7 +348,8 @@ def _check_uid(resource: Resource, old: Mapping[str, Any], new: Mapping[str, Any
 
 def _owner(request: Request, operation: str) -> ownership.Owner:
     manager = request.parameters.get("fieldManager") or "unknown"
-    return (manager, operation, request.resource.gvk.api_version, request.route.subresource or request.via)
+    subresource = request.route.subresource or request.via
+    return ownership.Owner(manager, operation, request.resource.gvk.api_version, subresource)
 
 
 def _part_for(resource: Resource, config: dict[str, Any], subresource: str) -> dict[str, Any]:
