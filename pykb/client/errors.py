@@ -352,22 +352,13 @@ def _details(raw: object, retry_after: timedelta | None) -> StatusDetails:
     causes = details.get("causes")
     if retry_after is None:
         retry_after = seconds_to_wait(details.get("retryAfterSeconds"))
-    return StatusDetails(
-        name=safe_text(details.get("name") or "", _LONGEST_NAME),
-        group=safe_text(details.get("group") or "", _LONGEST_NAME),
-        kind=safe_text(details.get("kind") or "", _LONGEST_NAME),
-        uid=safe_text(details.get("uid") or "", _LONGEST_NAME),
-        causes=tuple(
-            Cause(
-                safe_text(cause.get("reason") or "", _LONGEST_NAME),
-                safe_text(cause.get("message") or ""),
-                safe_text(cause.get("field") or ""),
-            )
-            for cause in (causes if isinstance(causes, list) else [])[:_MOST_CAUSES]
-            if isinstance(cause, dict)
-        ),
-        retry_after=retry_after,
+    named = {key: safe_text(details.get(key) or "", _LONGEST_NAME) for key in ("name", "group", "kind", "uid")}
+    found = tuple(
+        Cause(*(safe_text(cause.get(key) or "") for key in ("reason", "message", "field")))
+        for cause in (causes if isinstance(causes, list) else [])[:_MOST_CAUSES]
+        if isinstance(cause, dict)
     )
+    return StatusDetails(**named, causes=found, retry_after=retry_after)
 
 
 def seconds_to_wait(found: object) -> timedelta | None:

@@ -12,6 +12,7 @@ import tempfile
 import urllib.request
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from operator import attrgetter
 from pathlib import Path
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -74,7 +75,7 @@ class Server:
             ValueError: The URL of the proxy is invalid.
         """
         self.credentials = credentials
-        same = before if before is not None and _same_tls(before.credentials, credentials) else None
+        same = before if before is not None and _TLS_PARTS(before.credentials) == _TLS_PARTS(credentials) else None
         parts = urlsplit(credentials.server)
         self._prefix = parts.path.rstrip("/")
         self.host = host_of(credentials.server)
@@ -143,14 +144,7 @@ def _query(pairs: tuple[tuple[str, str], ...]) -> str:
     return f"?{urlencode(pairs)}" if pairs else ""
 
 
-def _same_tls(left: Credentials, right: Credentials) -> bool:
-    return left is right or (
-        left.server == right.server
-        and left.ca_data == right.ca_data
-        and left.insecure == right.insecure
-        and left.client_certificate == right.client_certificate
-        and left.client_key == right.client_key
-    )
+_TLS_PARTS = attrgetter("server", "ca_data", "insecure", "client_certificate", "client_key")
 
 
 def tls_context(credentials: Credentials) -> ssl.SSLContext:

@@ -340,8 +340,9 @@ def default_kubeconfig() -> Path:
     Raises:
         EnvironmentProblem: Neither exists.
     """
-    named = [Path(part) for part in os.environ.get("KUBECONFIG", "").split(os.pathsep) if part]
-    candidates = named or [Path.home() / ".kube" / "config"]
+    from pykb.client.login import listed_kubeconfigs
+
+    candidates = listed_kubeconfigs(os.environ) or [Path.home() / ".kube" / "config"]
     for path in candidates:
         if path.is_file():
             return path

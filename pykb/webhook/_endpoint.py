@@ -9,7 +9,7 @@ import asyncio
 import base64
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import orjson
@@ -184,14 +184,8 @@ def _details(details: StatusDetails) -> dict[str, Any]:
     named = {"name": details.name, "group": details.group, "kind": details.kind, "uid": details.uid}
     made: dict[str, Any] = {key: safe_text(value, _LONGEST_NAME) for key, value in named.items() if value}
     if details.causes:
-        made["causes"] = [
-            {
-                "reason": safe_text(cause.reason, _LONGEST_NAME),
-                "message": safe_text(cause.message, _LONGEST_CAUSE),
-                "field": safe_text(cause.field, _LONGEST_CAUSE),
-            }
-            for cause in details.causes[:_MOST]
-        ]
+        causes = map(asdict, details.causes[:_MOST])
+        made["causes"] = [{key: safe_text(text, _LONGEST_CAUSE) for key, text in cause.items()} for cause in causes]
     if details.retry_after is not None:
         made["retryAfterSeconds"] = round(details.retry_after.total_seconds())
     return made

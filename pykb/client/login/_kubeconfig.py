@@ -145,7 +145,7 @@ class KubeconfigSource:
             return _Loaded(credentials, (user, str(token_file)), None)
         if credentials.token or credentials.username:
             return _Loaded(credentials, None, None)
-        plugin = read_plugin(user, context.cluster, _cluster_info(credentials))
+        plugin = read_plugin(user, context.cluster, cluster_entry(credentials))
         if plugin is None and user.values.get("auth-provider"):
             raise _auth_provider(user)
         return _Loaded(credentials, None, plugin)
@@ -209,17 +209,16 @@ def _user_credentials(credentials: Credentials, user: Entry) -> Credentials:
     )
 
 
-def _cluster_info(credentials: Credentials) -> dict[str, Any]:
-    info: dict[str, Any] = {"server": credentials.server}
-    if credentials.tls_server_name:
-        info["tls-server-name"] = credentials.tls_server_name
-    if credentials.insecure:
-        info["insecure-skip-tls-verify"] = True
-    if credentials.ca_data:
-        info["certificate-authority-data"] = base64.b64encode(credentials.ca_data).decode()
-    if credentials.proxy_url:
-        info["proxy-url"] = credentials.proxy_url
-    return info
+def cluster_entry(credentials: Credentials) -> dict[str, Any]:
+    """The entry of a cluster in a kubeconfig, as far as it is set."""
+    found = {
+        "server": credentials.server,
+        "tls-server-name": credentials.tls_server_name,
+        "insecure-skip-tls-verify": credentials.insecure,
+        "certificate-authority-data": base64.b64encode(credentials.ca_data or b"").decode(),
+        "proxy-url": credentials.proxy_url,
+    }
+    return {key: value for key, value in found.items() if value}
 
 
 def _owner(noun: str, entry: Entry) -> str:

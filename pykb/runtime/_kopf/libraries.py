@@ -24,6 +24,7 @@ from pykb.client.login import (
     InClusterSource,
     KubeconfigSource,
 )
+from pykb.client.login._kubeconfig import cluster_entry
 
 logger = logging.getLogger(__name__)
 
@@ -82,27 +83,16 @@ async def _called(load: Any, *arguments: Any, **options: Any) -> None:
 
 def _as_kubeconfig(credentials: Credentials) -> dict[str, Any]:
     """Credentials of another source in the one form that both libraries read."""
-    cluster: dict[str, Any] = {"server": credentials.server, "insecure-skip-tls-verify": credentials.insecure}
-    user: dict[str, Any] = {}
-    for part, key, data in (
-        (cluster, "certificate-authority-data", credentials.ca_data),
-        (user, "client-certificate-data", credentials.client_certificate),
-        (user, "client-key-data", credentials.client_key),
-    ):
-        if data:
-            part[key] = base64.b64encode(data).decode()
-    for part, key, text in (
-        (cluster, "tls-server-name", credentials.tls_server_name),
-        (cluster, "proxy-url", credentials.proxy_url),
-        (user, "token", credentials.token),
-        (user, "username", credentials.username),
-        (user, "password", credentials.password),
-    ):
-        if text:
-            part[key] = text
+    user = {
+        "client-certificate-data": base64.b64encode(credentials.client_certificate or b"").decode(),
+        "client-key-data": base64.b64encode(credentials.client_key or b"").decode(),
+        "token": credentials.token,
+        "username": credentials.username,
+        "password": credentials.password,
+    }
     return {
         "current-context": "pykb",
         "contexts": [{"name": "pykb", "context": {"cluster": "pykb", "user": "pykb"}}],
-        "clusters": [{"name": "pykb", "cluster": cluster}],
-        "users": [{"name": "pykb", "user": user}],
+        "clusters": [{"name": "pykb", "cluster": cluster_entry(credentials)}],
+        "users": [{"name": "pykb", "user": {key: value for key, value in user.items() if value}}],
     }
