@@ -10,7 +10,7 @@ Source: https://kubernetes.io/docs/concepts/overview/working-with-objects/owners
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any, TypeVar, overload
+from typing import Any
 
 from pykb.api.meta.v1 import OwnerReference
 from pykb.api.object import Object, Unstructured
@@ -19,9 +19,12 @@ from pykb.client.codec import (
     AnyObject,
     Key,
     Kind,
+    ReadKind,
+    ReadT,
     gvk_of,
     is_deleted,
     key_of,
+    kind_of,
     namespace_of,
     resource_version_of,
     to_wire,
@@ -32,9 +35,7 @@ from pykb.client.connection import OWNER_INDEX
 from pykb.client.errors import Conflict, NotFound
 from pykb.client.options import Propagation
 from pykb.diagnostics import PykbError
-from pykb.meta.gvk import GroupVersion, GroupVersionKind, NamespacedName
-
-ObjectT = TypeVar("ObjectT", bound=Object)
+from pykb.meta.gvk import GroupVersion, NamespacedName
 
 ATTEMPTS = 5
 """How often a changing object is read again before the whole reconcile is retried."""
@@ -237,11 +238,7 @@ def _store(obj: AnyObject, references: list[OwnerReference]) -> None:
         metadata.pop("ownerReferences", None)
 
 
-@overload
-async def list_controlled(client: Client, kind: type[ObjectT], *, owner: AnyObject) -> list[ObjectT]: ...
-@overload
-async def list_controlled(client: Client, kind: GroupVersionKind, *, owner: AnyObject) -> list[Unstructured]: ...
-async def list_controlled(client: Client, kind: Any, *, owner: AnyObject) -> list[Any]:
+async def list_controlled(client: Client, kind: ReadKind[ReadT], *, owner: AnyObject) -> list[ReadT]:
     """Return the objects of a kind that ``owner`` controls.
 
     ::
@@ -256,7 +253,7 @@ async def list_controlled(client: Client, kind: Any, *, owner: AnyObject) -> lis
         ApiError: The server refused.
     """
     namespace = namespace_of(owner) or None
-    fields = {OWNER_INDEX: uid_of(owner)} if await client.is_cached(kind, namespace=namespace) else None
+    fields = {OWNER_INDEX: uid_of(owner)} if await client.is_cached(kind_of(kind), namespace=namespace) else None
     found = await client.list(kind, namespace=namespace, fields=fields)
     return [obj for obj in found if is_controlled_by(obj, owner)]
 
