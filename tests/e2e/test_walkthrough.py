@@ -34,7 +34,6 @@ STATUS = '''    """Observed state of VirtulMachine."""
     status: str | None = None
     """What the machine does."""
 '''
-HELD = '{"metadata": {"finalizers": ["example.com/held"]}}'
 IMPORT = """
 from pykb.runtime import ControllerBuilder, Manager, Reconciler, Request, Result
 """
@@ -192,28 +191,6 @@ def test_installer(shell: Shell) -> None:
     (deployment,) = [each for each in objects if each["kind"] == "Deployment"]
     assert deployment["spec"]["template"]["spec"]["containers"][0]["image"] == "registry.example.com/sealvm:v2"
     assert [path.read_bytes() for path in kustomizations] == contents
-
-
-def test_undeploy_ends_and_says_what_does_not_go(shell: Shell) -> None:
-    """Objects that nobody lets go keep the manager, unless forced; then what does not go is named, and the rest is gone.
-
-    A namespace is left for ever by a cluster without kube-controller-manager.
-    """
-    shell.run("make", "deploy", "IMG=registry.example.com/sealvm:v2")
-    shell.ctl("apply", "--kustomize", "config/samples")
-    shell.ctl("patch", KIND, "virtulmachine-sample", "--type=merge", "--patch", HELD)
-    ending = ("make", "undeploy", "ARGS=--timeout 1")
-    told = shell.run(*ending, code=2, both=True)
-    assert re.search(r"VirtulMachine +default +virtulmachine-sample +\[example.com/held\]$", told, re.MULTILINE)
-    assert "sealvm-controller-manager" in shell.ctl("get", "deployments", "--all-namespaces")
-    ending = ("make", "undeploy", "ARGS=--timeout 1 --force")
-    assert re.search(
-        r"CustomResourceDefinition +<none> +virtulmachines", shell.run(*ending, code=2, both=True), re.MULTILINE
-    )
-    shell.ctl("patch", KIND, "virtulmachine-sample", "--type=merge", "--patch", '{"metadata": {"finalizers": null}}')
-    eventually(lambda: KIND not in shell.ctl("get", "crd", "--output=name"), "the CRD is gone")
-    assert re.search(r"Namespace +<none> +sealvm-system ", shell.run(*ending, code=2, both=True), re.MULTILINE)
-    shell.run("make", "install")
 
 
 def test_uninstall(shell: Shell) -> None:

@@ -117,6 +117,7 @@ def test_undeploy_leaves_the_manager_while_objects_wait_for_it(grow: Grow, contr
         assert ctl(*manager) == "deployment.apps/wharf-controller-manager\n"
         shown = make(root, control_plane, "undeploy", "ARGS=--timeout 1 --force", code=2)
         assert re.search(r"CustomResourceDefinition +<none> +ships\.fleet\.wharf\.example\.com ", shown, re.MULTILINE)
+        assert re.search(r"Namespace +<none> +wharf-system ", shown, re.MULTILINE)  # no controller empties it
         assert ctl(*manager) == ""
     finally:
         ctl(
