@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 import shlex
-import subprocess
-import sys
 
 import pytest
 
+from pykb.cli import app
 from pykb.commands.options import NewApi, NewProject
 from tests.pages import blocks
 from tests.sources import ROOT
@@ -25,17 +24,18 @@ STARTS: dict[str, tuple[NewProject, NewApi]] = {
 
 
 @pytest.mark.parametrize("page", STARTS)
-def test_every_command_of_a_page_works_after_the_one_before(grow: Grow, page: str) -> None:
+def test_every_command_of_a_page_works_after_the_one_before(
+    grow: Grow, page: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """In a project as the page supposes it."""
     options, api = STARTS[page]
     root = grow(options, api)
     commands = [line for block in blocks(page, "sh") for line in block.replace("\\\n", " ").splitlines()]
     run = [command for command in commands if command.startswith("pykb create ")]
     assert run
+    monkeypatch.chdir(root)
     for command in run:
-        words = [sys.executable, "-m", *shlex.split(command), "--no-make"]
-        done = subprocess.run(words, cwd=root, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, f"{command}\n{done.stderr}"
+        assert app.run([*shlex.split(command)[1:], "--no-make"]) == 0, command
     for path in re.findall(
         r"`((?:sealvm|fleet|tests|config)/[\w./-]+\.(?:py|yaml))`", (ROOT / page).read_text("utf-8")
     ):
