@@ -1,8 +1,12 @@
-"""pykb's YAML writer and the library that controller-gen writes with give the same bytes, whatever the texts."""
+"""pykb's YAML writer and the library that controller-gen writes with give the same bytes, whatever the texts.
+
+500 other texts in each run by default; ``PYKB_FUZZ_CASES`` sets another number.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import unicodedata
 from collections.abc import Callable, Mapping
 from itertools import combinations
@@ -19,6 +23,8 @@ from pykb.gen.manifest import load_manifest
 YamlWriter = Callable[[Mapping[str, Any] | str], str | None]
 
 pytestmark = pytest.mark.differential
+
+CASES = int(os.environ.get("PYKB_FUZZ_CASES", "500"))
 
 
 def _is_old(char: str) -> bool:
@@ -61,7 +67,7 @@ def _maps(values: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
 _VALUE = st.recursive(_LEAF, lambda inner: st.lists(inner, max_size=3) | _maps(inner), max_leaves=8)
 
 
-@settings(max_examples=3000, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=CASES, suppress_health_check=[HealthCheck.too_slow])
 @given(_maps(_VALUE))
 @example({"k": "ends with a separator\u2028"})
 @example({"k": "\ufeffbehind a byte order mark"})
@@ -94,7 +100,7 @@ _PLAIN = st.text("0123456789._+-eExXoObBaf:TZ~=<yn", min_size=1, max_size=10) | 
 )
 
 
-@settings(max_examples=1500)
+@settings(max_examples=CASES)
 @given(_PLAIN.filter(lambda text: text != "<<"))
 @example("+9223372036854775808")
 @example("18446744073709551615")
