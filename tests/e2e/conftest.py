@@ -222,5 +222,6 @@ def shell(
         "PYTHON": sys.executable,
         "MYPY_CACHE_DIR": str(mypy_cache),
         "NO_COLOR": "1",
+        "PYKB_EXPLORE_SECONDS": "1",
     }
     return Shell(directory, kubectl, environment)

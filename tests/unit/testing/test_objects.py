@@ -513,7 +513,7 @@ def test_types_of_the_golden_files_are_read_again(module: str) -> None:
     found = importlib.import_module(module)
     for kind in vars(found).values():
         if isinstance(kind, type) and issubclass(kind, Struct) and kind.__module__ == found.__name__:
-            for obj in drawn(kind, 6):
+            for obj in drawn(kind, 3):
                 assert_read_again(obj)
 
 
@@ -522,5 +522,5 @@ def test_built_in_kinds_are_read_again(gvk: Any) -> None:
     """Every kind of Kubernetes goes out and comes back the same, fields unknown to us included."""
     kind = builtin.find_class(gvk)
     assert kind is not None
-    for obj in drawn(kind, 8):
+    for obj in drawn(kind, 4):
         assert_read_again(obj)
