@@ -15,7 +15,7 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import Executor, Future, wait
 from typing import Any, TypeVar
 
-from pykb.client.guard import call_for_future
+from pykb.client.guard import call_for_future, running_loop
 
 T = TypeVar("T")
 
@@ -125,7 +125,7 @@ def await_in_thread(coroutine: Coroutine[Any, Any, T]) -> T:
             passed.
         Exception: Whatever the coroutine raises.
     """
-    if _in_event_loop():
+    if running_loop() is not None:
         coroutine.close()
         raise RuntimeError(
             f"`{_name(coroutine)}` would block the event loop: in `async def`, write `await` without `sync`"
@@ -144,14 +144,6 @@ def loop_of_thread() -> asyncio.AbstractEventLoop | None:
     """Return the event loop that works for this thread, or ``None`` if no manager started the thread."""
     bridge = _bridge.get()
     return None if bridge is None else bridge.loop
-
-
-def _in_event_loop() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
 
 
 def _name(coroutine: object) -> str:

@@ -140,6 +140,25 @@ def untyped_metadata(obj: Unstructured | MutableMapping[str, Any]) -> Mapping[st
     return obj.metadata if isinstance(obj, Unstructured) else obj.get("metadata") or {}
 
 
+def metadata_list(obj: AnyObject, attribute: str, wire_name: str) -> list[Any]:
+    """A copy of a list in ``metadata``; empty when it is not set."""
+    if isinstance(obj, Object):
+        return list(getattr(obj.metadata, attribute, None) or ())
+    return list(untyped_metadata(obj).get(wire_name) or ())
+
+
+def set_metadata_list(obj: AnyObject, attribute: str, wire_name: str, values: list[Any]) -> None:
+    """Replace a list in ``metadata``. An empty one is left out."""
+    if isinstance(obj, Object):
+        setattr(obj.metadata, attribute, values or None)
+        return
+    metadata = obj.metadata if isinstance(obj, Unstructured) else obj.setdefault("metadata", {})
+    if values:
+        metadata[wire_name] = values
+    else:
+        metadata.pop(wire_name, None)
+
+
 def _text_of(obj: AnyObject, attribute: str, wire_name: str) -> str:
     if isinstance(obj, Object):
         return obj.metadata.__dict__.get(attribute) or ""  # a partial object lacks some of these attributes

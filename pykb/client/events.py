@@ -28,6 +28,7 @@ from pykb.client.client import Client, finish_before_closing
 from pykb.client.clock import Clock, SystemClock
 from pykb.client.codec import AnyObject, gvk_of, key_of, resource_version_of, uid_of
 from pykb.client.errors import ApiError, NotFound, ServerUnreachable
+from pykb.client.guard import running_loop
 from pykb.client.patches import MergePatch
 from pykb.diagnostics import PykbError
 from pykb.meta.gvk import GroupVersionKind
@@ -103,7 +104,7 @@ class EventRecorder:
         self._series = Recent[object, _Series]((options or CorrelatorOptions()).remembered)
         self._waiting: dict[int, _Series] = {}
         self._task: asyncio.Task[None] | None = None
-        self._loop = loop or _running_loop()
+        self._loop = loop or running_loop()
         self._serial = 0
 
     def event(
@@ -140,7 +141,7 @@ class EventRecorder:
         }
         if related is not None:
             first["related"] = _reference(related)
-        loop = _running_loop()
+        loop = running_loop()
         if loop is not None:
             self._loop = loop
             self._record(first)
@@ -252,13 +253,6 @@ def _reference(obj: AnyObject) -> dict[str, str]:
         "resourceVersion": resource_version_of(obj),
     }
     return {name: value for name, value in found.items() if value}
-
-
-def _running_loop() -> asyncio.AbstractEventLoop | None:
-    try:
-        return asyncio.get_running_loop()
-    except RuntimeError:
-        return None
 
 
 def _qualified(name: str) -> str:

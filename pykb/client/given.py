@@ -29,7 +29,7 @@ def check_kind(method: str, kind: object) -> None:
     """
     if isinstance(kind, GroupVersionKind) or (isinstance(kind, type) and issubclass(kind, Object)):
         return
-    shown = f"the object `{type(kind).__name__}`: give it the class" if isinstance(kind, Object) else _described(kind)
+    shown = f"the object `{type(kind).__name__}`: give it the class" if isinstance(kind, Object) else described(kind)
     raise TypeError(f"`{method}` needs a kind, a class such as `Pod` or a `GroupVersionKind`; got {shown}")
 
 
@@ -54,7 +54,7 @@ def check_function(what: str, function: object, *takes: str, plain: bool = False
         called = function.__name__
         raise TypeError(f"{what} is a function or an object, got the class `{called}`: write `{called}(...)`")
     if not callable(function):
-        raise TypeError(f"{what} is a function, got {_described(function)}")
+        raise TypeError(f"{what} is a function, got {described(function)}")
     if plain and inspect.iscoroutinefunction(function):
         raise TypeError(f"{what} is a plain function, but `{_name(function)}` is async: nothing awaits it")
     try:
@@ -73,7 +73,7 @@ def checked_predicates(predicates: object) -> tuple[Any, ...]:
         TypeError: One cannot, or the argument is not a list.
     """
     if callable(predicates) or not isinstance(predicates, Iterable):
-        raise TypeError(f"`predicates` is a list, got {_described(predicates)}: `predicates=[...]`")
+        raise TypeError(f"`predicates` is a list, got {described(predicates)}: `predicates=[...]`")
     found = tuple(predicates)
     for predicate in found:
         check_function("a predicate", predicate, "the event", plain=True)
@@ -88,7 +88,7 @@ def check_durations(**durations: object) -> None:
     """
     for name, duration in durations.items():
         if duration is not None and not isinstance(duration, timedelta):
-            raise TypeError(f"`{name}` is a timedelta, got {_described(duration)}: `timedelta(seconds=...)`")
+            raise TypeError(f"`{name}` is a timedelta, got {described(duration)}: `timedelta(seconds=...)`")
 
 
 def check_names(name: str, names: object) -> None:
@@ -105,7 +105,8 @@ def _name(function: object) -> str:
     return getattr(function, "__qualname__", type(function).__qualname__)
 
 
-def _described(value: object) -> str:
+def described(value: object) -> str:
+    """What an argument is, for messages."""
     if isinstance(value, type):
         return f"the class `{value.__name__}`"
     return "None" if value is None else f"`{type(value).__name__}`"

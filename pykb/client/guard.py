@@ -51,9 +51,14 @@ def is_closing(error: BaseException, task: asyncio.Task[Any] | None) -> bool:
         return True
 
 
+def running_loop() -> asyncio.AbstractEventLoop | None:
+    """The event loop that runs in this thread, if one does."""
+    return asyncio._get_running_loop()  # noqa: SLF001 - public, but for its name: it does not raise
+
+
 def outside_task(function: Callable[P, R], /, *arguments: P.args, **keywords: P.kwargs) -> R:
     """Call a plain function as if no task ran, so that it cannot cancel the task of its caller."""
-    loop = asyncio._get_running_loop()  # noqa: SLF001 - public, but for its name: it does not raise
+    loop = running_loop()
     task = None if loop is None else asyncio.current_task(loop)
     if loop is None or task is None:
         return function(*arguments, **keywords)

@@ -119,12 +119,13 @@ def _decode(content: bytes) -> dict[str, Any]:
 
 def _finished(coroutine: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine to its end, also in a thread whose event loop runs."""
+    from pykb.client.guard import running_loop
 
     def run() -> T:
         with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
             return runner.run(coroutine)
 
-    if asyncio._get_running_loop() is None:  # noqa: SLF001 - public, but for its name: it does not raise
+    if running_loop() is None:
         return run()
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(run).result()

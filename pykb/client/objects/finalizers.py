@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 
-from pykb.api.object import Object, Unstructured
 from pykb.client.client import Client
-from pykb.client.codec import AnyObject, AnyObjectT, key_of, untyped_metadata
+from pykb.client.codec import AnyObject, AnyObjectT, key_of, metadata_list, set_metadata_list
 from pykb.client.errors import Invalid, NotFound
 from pykb.client.patches import MergeFrom, merge_from
 
 logger = logging.getLogger(__name__)
+
+_FIELD = ("finalizers", "finalizers")
 
 
 def has_finalizer(obj: AnyObject, name: str) -> bool:
@@ -37,7 +38,7 @@ def add_finalizer(obj: AnyObject, name: str) -> bool:
     present = finalizers(obj)
     if name in present:
         return False
-    _store(obj, [*present, name])
+    set_metadata_list(obj, *_FIELD, [*present, name])
     return True
 
 
@@ -53,7 +54,7 @@ def remove_finalizer(obj: AnyObject, name: str) -> bool:
     present = finalizers(obj)
     if name not in present:
         return False
-    _store(obj, [other for other in present if other != name])
+    set_metadata_list(obj, *_FIELD, [other for other in present if other != name])
     return True
 
 
@@ -122,17 +123,4 @@ async def let_go(client: Client, obj: AnyObject, patch: MergeFrom) -> bool:
 
 def finalizers(obj: AnyObject) -> list[str]:
     """Return a copy of the object's finalizers."""
-    if isinstance(obj, Object):
-        return list(getattr(obj.metadata, "finalizers", None) or ())
-    return list(untyped_metadata(obj).get("finalizers") or ())
-
-
-def _store(obj: AnyObject, names: list[str]) -> None:
-    if isinstance(obj, Object):
-        obj.metadata.finalizers = names or None
-        return
-    metadata = obj.metadata if isinstance(obj, Unstructured) else obj.setdefault("metadata", {})
-    if names:
-        metadata["finalizers"] = names
-    else:
-        metadata.pop("finalizers", None)
+    return metadata_list(obj, *_FIELD)

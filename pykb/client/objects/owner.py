@@ -13,7 +13,7 @@ from collections.abc import Collection
 from typing import Any
 
 from pykb.api.meta.v1 import OwnerReference
-from pykb.api.object import Object, Unstructured
+from pykb.api.object import Object
 from pykb.client.client import Client
 from pykb.client.codec import (
     AnyObject,
@@ -25,17 +25,20 @@ from pykb.client.codec import (
     is_deleted,
     key_of,
     kind_of,
+    metadata_list,
     namespace_of,
     resource_version_of,
+    set_metadata_list,
     to_wire,
     uid_of,
-    untyped_metadata,
 )
 from pykb.client.connection import OWNER_INDEX
 from pykb.client.errors import Conflict, NotFound
 from pykb.client.options import Propagation
 from pykb.diagnostics import PykbError
 from pykb.meta.gvk import GroupVersion, NamespacedName
+
+_FIELD = ("owner_references", "ownerReferences")
 
 ATTEMPTS = 5
 """How often a changing object is read again before the whole reconcile is retried."""
@@ -183,10 +186,8 @@ def is_controlled_by(obj: AnyObject, owner: AnyObject) -> bool:
 
 def owner_references(obj: AnyObject) -> list[OwnerReference]:
     """Return a copy of the owner references of ``obj``."""
-    if isinstance(obj, Object):
-        return list(getattr(obj.metadata, "owner_references", None) or ())
-    references = untyped_metadata(obj).get("ownerReferences") or ()
-    return [OwnerReference.from_wire(reference) for reference in references]
+    found = metadata_list(obj, *_FIELD)
+    return found if isinstance(obj, Object) else list(map(OwnerReference.from_wire, found))
 
 
 def _reference(owner: AnyObject, obj: AnyObject, *, controller: bool | None, block: bool | None) -> OwnerReference:
@@ -228,14 +229,8 @@ def _same_owner(left: OwnerReference, right: OwnerReference) -> bool:
 
 
 def _store(obj: AnyObject, references: list[OwnerReference]) -> None:
-    if isinstance(obj, Object):
-        obj.metadata.owner_references = references or None
-        return
-    metadata = obj.metadata if isinstance(obj, Unstructured) else obj.setdefault("metadata", {})
-    if references:
-        metadata["ownerReferences"] = [reference.to_wire() for reference in references]
-    else:
-        metadata.pop("ownerReferences", None)
+    typed = isinstance(obj, Object)
+    set_metadata_list(obj, *_FIELD, references if typed else [reference.to_wire() for reference in references])
 
 
 async def list_controlled(client: Client, kind: ReadKind[ReadT], *, owner: AnyObject) -> list[ReadT]:

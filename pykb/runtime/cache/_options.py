@@ -19,7 +19,7 @@ import orjson
 
 from pykb.api.safe_text import without_values
 from pykb.client.clock import Clock
-from pykb.client.given import check_durations, check_function, check_names
+from pykb.client.given import check_durations, check_function, check_names, described
 from pykb.client.guard import is_end, outside_task
 from pykb.client.json_text import flaw_of, has_json, storable
 from pykb.client.listwatch import PAGE_SIZE
@@ -158,7 +158,7 @@ def guarded_transform(
         try:
             made: object = outside_task(transform, obj)
             if not isinstance(made, dict) or not isinstance(made.get("metadata"), Mapping):
-                raise TypeError(f"a transform must return the object, got {_described(made)}")  # noqa: TRY301
+                raise TypeError(f"a transform must return the object, got {described(made)}")  # noqa: TRY301
             if not is_writable:
                 made = storable(made)
             _check_storable(made, key)
@@ -213,11 +213,11 @@ def _values(indexer: Callable[[dict[str, Any]], object], obj: dict[str, Any]) ->
     if isinstance(found, str):
         return (found,)
     if not isinstance(found, Iterable):
-        raise TypeError(f"an indexer must give strings, got {_described(found)}")
+        raise TypeError(f"an indexer must give strings, got {described(found)}")
     values = tuple(found)
     for value in values:
         if not isinstance(value, str):
-            raise TypeError(f"an indexer must give strings, got {_described(value)} among them")
+            raise TypeError(f"an indexer must give strings, got {described(value)} among them")
     return values
 
 
@@ -243,7 +243,3 @@ class _Report:
         *_, (frame, line) = traceback.walk_tb(error.__traceback__)
         if self._lasting.is_due((type(error), frame.f_code.co_filename, line)):
             logger.error(self._message, extra={**self._shown, "object": str(key)}, exc_info=without_values(error))
-
-
-def _described(value: object) -> str:
-    return "None" if value is None else f"`{type(value).__name__}`"
