@@ -287,7 +287,7 @@ class Source:
     def is_plain(self, node: ast.ImportFrom) -> bool:
         """Whether an import has its lines alone, without comments."""
         text = "".join(self.lines[node.lineno - 1 : node.end_lineno])
-        return "#" not in text and ";" not in text and "\\" not in text
+        return self._is_alone(node) and "#" not in text and "\\" not in text
 
     def _is_plain(self, node: ast.stmt, each: Import, style: CodeStyle) -> bool:
         """Whether an import is in the formatter's form, without comments or other code on its lines."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from pykb.python_source import imports
 from pykb.python_source.imports import Import
@@ -17,13 +17,11 @@ class Use:
     """A place that uses a name of a module.
 
     Attributes:
-        node: The alias of an import, the import itself, or an attribute.
-        line: Its line, counted from 1.
+        line: The line, counted from 1.
         module: The module.
         name: The name in the module; empty when the module itself is imported.
     """
 
-    node: ast.AST
     line: int
     module: str
     name: str = ""
@@ -47,15 +45,15 @@ def uses(source: Source, module: str, *, is_package: bool) -> Iterator[Use]:
         if isinstance(node, ast.Import):
             for alias in node.names:
                 bound[alias.asname or alias.name] = alias.name
-                yield Use(alias, alias.lineno, alias.name)
+                yield Use(alias.lineno, alias.name)
         if isinstance(node, ast.ImportFrom):
             package = origin(node, module, is_package=is_package)
             for alias in node.names:
                 bound[alias.asname or alias.name] = f"{package}.{alias.name}"
-                yield Use(alias, alias.lineno, package, alias.name)
+                yield Use(alias.lineno, package, alias.name)
     for node in ast.walk(source.tree):
         if isinstance(node, ast.Attribute) and (name := dotted(node.value)) and name in bound:
-            yield Use(node, node.end_lineno or node.lineno, bound[name], node.attr)
+            yield Use(node.end_lineno or node.lineno, bound[name], node.attr)
 
 
 def dotted(node: ast.expr) -> str:
@@ -109,48 +107,59 @@ class Renames:
         return next((word for word in words if self.new(word) != word), "")
 
 
-@dataclass(slots=True)
+Problem = tuple[int, str]
+"""What cannot be rewritten: the line and the reason."""
+
+
+@dataclass(frozen=True, slots=True)
 class Rewritten:
-    """A module after the renames, and the places that cannot be rewritten: line and reason."""
+    """A module after the renames, and the places that cannot be rewritten."""
 
     text: str
-    problems: list[tuple[int, str]] = field(default_factory=list)
+    problems: Sequence[Problem]
 
 
-_Edit = tuple[int, int, int, str]
-"""A line, the offsets in it, and the text to put there."""
+@dataclass(frozen=True, slots=True)
+class _Edit:
+    """A new text for a part of the code. Places are those of the syntax tree: lines from 1, offsets in bytes."""
+
+    line: int
+    start: int
+    end_line: int
+    end: int
+    text: str
 
 
 def rewrite(source: Source, module: Module, renames: Renames, style: CodeStyle) -> Rewritten:
     """Rewrite the imports of a module and its qualified names. A sorted block of imports is sorted again."""
-    rewritten = Rewritten(source.text)
     edits: list[_Edit] = []
-    whole: dict[int, tuple[int, list[Import]]] = {}
+    problems = [*_strings(source, renames)]
+    for each in (*_imports(source, module, renames, style), *_attributes(source, module, renames)):
+        if isinstance(each, _Edit):
+            edits.append(each)
+        else:
+            problems.append(each)
+    text = _applied(source, edits)
+    if text != source.text and not problems:
+        text = _sorted(source, Source.parse(text), style)
+    return Rewritten(text, problems)
+
+
+def _imports(source: Source, module: Module, renames: Renames, style: CodeStyle) -> Iterator[_Edit | Problem]:
     for node in ast.walk(source.tree):
-        if isinstance(node, ast.ImportFrom):
-            _rewrite_from(source, node, module, renames, edits, whole, rewritten)
-        elif isinstance(node, ast.Import):
+        if isinstance(node, ast.Import):
             for alias in node.names:
                 new = renames.new(alias.name)
                 if new != alias.name:
-                    edits.append((alias.lineno, alias.col_offset, alias.col_offset + len(alias.name), new))
-    edits += _attributes(source, module, renames, rewritten)
-    rewritten.problems += _strings(source, renames)
-    rewritten.text = _applied(source, edits, whole, style)
-    if rewritten.text != source.text and not rewritten.problems:
-        rewritten.text = _sorted(source, Source.parse(rewritten.text), style)
-    return rewritten
+                    end = alias.col_offset + len(alias.name)
+                    yield _Edit(alias.lineno, alias.col_offset, alias.lineno, end, new)
+        if isinstance(node, ast.ImportFrom):
+            yield from _from_import(source, node, module, renames, style)
 
 
-def _rewrite_from(
-    source: Source,
-    node: ast.ImportFrom,
-    module: Module,
-    renames: Renames,
-    edits: list[_Edit],
-    whole: dict[int, tuple[int, list[Import]]],
-    rewritten: Rewritten,
-) -> None:
+def _from_import(
+    source: Source, node: ast.ImportFrom, module: Module, renames: Renames, style: CodeStyle
+) -> Iterator[_Edit | Problem]:
     before = origin(node, module.old, is_package=module.is_package)
     parents: dict[str, list[str]] = {}
     for alias in node.names:
@@ -161,17 +170,19 @@ def _rewrite_from(
     stays = origin(node, module.new, is_package=module.is_package) if node.level else before
     if list(parents) == [stays]:
         return
-    line = source.lines[node.lineno - 1].encode()
-    match = _FROM.match(line, node.col_offset)
+    match = _FROM.match(source.lines[node.lineno - 1].encode(), node.col_offset)
     if match is None or (len(parents) > 1 and not source.is_plain(node)):
-        rewritten.problems.append((node.lineno, "this import of a module that would move has an unusual form"))
+        yield node.lineno, "this import of a module that would move has an unusual form"
     elif len(parents) == 1:
-        edits.append((node.lineno, match.start(1), match.end(1), next(iter(parents))))
+        yield _Edit(node.lineno, match.start(1), node.lineno, match.end(1), next(iter(parents)))
     else:
-        whole[node.lineno] = node.col_offset, [Import(parent, tuple(names)) for parent, names in parents.items()]
+        statements = [Import(parent, tuple(names)) for parent, names in parents.items()]
+        block = imports.block(statements, style.package, style.width - node.col_offset).splitlines()
+        text = f"{source.newline}{' ' * node.col_offset}".join(filter(None, block))
+        yield _Edit(node.lineno, node.col_offset, node.end_lineno or node.lineno, node.end_col_offset or 0, text)
 
 
-def _attributes(source: Source, module: Module, renames: Renames, rewritten: Rewritten) -> Iterator[_Edit]:
+def _attributes(source: Source, module: Module, renames: Renames) -> Iterator[_Edit | Problem]:
     """Qualified names such as ``package.api.v1``."""
     bound = dict(_bound(source, module))
     for node in ast.walk(source.tree):
@@ -181,11 +192,10 @@ def _attributes(source: Source, module: Module, renames: Renames, rewritten: Rew
         if not isinstance(node, ast.Attribute) or new == full:
             continue
         if node.lineno != node.end_lineno or not new.startswith(f"{bound[root]}."):
-            rewritten.problems.append(
-                (node.lineno, f"`{root}.{rest}` would become `{new}`, which this line cannot name")
-            )
+            yield node.lineno, f"`{root}.{rest}` would become `{new}`, which this line cannot name"
         else:
-            yield node.lineno, node.col_offset, node.end_col_offset or 0, root + new.removeprefix(bound[root])
+            renamed = root + new.removeprefix(bound[root])
+            yield _Edit(node.lineno, node.col_offset, node.lineno, node.end_col_offset or 0, renamed)
 
 
 def _bound(source: Source, module: Module) -> Iterator[tuple[str, str]]:
@@ -200,7 +210,7 @@ def _bound(source: Source, module: Module) -> Iterator[tuple[str, str]]:
             yield from ((alias.asname or alias.name, f"{before}.{alias.name}") for alias in node.names)
 
 
-def _strings(source: Source, renames: Renames) -> Iterator[tuple[int, str]]:
+def _strings(source: Source, renames: Renames) -> Iterator[Problem]:
     """Texts that name a renamed module, or that may be completed to such a name. They are not rewritten."""
     docs = {id(node.value) for node in ast.walk(source.tree) if isinstance(node, ast.Expr)}
     parents = {f"{name.rpartition('.')[0]}." for name in renames.modules}
@@ -212,37 +222,27 @@ def _strings(source: Source, renames: Renames) -> Iterator[tuple[int, str]]:
             yield node.lineno, f"this text names `{name}`, which would move"
 
 
-def _applied(
-    source: Source, edits: list[_Edit], whole: Mapping[int, tuple[int, list[Import]]], style: CodeStyle
-) -> str:
+def _applied(source: Source, edits: Iterable[_Edit]) -> str:
     lines = [line.encode() for line in source.lines]
-    for number, start, end, text in sorted(edits, reverse=True):
-        line = lines[number - 1]
-        lines[number - 1] = line[:start] + text.encode() + line[end:]
-    for number, (column, statements) in whole.items():
-        node = next(n for n in ast.walk(source.tree) if isinstance(n, ast.ImportFrom) and n.lineno == number)
-        indent, end = " " * column, node.end_lineno or number
-        block = imports.block(statements, style.package, style.width - column).splitlines()
-        new = "".join(f"{indent}{line}{source.newline}" for line in block if line)
-        lines[number - 1 : end] = [new.encode(), *[b""] * (end - number)]
+    for edit in sorted(edits, key=lambda edit: (edit.line, edit.start), reverse=True):
+        head, tail = lines[edit.line - 1][: edit.start], lines[edit.end_line - 1][edit.end :]
+        lines[edit.line - 1 : edit.end_line] = [head + edit.text.encode() + tail]
     return b"".join(lines).decode()
 
 
 def _sorted(before: Source, after: Source, style: CodeStyle) -> str:
     """Sort the block of imports if it was sorted before."""
-    if _head(before) != _block(before, style):
+    first, last = _extent(before)
+    if "".join(before.lines[first:last]).replace("\r\n", "\n") != _block(before, style):
         return after.text
-    found = [*after.imports()]
-    first, last = found[0][0].lineno - 1, found[-1][0].end_lineno
-    block = _block(after, style).replace("\n", after.newline)
-    return "".join([*after.lines[:first], block, *after.lines[last:]])
+    first, last = _extent(after)
+    return "".join([*after.lines[:first], _block(after, style).replace("\n", after.newline), *after.lines[last:]])
 
 
-def _head(source: Source) -> str:
-    found = [*source.imports()]
-    if not found:
-        return ""
-    return "".join(source.lines[found[0][0].lineno - 1 : found[-1][0].end_lineno]).replace("\r\n", "\n")
+def _extent(source: Source) -> tuple[int, int]:
+    """The indices of the first line with an import and of the line after the last one."""
+    statements = [node for node, _ in source.imports()]
+    return (statements[0].lineno - 1, statements[-1].end_lineno or 0) if statements else (0, 0)
 
 
 def _block(source: Source, style: CodeStyle) -> str:

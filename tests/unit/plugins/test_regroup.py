@@ -136,6 +136,14 @@ def test_own_code_is_followed(root: Path) -> None:
         compile(path.read_text(), path, "exec")
 
 
+def test_a_module_with_imports_in_functions_alone_is_followed(root: Path) -> None:
+    """There is no block of imports to sort."""
+    own = root / "fleet/own.py"
+    own.write_text("def build() -> object:\n    from fleet.api.v1 import Machine\n\n    return Machine()\n")
+    write(*regroup(root))
+    assert "    from fleet.api.infra.v1 import Machine\n" in own.read_text()
+
+
 @pytest.mark.parametrize(
     ("code", "line"),
     [
@@ -144,6 +152,7 @@ def test_own_code_is_followed(root: Path) -> None:
         ('TARGET = "fleet.controllers.machine_controller.MachineReconciler"\n', 1),
         ("from fleet.controllers import naming; from fleet.controllers import machine_controller, naming\n", 1),
         ("from \\\n    fleet.api.v1 import Machine\n", 1),
+        ("if True: from fleet.controllers import machine_controller, naming\n", 1),
     ],
 )
 def test_code_that_cannot_be_followed_is_listed_and_nothing_moves(root: Path, code: str, line: int) -> None:
