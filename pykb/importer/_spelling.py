@@ -31,7 +31,10 @@ from pykb.python_source.layout import WIDTH, columns
 Metadata = tuple[Expression, ...]
 _INT_OR_STRING = [{"type": "integer"}, {"type": "string"}]
 _BOUNDS = (("minimum", "exclusiveMinimum", "ge", "gt"), ("maximum", "exclusiveMaximum", "le", "lt"))
-_TEXTUAL = {"minLength": "min_length", "maxLength": "max_length", "pattern": "pattern"}
+_SIZES = {
+    kind: dict(zip(LIMITS[kind], ("min_length", "max_length"), strict=True)) for kind in ("string", "array", "object")
+}
+_TEXTUAL = {**_SIZES["string"], "pattern": "pattern"}
 _MOMENTS = {"date-time": Name("datetime", "datetime"), "date": Name("date", "datetime"), "byte": Name("bytes")}
 _INTEGERS = {"int32": "Int32", "int64": "Int64"}
 
@@ -79,9 +82,9 @@ def _string(schema: Schema) -> Spelled:
     if isinstance(values, list):
         texts = [value for value in values if value is not None]  # a nullable enum contains null
         if texts and all(isinstance(value, str) for value in texts):
-            constraints = _textual(schema, produces)
+            constraints = _field(schema, _TEXTUAL, produces)
             return Spelled(_choice(texts), constraints, {**produces, "enum": texts})
-    constraints = _textual(schema, produces)
+    constraints = _field(schema, _TEXTUAL, produces)
     form = schema.get("format")
     if not isinstance(form, str):
         return Spelled(Name("str"), constraints, produces)
@@ -110,19 +113,21 @@ def _int_or_string(schema: Schema) -> Spelled:
     produces: dict[str, object] = {"anyOf": _INT_OR_STRING, "x-kubernetes-int-or-string": True}
     if schema.get("pattern") == QUANTITY_PATTERN:
         return Spelled(api("Quantity"), (), {**produces, "pattern": QUANTITY_PATTERN})
-    text, number = _textual(schema, produces), _numeric(schema, produces)
+    text, number = _field(schema, _TEXTUAL, produces), _numeric(schema, produces)
     if not text and not number:
         return Spelled(api("IntOrString"), (), produces)
     return Spelled(Either((annotated(Name("int"), *number), annotated(Name("str"), *text))), (), produces)
 
 
-def _textual(schema: Schema, produces: dict[str, object]) -> Metadata:
+def _field(schema: Schema, arguments: Mapping[str, str], produces: dict[str, object]) -> Metadata:
+    """`Field` with the arguments for keywords that the type does not give yet."""
     keywords: dict[str, Expression] = {}
-    for name, argument in _TEXTUAL.items():
+    for name, argument in arguments.items():
         value = schema.get(name)
-        if value is not None and not (name == "minLength" and value == 0):  # the generator leaves out minLength 0
-            keywords[argument] = literal(value)
-            produces[name] = value
+        if name in produces or value is None or (value == 0 and argument == "min_length"):  # as the generator does
+            continue
+        keywords[argument] = literal(value)
+        produces[name] = value
     return (call(api("Field"), **keywords),) if keywords else ()
 
 
@@ -148,7 +153,6 @@ def _choice(values: list[object]) -> Expression:
 _PRESERVE = "x-kubernetes-preserve-unknown-fields"
 _PARTS = frozenset({"properties", "items", "additionalProperties", "required"})
 _RULE_ARGUMENTS = {wire: name for name, wire in RULE_PARTS.items() if name != "rule"}
-_SIZES = {kind: LIMITS[kind] for kind in ("array", "object")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,10 +163,8 @@ class Speller:
 
     def value(self, schema: Schema) -> Spelled:
         """The type of a value, without the keywords that belong to its field."""
-        found = self._named(schema) or spell_scalar(schema) or self._container(schema)
-        if found is None:
-            return _raw(schema)
-        return _with_the_rest(schema, found)
+        spelled = self._named(schema) or spell_scalar(schema) or self._container(schema)
+        return _with_the_rest(schema, spelled) if spelled else _raw(schema)
 
     def element(self, schema: Schema) -> Expression:
         """The type of the elements of a list or map, as one expression."""
@@ -229,20 +231,20 @@ class Speller:
         return Spelled(anything, (patch,), {"type": "object"})
 
 
-def _with_the_rest(schema: Schema, found: Spelled, patch: Mapping[str, object] | None = None) -> Spelled:
+def _with_the_rest(schema: Schema, spelled: Spelled, patch: Mapping[str, object] | None = None) -> Spelled:
     """Add annotations for every keyword that the type does not give yet."""
-    produces = dict(found.produces)
-    metadata = list(found.metadata)
-    metadata += _rules(schema, produces)
-    metadata += _topology(schema, produces)
-    metadata += _sizes(schema, produces)
+    produces = dict(spelled.produces)
+    metadata = [*spelled.metadata, *_rules(schema, produces), *_topology(schema, produces)]
+    kind = schema.get("type")
+    if kind in ("array", "object") and not schema.get("properties"):  # Python ignores the length of a class
+        metadata += _field(schema, _SIZES[str(kind)], produces)
     own = {k: v for k, v in schema.items() if k not in OF_THE_USE | _PARTS}
     rest: dict[str, object] = {k: v for k, v in own.items() if k not in produces or produces[k] != v}
     rest |= {k: None for k in produces if k not in own}
     rest |= patch or {}
     if rest:
         metadata.append(call(api("SchemaPatch"), literal(rest)))
-    return Spelled(found.type, tuple(metadata), produces)
+    return Spelled(spelled.type, tuple(metadata), produces)
 
 
 def _raw(schema: Schema) -> Spelled:
@@ -278,23 +280,6 @@ def _topology(schema: Schema, produces: dict[str, object]) -> Iterable[Expressio
             expressions.append(call(api(annotation.__name__)))
             produces[keyword] = value
     return expressions
-
-
-def _sizes(schema: Schema, produces: dict[str, object]) -> Iterable[Expression]:
-    if schema.get("properties"):
-        return []  # Python ignores the length of a class
-    sizes = _SIZES.get(str(schema.get("type")))
-    if sizes is None:
-        return []
-    least, most = sizes
-    keywords: dict[str, Expression] = {}
-    for keyword, argument in ((least, "min_length"), (most, "max_length")):
-        value = schema.get(keyword)
-        if keyword in produces or value is None or (value == 0 and argument == "min_length"):
-            continue
-        keywords[argument] = literal(value)
-        produces[keyword] = value
-    return [call(api("Field"), **keywords)] if keywords else []
 
 
 _INDENT = 4
@@ -348,8 +333,7 @@ class Member:
 
     def names(self) -> list[Name]:
         """The names to import for it."""
-        found = list(names(self.annotation))
-        return found + (list(names(self.default)) if self.default is not None else [])
+        return [*names(self.annotation), *(names(self.default) if self.default is not None else ())]
 
 
 def spell_member(speller: Speller, attribute: str, name: str, schema: Schema, *, required: bool) -> Member:
