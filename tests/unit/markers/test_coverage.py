@@ -10,6 +10,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from textwrap import indent
 from typing import Any
@@ -299,12 +300,17 @@ def argument_cell(row: Row) -> str:
     return ", ".join(f"{count} `{code}`" if count > 1 else f"`{code}`" for code, count in sorted(codes.items()))
 
 
+@cache
+def reference() -> str:
+    """The page of the reference."""
+    return render_reference(builtin_registry())
+
+
 def page_cell(row: Row) -> str:
     """Where the reference has it."""
     definition = row.definition
     name = definition.base_name if definition.items_depth else definition.name
-    page = render_reference(builtin_registry())
-    assert f"`+{definition.name}`" in page
+    assert f"`+{definition.name}`" in reference()
     anchor = "go-only" if definition.go_only and definition.category == "Go only" else slug(name)
     return f"[page](markers.md#{anchor})"
 
