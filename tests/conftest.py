@@ -52,6 +52,13 @@ def pytest_unconfigure() -> None:
     shutil.rmtree(os.environ["XDG_STATE_HOME"], ignore_errors=True)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that run mypy have more time: it may have to read all that a program imports, on a busy machine."""
+    for item in items:
+        if {"mypy", "mypy_cache"} & set(getattr(item, "fixturenames", ())) and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(300))
+
+
 def pytest_collection_finish() -> None:
     """The tests and their modules stay until the end, so they are no garbage."""
     gc.collect()

@@ -302,7 +302,6 @@ def helper(event, seen=[]):
 """
 
 
-@pytest.mark.timeout(120, func_only=True)  # mypy may have to read all that a project imports
 def test_handlers_in_kopfs_manner_pass_the_checks_of_the_project(pykb, project: Path, mypy_cache: Path) -> None:
     """Without types, with arguments that hide builtins, and libraries without types: a moved operator starts like that."""
     assert pykb(*MACHINE, *BOTH, "--style", "handlers", "--no-make").code == 0
