@@ -19,58 +19,10 @@ from pykb.client.codec import (
 )
 from pykb.client.connection import Method
 from pykb.client.patches import MergePatch, Patch
-from pykb.client.writer import apply_at, object_endpoint, patch_at, update_at
+from pykb.client.writer import object_endpoint
 
 if TYPE_CHECKING:
     from pykb.api.autoscaling.v1 import Scale
-
-
-class StatusWriter:
-    """Writes only ``status``. The server receives the whole object and ignores the rest.
-
-    ::
-
-        machine.status.phase = "Stopped"
-        await client.status.update(machine)
-
-    The object is updated with the server's answer and returned, as by the other writes. In a
-    reconciler, use :func:`pykb.runtime.patch_status`, which sends only what has changed.
-    """
-
-    def __init__(self, exchange: Exchange) -> None:
-        self._exchange = exchange
-
-    async def update(self, obj: AnyObjectT, *, field_manager: str | None = None, dry_run: bool = False) -> AnyObjectT:
-        """Replace the status.
-
-        Raises:
-            Conflict: The object has changed since it was read.
-            NotFound: The object does not exist, or its kind has no status subresource.
-            ApiError: The server refused.
-        """
-        return await update_at(self._exchange, obj, "status", field_manager=field_manager, dry_run=dry_run)
-
-    async def patch(
-        self, obj: AnyObjectT, patch: Patch, *, field_manager: str | None = None, dry_run: bool = False
-    ) -> AnyObjectT:
-        """Change the status by a patch. An empty patch sends nothing.
-
-        Raises:
-            NotFound: The object does not exist, or its kind has no status subresource.
-            ApiError: The server refused.
-        """
-        return await patch_at(self._exchange, obj, patch, "status", field_manager=field_manager, dry_run=dry_run)
-
-    async def apply(
-        self, obj: AnyObjectT, *, field_manager: str | None = None, force: bool = False, dry_run: bool = False
-    ) -> AnyObjectT:
-        """Apply the status (server-side apply). The object must exist.
-
-        Raises:
-            Conflict: Another manager owns a field, and ``force`` is not set.
-            ApiError: The server refused.
-        """
-        return await apply_at(self._exchange, obj, "status", field_manager=field_manager, force=force, dry_run=dry_run)
 
 
 class SubresourceClient:

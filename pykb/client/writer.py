@@ -55,41 +55,25 @@ class DeleteByKeyOptions(DeleteOptions, total=False):
     namespace: str | None
 
 
-class Writer:
-    """Writes objects by requests to the API server."""
+async def object_endpoint(exchange: Exchange, obj: AnyObject, subresource: str) -> Endpoint:
+    """Return where an object, or one of its subresources, is served."""
+    where = key_of(obj)
+    return await exchange.endpoint(obj, namespace=where.namespace, name=where.name, subresource=subresource)
+
+
+class ObjectWriter:
+    """Changes objects, or one of their subresources that answers with the object."""
+
+    _subresource = ""
 
     def __init__(self, exchange: Exchange) -> None:
         self._exchange = exchange
 
-    async def create(self, obj: AnyObjectT, *, field_manager: str | None = None, dry_run: bool = False) -> AnyObjectT:
-        """Create an object. It is updated with the stored object, including a name from ``generateName``.
-
-        ::
-
-            config = ConfigMap(metadata=ObjectMeta(generate_name="result-", namespace="default"), data={"sum": "3"})
-            await client.create(config)
-            assert config.metadata.name
-
-        Raises:
-            AlreadyExists: An object of this name exists.
-            Invalid: It violates its schema or a rule.
-            ApiError: The server refused.
-            ValueError: Its kind is namespaced, and it has no namespace.
-        """
-        mapping, namespace = await self._exchange.mapping(obj), namespace_of(obj)
-        if mapping.namespaced and not self._exchange.effective_namespace(namespace):
-            kind = mapping.gvk.kind
-            raise ValueError(f"`{kind}` is namespaced: set `metadata.namespace`, or use `client.namespaced(...)`")
-        endpoint = await self._exchange.endpoint(obj, namespace=namespace)
-        query = self._exchange.write_query(field_manager=field_manager, dry_run=dry_run)
-        replace_content(obj, await self._exchange.send("POST", endpoint, query=query, body=to_wire(obj)))
-        return obj
-
     async def update(self, obj: AnyObjectT, *, field_manager: str | None = None, dry_run: bool = False) -> AnyObjectT:
         """Replace the stored object with this one, and update this one with the result.
 
-        If the kind has a status subresource, the status is not written. Use
-        ``client.status.update``.
+        ``client.update`` does not write the status of a kind that has a status subresource, and
+        ``client.status.update`` writes nothing else.
 
         Raises:
             Conflict: It has changed since it was read (by its ``resourceVersion``).
@@ -98,7 +82,13 @@ class Writer:
             ApiError: The server refused.
             ValueError: It is a partial object.
         """
-        return await update_at(self._exchange, obj, "", field_manager=field_manager, dry_run=dry_run)
+        refuse_partial(obj)
+        endpoint = await object_endpoint(self._exchange, obj, self._subresource)
+        query = self._exchange.write_query(field_manager=field_manager, dry_run=dry_run)
+        version = resource_version_of(obj)
+        answer = await self._exchange.send("PUT", endpoint, query=query, body=to_wire(obj), read_at=version)
+        replace_content(obj, answer)
+        return obj
 
     async def patch(
         self, obj: AnyObjectT, patch: Patch, *, field_manager: str | None = None, dry_run: bool = False
@@ -119,7 +109,17 @@ class Writer:
             Invalid: The result violates its schema or a rule.
             ApiError: The server refused.
         """
-        return await patch_at(self._exchange, obj, patch, "", field_manager=field_manager, dry_run=dry_run)
+        body = patch.body_for(obj)
+        if body is None:
+            return obj
+        endpoint = await object_endpoint(self._exchange, obj, self._subresource)
+        query = self._exchange.write_query(field_manager=field_manager, dry_run=dry_run)
+        version = resource_version_of(obj)
+        answer = await self._exchange.send(
+            "PATCH", endpoint, query=query, body=body, content_type=patch.content_type, read_at=version
+        )
+        replace_content(obj, answer)
+        return obj
 
     async def apply(
         self,
@@ -160,15 +160,74 @@ class Writer:
             ApiError: The server refused.
             ValueError: An element of a list lacks its key.
         """
-        return await apply_at(
-            self._exchange,
-            obj,
-            "",
-            field_manager=field_manager,
-            force=force,
-            resource_version=resource_version,
-            dry_run=dry_run,
+        endpoint = await object_endpoint(self._exchange, obj, self._subresource)
+        wire = to_wire(obj)
+        check_keys(obj, wire)
+        metadata = wire.get("metadata") or {}
+        metadata.pop("resourceVersion", None)
+        if metadata.pop("managedFields", None):
+            shown = {"kind": str(gvk_of(obj)), "object": str(key_of(obj))}
+            logger.debug("applied object was read before: this manager will own all its fields", extra=shown)
+        if resource_version:
+            metadata["resourceVersion"] = resource_version
+        query = self._exchange.write_query(field_manager=field_manager, dry_run=dry_run)
+        if force:
+            query = (*query, ("force", "true"))
+        answer = await self._exchange.send(
+            "PATCH",
+            endpoint,
+            query=query,
+            body=wire,
+            content_type=APPLY_CONTENT_TYPE,
+            repeatable=True,
+            read_at=resource_version or "",
         )
+        replace_content(obj, answer)
+        return obj
+
+
+class StatusWriter(ObjectWriter):
+    """Writes only ``status``. The server receives the whole object and ignores the rest.
+
+    ::
+
+        machine.status.phase = "Stopped"
+        await client.status.update(machine)
+
+    The object is updated with the server's answer and returned, as by the other writes. In a
+    reconciler, use :func:`pykb.runtime.patch_status`, which sends only what has changed. It is an
+    error (``NotFound``) if the kind has no status subresource.
+    """
+
+    _subresource = "status"
+
+
+class Writer(ObjectWriter):
+    """Writes objects by requests to the API server."""
+
+    async def create(self, obj: AnyObjectT, *, field_manager: str | None = None, dry_run: bool = False) -> AnyObjectT:
+        """Create an object. It is updated with the stored object, including a name from ``generateName``.
+
+        ::
+
+            config = ConfigMap(metadata=ObjectMeta(generate_name="result-", namespace="default"), data={"sum": "3"})
+            await client.create(config)
+            assert config.metadata.name
+
+        Raises:
+            AlreadyExists: An object of this name exists.
+            Invalid: It violates its schema or a rule.
+            ApiError: The server refused.
+            ValueError: Its kind is namespaced, and it has no namespace.
+        """
+        mapping, namespace = await self._exchange.mapping(obj), namespace_of(obj)
+        if mapping.namespaced and not self._exchange.effective_namespace(namespace):
+            kind = mapping.gvk.kind
+            raise ValueError(f"`{kind}` is namespaced: set `metadata.namespace`, or use `client.namespaced(...)`")
+        endpoint = await self._exchange.endpoint(obj, namespace=namespace)
+        query = self._exchange.write_query(field_manager=field_manager, dry_run=dry_run)
+        replace_content(obj, await self._exchange.send("POST", endpoint, query=query, body=to_wire(obj)))
+        return obj
 
     @overload
     async def delete(self, target: AnyObject, /, **options: Unpack[DeleteOptions]) -> None: ...
@@ -253,78 +312,6 @@ class Writer:
         endpoint = await self._exchange.endpoint(kind, namespace=namespace or "")
         body = _delete_options(propagation, grace_period, dry_run=dry_run or self._exchange.options.dry_run)
         await self._exchange.send("DELETE", endpoint, query=query_pairs(labels, fields), body=body)
-
-
-async def object_endpoint(exchange: Exchange, obj: AnyObject, subresource: str) -> Endpoint:
-    """Return where an object, or one of its subresources, is served."""
-    where = key_of(obj)
-    return await exchange.endpoint(obj, namespace=where.namespace, name=where.name, subresource=subresource)
-
-
-async def update_at(
-    exchange: Exchange, obj: AnyObjectT, subresource: str, *, field_manager: str | None, dry_run: bool
-) -> AnyObjectT:
-    """PUT an object to itself or to one of its subresources that answers with the object."""
-    refuse_partial(obj)
-    endpoint = await object_endpoint(exchange, obj, subresource)
-    query = exchange.write_query(field_manager=field_manager, dry_run=dry_run)
-    version = resource_version_of(obj)
-    replace_content(obj, await exchange.send("PUT", endpoint, query=query, body=to_wire(obj), read_at=version))
-    return obj
-
-
-async def patch_at(
-    exchange: Exchange, obj: AnyObjectT, patch: Patch, subresource: str, *, field_manager: str | None, dry_run: bool
-) -> AnyObjectT:
-    """PATCH an object, or one of its subresources that answers with the object."""
-    body = patch.body_for(obj)
-    if body is None:
-        return obj
-    endpoint = await object_endpoint(exchange, obj, subresource)
-    query = exchange.write_query(field_manager=field_manager, dry_run=dry_run)
-    version = resource_version_of(obj)
-    answer = await exchange.send(
-        "PATCH", endpoint, query=query, body=body, content_type=patch.content_type, read_at=version
-    )
-    replace_content(obj, answer)
-    return obj
-
-
-async def apply_at(
-    exchange: Exchange,
-    obj: AnyObjectT,
-    subresource: str,
-    *,
-    field_manager: str | None,
-    force: bool,
-    dry_run: bool,
-    resource_version: str | None = None,
-) -> AnyObjectT:
-    """Apply an object, or one of its subresources that answers with the object."""
-    endpoint = await object_endpoint(exchange, obj, subresource)
-    wire = to_wire(obj)
-    check_keys(obj, wire)
-    metadata = wire.get("metadata") or {}
-    metadata.pop("resourceVersion", None)
-    if metadata.pop("managedFields", None):
-        shown = {"kind": str(gvk_of(obj)), "object": str(key_of(obj))}
-        logger.debug("applied object was read before: this manager will own all its fields", extra=shown)
-    if resource_version:
-        metadata["resourceVersion"] = resource_version
-    query = exchange.write_query(field_manager=field_manager, dry_run=dry_run)
-    if force:
-        query = (*query, ("force", "true"))
-    answer = await exchange.send(
-        "PATCH",
-        endpoint,
-        query=query,
-        body=wire,
-        content_type=APPLY_CONTENT_TYPE,
-        repeatable=True,
-        read_at=resource_version or "",
-    )
-    replace_content(obj, answer)
-    return obj
 
 
 def _delete_options(

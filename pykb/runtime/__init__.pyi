@@ -2,7 +2,6 @@ from pykb.api.unreadable import UnreadableObject as UnreadableObject
 from pykb.client._apply_configuration import extract_applied as extract_applied
 from pykb.client._apply_configuration import partial as partial
 from pykb.client._bucket import BucketLimiter as BucketLimiter
-from pykb.client._subresource import StatusWriter as StatusWriter
 from pykb.client._subresource import SubresourceClient as SubresourceClient
 from pykb.client._watch import Watch as Watch
 from pykb.client._watch import WatchEvent as WatchEvent
@@ -135,6 +134,7 @@ from pykb.client.patches import StrategicMergePatch as StrategicMergePatch
 from pykb.client.patches import merge_from as merge_from
 from pykb.client.selectors import LabelSelector as LabelSelector
 from pykb.client.transport import Transport as Transport
+from pykb.client.writer import StatusWriter as StatusWriter
 from pykb.client.writer import retry_on_conflict as retry_on_conflict
 from pykb.runtime._builder import ControllerBuilder as ControllerBuilder
 from pykb.runtime._flags import add_flags as add_flags
