@@ -2,22 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pykb.commands import api_checks
 from pykb.commands.options import NewApi
 from pykb.commands.requests import with_controller, with_operand
 from pykb.diagnostics import Diagnostics
-from pykb.diagnostics.codes.cli import KIND_TAKEN, USAGE
+from pykb.diagnostics.codes.cli import (
+    CONTROLLER_NAME,
+    FLAG_CONFLICT,
+    FLAG_REQUIRED,
+    GROUP_NAME,
+    IMAGE_NAME,
+    KIND_TAKEN,
+    PLURAL_NAME,
+    USAGE,
+)
 from pykb.diagnostics.codes.commands import CONVERTER_MISSING
 from pykb.diagnostics.codes.crd import PROTECTED_GROUP
-from pykb.diagnostics.codes.project import VERSION_SOURCE
+from pykb.diagnostics.codes.project import (
+    CONTROLLER_EXISTS,
+    MULTIGROUP_OFF,
+    NOTHING_TO_DO,
+    RESOURCE_CONFLICT,
+    RESOURCE_EXISTS,
+    VERSION_SOURCE,
+)
 from pykb.diagnostics.model import Severity
 from pykb.files.plan import Plan
-from pykb.meta.plural import pluralize
-from pykb.plugins import Style
+from pykb.meta.names import is_image
+from pykb.meta.plural import pluralize, undoubled
+from pykb.plugins import PluginKey, Style
 from pykb.plugins.deploy_image_v1 import DeployImageV1
 from pykb.plugins.plugin import Plugin
 from pykb.plugins.registry import keys, resolve
@@ -25,7 +42,7 @@ from pykb.plugins.request import ApiRequest, CommandLine
 from pykb.project import FILE_NAME
 from pykb.project.file import Project
 from pykb.project.options import given
-from pykb.project.resource import BUILTIN_GROUPS, NO_OPERAND, Resource, merge
+from pykb.project.resource import BUILTIN_GROUPS, DEPLOY_IMAGE, NO_OPERAND, Resource, merge
 from pykb.project.writer import with_resource
 from pykb.scaffold import naming
 from pykb.scaffold.license import boilerplate
@@ -68,10 +85,10 @@ def plan_api(options: NewApi, project: Project, root: Path) -> tuple[ApiPlan | N
 
 
 def _check(options: NewApi, project: Project, root: Path, found: Diagnostics) -> _Checked | None:
-    api_checks.check_options(options, found)
+    _check_options(options, found)
     _check_names(options, project, found)
     chain = resolve(options.plugins, project.layout, root, found)
-    api_checks.check_operand(options, any(isinstance(each, DeployImageV1) for each in chain), found)
+    _check_operand(options, any(isinstance(each, DeployImageV1) for each in chain), found)
     source = _source(options, project, found)
     if found.has_errors():
         return None
@@ -81,7 +98,7 @@ def _check(options: NewApi, project: Project, root: Path, found: Diagnostics) ->
     resource = _resource(options, project, found)
     if resource is None or found.has_errors():
         return None
-    api_checks.check_resource(options, resource, project, found)
+    _check_resource(options, resource, project, found)
     return None if found.has_errors() else _Checked(options, chain, source, resource, project.find(resource))
 
 
@@ -237,3 +254,240 @@ def _say_unconverted(resource: Resource, project: Project, found: Diagnostics) -
     words = f"{group}--version {hub.version} --kind {hub.kind} --conversion --spoke {resource.version}"
     helps = (f"`pykb create webhook {words}`",)
     found.add(CONVERTER_MISSING.at(project.span(hub), message, label="the hub", help=helps))
+
+
+FILE_NAME_LENGTH = 255
+"""The maximum length of a file name (NAME_MAX of Linux), in bytes."""
+
+_MAJOR = re.compile(r"v([0-9]+).*")
+
+_NOTHING = ("nothing was written",)
+
+
+def _check_options(options: NewApi, found: Diagnostics) -> None:
+    """Report options that contradict each other."""
+    external = [
+        name
+        for name, value in (
+            ("--external-api-path", options.external_api_path),
+            ("--external-api-domain", options.external_api_domain),
+        )
+        if value
+    ]
+    if options.resource and external:
+        message = f"`{external[0]}` is for a type of another package, but `--resource` creates one in this project"
+        found.add(FLAG_CONFLICT.at(None, message, help=("`--no-resource`",)))
+    if options.external_api_domain and not options.external_api_path:
+        message = "`--external-api-domain` needs the module of the type"
+        found.add(FLAG_REQUIRED.at(None, message, help=("`--external-api-path some.module`",)))
+    for option, _ in () if options.resource else given(options.api):
+        message = f"`{option.flag}` is about types, but `--no-resource` creates none"
+        found.add(FLAG_CONFLICT.at(None, message, help=(f"`--resource`, or leave `{option.flag}` out",)))
+    for option, _ in given(replace(options.api, from_version="")) if options.api.from_version else ():
+        message = f"`{option.flag}` is about new types, but `--from` copies those of {options.api.from_version}"
+        found.add(FLAG_CONFLICT.at(None, message, help=(f"leave `{option.flag}` out, and edit the copied types",)))
+    if options.controller_name and not options.controller:
+        message = "`--controller-name` names a controller, but `--no-controller` creates none"
+        found.add(FLAG_CONFLICT.at(None, message, help=("`--controller`, or leave the name out",)))
+    if not options.resource and not options.controller:
+        message = "with `--no-resource` and `--no-controller` there is nothing to scaffold"
+        found.add(NOTHING_TO_DO.at(None, message, help=("leave out one of the two",)))
+
+
+def _check_operand(options: NewApi, has_plugin: bool, found: Diagnostics) -> None:
+    """Report options that a kind which deploys an image cannot have."""
+    operand = options.operand
+    if operand == NO_OPERAND:
+        if has_plugin and any(PluginKey.parse(DEPLOY_IMAGE).answers_to(key) for key in options.plugins):
+            message = "the plugin `deploy-image` needs the image that the controller deploys"
+            found.add(FLAG_REQUIRED.at(None, message, help=("`--image memcached:1.6`",)))
+        return
+    if not has_plugin:
+        message = "`--image` and the options of its container belong to the plugin `deploy-image`"
+        found.add(FLAG_REQUIRED.at(None, message, help=("`--plugins deploy-image`",)))
+    if not operand.image:
+        message = "the options of the container need the image"
+        found.add(FLAG_REQUIRED.at(None, message, help=("`--image memcached:1.6`",)))
+    elif not is_image(operand.image):
+        message = f"`--image {operand.image}` is not the name of a container image"
+        helps = ("lower case letters, digits and `/`, then a tag or digest: `--image example.com/team/cache:1.6`",)
+        found.add(IMAGE_NAME.at(None, message, help=helps))
+    for option, why in _unfit(options):
+        message = f"`{option}` does not fit `--image`: {why}"
+        found.add(FLAG_CONFLICT.at(None, message, help=(f"leave `{option}` out",)))
+
+
+def _unfit(options: NewApi) -> Iterator[tuple[str, str]]:
+    """The options that do not fit an image, with the reason."""
+    if not options.resource:
+        yield "--no-resource", "the size of the Deployment is a field of the new kind"
+    if not options.controller:
+        yield "--no-controller", "the controller deploys the image"
+    if options.style is not Style.RECONCILER:
+        yield f"--style {options.style}", "the image is deployed by a Reconciler"
+    if options.namespaced is False:
+        yield "--no-namespaced", "the Deployment is in the namespace of its owner"
+    if options.api.from_version:
+        yield "--from", "the types are those of the image"
+
+
+def _check_resource(options: NewApi, resource: Resource, project: Project, found: Diagnostics) -> None:
+    """Report conflicts with PROJECT."""
+    known = project.find(resource)
+    if options.resource:
+        _check_crd_name(resource, found)
+        _check_plural(options, resource, project, found)
+        _check_exists(options, resource, known, project, found)
+        _check_groups(resource, project, found)
+        _check_kinds(resource, project, found)
+    elif known is None and not resource.core and not resource.external:
+        message = f"the project has no API `{resource}`, and this command would not create it"
+        found.add(
+            FLAG_REQUIRED.at(
+                None,
+                message,
+                notes=_NOTHING,
+                help=("to create it: `--resource`", "for a type of another package: `--external-api-path some.module`"),
+            )
+        )
+    if options.controller:
+        _check_controller(options, resource, known, project, found)
+
+
+def _check_crd_name(resource: Resource, found: Diagnostics) -> None:
+    """Check the length of the CRD's name, `<plural>.<group>`, and of its file name, which is longer."""
+    files = {"CRD": f"{resource.api_group}_{resource.plural}.yaml"}
+    if resource.operand:
+        files["image"] = resource.image_patch
+    for what, file in files.items():
+        if len(file) > FILE_NAME_LENGTH:
+            size = f"a name of {len(file)} characters, at most {FILE_NAME_LENGTH} fit"
+            message = f"the {what}'s file `{file}` would have {size}"
+            found.add(GROUP_NAME.at(None, message, notes=_NOTHING, help=("use a shorter `--group` or `--plural`",)))
+
+
+def _check_plural(options: NewApi, resource: Resource, project: Project, found: Diagnostics) -> None:
+    """Warn of a doubled acronym in controller-gen's plural. A plural can never change, so the user should choose it."""
+    proposed = undoubled(resource.kind)
+    if options.plural or proposed == resource.plural or any(r.is_same_kind(resource) for r in project.resources):
+        return
+    message = f"the plural of `{resource.kind}` would be `{resource.plural}`, as controller-gen forms it"
+    helps = (f"`--plural {proposed}`", f"to use it anyway: `--plural {resource.plural}`")
+    found.add(PLURAL_NAME.at(None, message, notes=("a plural can never be changed", *_NOTHING), help=helps))
+
+
+def _check_exists(
+    options: NewApi, resource: Resource, known: Resource | None, project: Project, found: Diagnostics
+) -> None:
+    if known is None or options.force:
+        return
+    if known.api:
+        found.add(
+            RESOURCE_EXISTS.at(
+                project.span(known),
+                f"the project already has the API `{resource}`",
+                label="scaffolded here",
+                notes=_NOTHING,
+                help=(
+                    f"to add a version: `--version {_next_version(resource, project)}`",
+                    "to add another controller: `--no-resource --controller-name some-name`",
+                    "to overwrite its files: `--force` (the old ones are kept in `.pykb/backup`)",
+                ),
+            )
+        )
+
+
+def _next_version(resource: Resource, project: Project) -> str:
+    """The stable version after those of a kind that the project has."""
+    have = {each.version for each in project.resources if each.is_same_kind(resource)}
+    highest = max(int(_MAJOR.sub(r"\1", version)) for version in have)
+    return f"v{highest + (f'v{highest}' in have)}"
+
+
+def _check_groups(resource: Resource, project: Project, found: Diagnostics) -> None:
+    others = [r for r in project.resources if r.api and r.group != resource.group]
+    if others and not project.multigroup:
+        have = others[0].group
+        helps = [f"`--group {have}`"]
+        if is_called_as_builtin(resource.group, resource.version, resource.kind):
+            helps.insert(0, "for a controller of Kubernetes' own kind: `--no-resource`")
+        message = f"`--group {resource.group}` would be the second API group, after `{have}`"
+        if not resource.group:
+            message = f"`--group` is missing: the API group of this project is `{have}`"
+        found.add(
+            MULTIGROUP_OFF.at(
+                project.span(others[0], "group"),
+                message,
+                label="the group of this project",
+                notes=_NOTHING,
+                help=(*helps, "to give each group its own folders: `pykb edit --multigroup`"),
+            )
+        )
+    clash = next((r for r in others if project.multigroup and r.group_package == resource.group_package), None)
+    if clash is not None:
+        message = f"the groups `{resource.group}` and `{clash.group}` would share the folder `{resource.group_package}`"
+        found.add(RESOURCE_CONFLICT.at(project.span(clash, "group"), message, notes=_NOTHING))
+
+
+def _check_kinds(resource: Resource, project: Project, found: Diagnostics) -> None:
+    for other in project.resources:
+        if not other.api or other.api_group != resource.api_group:
+            continue
+        for message, help_text in _clashes(resource, other):
+            found.add(RESOURCE_CONFLICT.at(project.span(other), message, notes=_NOTHING, help=(help_text,)))
+
+
+def _clashes(new: Resource, old: Resource) -> Iterator[tuple[str, str]]:
+    if new.kind == old.kind:
+        if new.plural != old.plural:
+            message = f"`{new.kind}` has the plural `{old.plural}` in {old.version}, not `{new.plural}`"
+            yield message, f"`--plural {old.plural}`"
+        if new.namespaced != old.namespaced and new.version != old.version:
+            scope = "namespaced" if old.namespaced else "cluster-scoped"
+            flag = "--namespaced" if old.namespaced else "--no-namespaced"
+            yield (
+                f"`{new.kind}` is {scope} in {old.version}; all versions of a kind have the same scope",
+                f"`{flag}`",
+            )
+        return
+    if new.kind.lower() == old.kind.lower():
+        yield f"`--kind {new.kind}` differs from `{old.kind}` in upper and lower case only", f"`--kind {old.kind}`"
+    elif new.plural == old.plural:
+        yield (
+            f"`{new.kind}` would have the plural of `{old.kind}`, `{old.plural}`",
+            f"`--plural {new.plural[:58]}-list`",
+        )
+    for one, other in ((new, old), (old, new)):
+        if one.kind == f"{other.kind}List":
+            message = f"`{one.kind}` is the kind of lists of `{other.kind}`"
+            yield message, f"`--kind {new.kind.removesuffix('List')}Set`"
+
+
+def _check_controller(
+    options: NewApi, resource: Resource, known: Resource | None, project: Project, found: Diagnostics
+) -> None:
+    if options.controller_name:
+        _check_controller_name(options, resource, project, found)
+        return
+    holder = next((r for r in project.resources if r.is_same_kind(resource) and r.has_controller), None)
+    is_reported = options.resource and known is not None and known.api
+    if holder is not None and not options.force and not is_reported:
+        helps = [f"for another one: `--controller-name {resource.singular}-other`"]
+        if options.resource:
+            helps.insert(0, "one controller serves all versions: `--no-controller`")
+        message = f"`{holder}` already has a controller"
+        found.add(CONTROLLER_EXISTS.at(project.span(holder), message, notes=_NOTHING, help=tuple(helps)))
+
+
+def _check_controller_name(options: NewApi, resource: Resource, project: Project, found: Diagnostics) -> None:
+    name = options.controller_name
+    helps = (f"`--controller-name {name}-2`",)
+    for other in project.resources:
+        for taken in other.controller_names:
+            if taken == name and (other.identity != resource.identity or not options.force):
+                message = f"`--controller-name {name}` is taken by a controller of `{other}`"
+            elif taken != name and taken.replace("-", "") == name.replace("-", ""):
+                message = f"`--controller-name {name}` and `{taken}` give the same class"
+            else:
+                continue
+            found.add(CONTROLLER_NAME.at(project.span(other), message, notes=_NOTHING, help=helps))

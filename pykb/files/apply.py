@@ -10,10 +10,13 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from pykb.diagnostics import Diagnostic, EnvironmentProblem
 from pykb.diagnostics.codes.scaffold import (
@@ -24,8 +27,7 @@ from pykb.diagnostics.codes.scaffold import (
     TRANSACTION_UNUSABLE,
     WRITE_FAILED,
 )
-from pykb.files import _journal as journal
-from pykb.files._journal import Step, content_of
+from pykb.files import origin
 from pykb.files.durable import Folder
 from pykb.files.origin import UnusableError
 from pykb.files.plan import Action, OutsideError, Plan, digest, locate
@@ -104,7 +106,7 @@ def _settle(root: Folder, state: Folder, folder: Folder, completes: Callable[[st
     steps = _read_journal(root, folder)
     hashes = [_hash(root, step) for step in steps]
     done = [_is_done(folder, number, steps[number], now) for number, now in enumerate(hashes)]
-    started = folder.status(journal.UNDO) is not None
+    started = folder.status(_UNDO) is not None
     if not any(done) and not started and all(now == step.before for now, step in zip(hashes, steps, strict=True)):
         _undo(root, state, folder, steps)  # it may have made folders
         message = "the previous command was interrupted before it changed a file; its changes were left out"
@@ -196,7 +198,7 @@ def _leftovers(state: Folder) -> list[str]:
 
 def _read_journal(root: Folder, folder: Folder) -> list[Step]:
     try:
-        return journal.read(root, folder)
+        return _read(root, folder)
     except (UnusableError, OSError) as error:
         raise _unusable(_DECIDED, error) from error
 
@@ -235,7 +237,7 @@ def _stage(plan: Plan, state: Folder, folder: Folder) -> list[Step]:
                 made_folders=tuple(_absent_folders(plan.root, snapshot.target)),
             )
         )
-    journal.write(plan.root, folder, steps)
+    _write(plan.root, folder, steps)
     folder.sync()
     return steps
 
@@ -308,8 +310,8 @@ def _forward(root: Folder, folder: Folder, staged: str, step: Step) -> None:
 
 def _undo(root: Folder, state: Folder, folder: Folder, steps: Sequence[Step]) -> None:
     """Restore the old files. The mark is written first: if killed here, the next command continues to undo."""
-    if folder.status(journal.UNDO) is None:
-        folder.write(journal.UNDO, b"")
+    if folder.status(_UNDO) is None:
+        folder.write(_UNDO, b"")
         folder.sync()
     for number, step in reversed(list(enumerate(steps))):
         if _hash(root, step) != step.after:
@@ -362,3 +364,109 @@ def _absent_folders(root: Path, target: Path) -> list[str]:
             break
         found.append(os.path.relpath(parent, root))
     return sorted(found)
+
+
+_UNDO = "undo"
+_RECORD = "changes.json"
+_KIND = "transaction"
+_FILE = re.compile(rf"\d+\.(after|before|back)|{_UNDO}|{re.escape(_RECORD)}")
+_DIGEST = re.compile(r"([0-9a-f]{64})?")
+_MOST_STEPS, _MOST_BYTES = 10_000, 16 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One file of a transaction. Hashes are SHA-256; an empty hash means that the file did not, or will not, exist.
+
+    No part of ``path`` and ``made_folders`` is a link.
+    """
+
+    path: str
+    before: str
+    after: str
+    mode: int
+    before_mode: int
+    made_folders: tuple[str, ...]
+
+
+def _write(root: Path, folder: Folder, steps: Sequence[Step]) -> None:
+    """Write the record into the folder of the transaction."""
+    folder.write(_RECORD, origin.seal(_KIND, root, folder, [asdict(step) for step in steps]))
+
+
+def _read(root: Folder, folder: Folder) -> list[Step]:
+    """Read the steps of a transaction. Each can be undone, and completed if its new file is still staged.
+
+    Raises:
+        UnusableError: The folder has something that a killed command of this user did not leave.
+    """
+    check_owner(folder.path.name, folder.own_status)
+    for name in folder.names():
+        if not _FILE.fullmatch(name):
+            raise UnusableError(f"`{name}` does not belong there")
+        found = folder.status(name)
+        if found is not None:
+            check_owner(name, found, folder=False)
+    steps = [_step(entry) for entry in _entries(root, folder)]
+    if len({step.path for step in steps}) != len(steps):
+        raise UnusableError("a path is listed twice")
+    for number, step in enumerate(steps):
+        _check(root, folder, number, step)
+    return steps
+
+
+def content_of(root: Folder, path: str) -> bytes | None:
+    """The content of a file below the project; ``None`` when it does not exist. No part of its path is a link."""
+    *folders, name = PurePosixPath(path).parts
+    try:
+        with root.below(folders) as folder:
+            return folder.read(name)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def _entries(root: Folder, folder: Folder) -> list[Any]:
+    found = folder.status(_RECORD)
+    if found is None or found.st_size > _MOST_BYTES:
+        raise UnusableError(f"`{_RECORD}` is missing or too large")
+    try:
+        entries = origin.unseal(_KIND, root.path, folder, folder.read(_RECORD) or b"")
+    except UnusableError as error:
+        raise UnusableError(f"`{_RECORD}`: {error}") from error
+    if not isinstance(entries, list) or not 0 < len(entries) <= _MOST_STEPS:
+        raise UnusableError(f"`{_RECORD}` has no list of changes, or one that is too long")
+    return entries
+
+
+def _step(entry: object) -> Step:
+    names = [field.name for field in fields(Step)]
+    if not isinstance(entry, dict) or set(entry) != set(names):
+        raise UnusableError(f"`{_RECORD}` has a change of an unknown form")
+    path, before, after, mode, before_mode, made = (entry[name] for name in names)
+    texts = [path, before, after, *made] if isinstance(made, list) else [None]
+    modes = (mode, before_mode)
+    if not all(isinstance(text, str) for text in texts) or not all(type(m) is int and 0 <= m <= 0o777 for m in modes):
+        raise UnusableError(f"`{_RECORD}` has a change of an unknown form")
+    if not _DIGEST.fullmatch(before) or not _DIGEST.fullmatch(after) or before == after:
+        raise UnusableError(f"`{_RECORD}` has an invalid hash")
+    return Step(path, before, after, mode, before_mode, tuple(made))
+
+
+def _check(root: Folder, folder: Folder, number: int, step: Step) -> None:
+    """Check that the step stays in the project, and that its files have the recorded content."""
+    for path in (step.path, *step.made_folders):
+        try:
+            place = locate(root.path, path)
+        except OutsideError as error:
+            raise UnusableError(error.diagnostic.message) from error
+        if place != root.path / path:
+            raise UnusableError(f"`{path}` leads through a symbolic link")
+    for name, expected, needed in (
+        (f"{number}.after", step.after, False),
+        (f"{number}.before", step.before, bool(step.before)),
+    ):
+        content = folder.read(name)
+        if content is None and needed:
+            raise UnusableError(f"`{name}` is missing")
+        if content is not None and digest(content) != expected:
+            raise UnusableError(f"`{name}` is damaged")

@@ -50,60 +50,67 @@ _CONTROLLER = f'{_OF}, controller=~"$controller"'
 _RATE = "$__rate_interval"
 _WIDTH, _HEIGHT = 12, 8
 
+Query = tuple[str, str]
+"""A query of Prometheus, and the legend of its lines."""
+
 
 class _Panel(NamedTuple):
-    """A graph: its title, the unit of its axis, and its queries with the legends of their lines."""
+    """A graph: its title, the unit of its axis, and its queries."""
 
     title: str
     unit: str
-    queries: Sequence[tuple[str, str]]
+    queries: Sequence[Query]
 
 
-def _rate(metric: str, by: str, labels: str = _OF) -> str:
-    return f"sum by ({by}) (rate({metric}{{{labels}}}[{_RATE}]))"
+def _legend(by: str, what: str) -> str:
+    return " ".join([*(f"{{{{{label}}}}}" for label in by.split(", ")), *([what] if what else [])])
 
 
-def _own(metric: str) -> str:
+def _rate(metric: str, by: str, what: str = "", *, labels: str = _OF) -> Query:
+    return f"sum by ({by}) (rate({metric}{{{labels}}}[{_RATE}]))", _legend(by, what)
+
+
+def _own(metric: str, what: str = "") -> Query:
     """The rate of each chosen controller."""
-    return _rate(metric, "controller", _CONTROLLER)
+    return _rate(metric, "controller", what, labels=_CONTROLLER)
 
 
-def _quantile(share: float, metric: str, by: str, labels: str) -> str:
-    return f"histogram_quantile({share}, sum by ({by}, le) (rate({metric}_bucket{{{labels}}}[{_RATE}])))"
+def _value(how: str, metric: str, by: str, what: str = "", *, labels: str = _OF) -> Query:
+    return f"{how} by ({by}) ({metric}{{{labels}}})", _legend(by, what)
 
 
-def _times(metric: str, by: str, labels: str = _OF) -> list[tuple[str, str]]:
-    return [(_quantile(share, metric, by, labels), f"{{{{{by}}}}} p{share * 100:g}") for share in (0.5, 0.99)]
+def _of_own(how: str, metric: str, what: str = "") -> Query:
+    """A value of each chosen controller."""
+    return _value(how, metric, "controller", what, labels=_CONTROLLER)
 
+
+def _times(metric: str, by: str, labels: str = _OF) -> list[Query]:
+    """Half of the times, and the 99th percentile."""
+    buckets = f"sum by ({by}, le) (rate({metric}_bucket{{{labels}}}[{_RATE}]))"
+    return [(f"histogram_quantile({share}, {buckets})", _legend(by, f"p{share * 100:g}")) for share in (0.5, 0.99)]
+
+
+_VALID, _VALID_FOR = _value("min", "pykb_certificate_expiration_timestamp_seconds", "server", "valid for")
 
 _ROWS: dict[str, tuple[_Panel, ...]] = {
     "Controllers": (
         _Panel(
             "Reconciles",
             "ops",
-            [
-                (
-                    _rate("controller_runtime_reconcile_total", "controller, result", _CONTROLLER),
-                    "{{controller}} {{result}}",
-                ),
-            ],
+            [_rate("controller_runtime_reconcile_total", "controller, result", labels=_CONTROLLER)],
         ),
         _Panel(
             "Reconciles that failed",
             "ops",
             [
-                (_own("controller_runtime_reconcile_errors_total"), "{{controller}} errors"),
-                (_own("controller_runtime_terminal_reconcile_errors_total"), "{{controller}} terminal"),
-                (_own("controller_runtime_reconcile_panics_total"), "{{controller}} bugs"),
-                (_own("controller_runtime_reconcile_timeouts_total"), "{{controller}} timeouts"),
+                _own("controller_runtime_reconcile_errors_total", "errors"),
+                _own("controller_runtime_terminal_reconcile_errors_total", "terminal"),
+                _own("controller_runtime_reconcile_panics_total", "bugs"),
+                _own("controller_runtime_reconcile_timeouts_total", "timeouts"),
             ],
         ),
-        _Panel(
-            "Event handlers that failed",
-            "ops",
-            [(_own("pykb_event_handler_failures_total"), "{{controller}}")],
-        ),
-        _Panel("Hot loops", "ops", [(_own("pykb_reconcile_loops_total"), "{{controller}}")]),
+        _Panel("Event handlers that failed", "ops", [_own("pykb_event_handler_failures_total")]),
+        _Panel("Hot loops", "ops", [_own("pykb_reconcile_loops_total")]),
         _Panel(
             "Duration of a reconcile",
             "s",
@@ -113,23 +120,17 @@ _ROWS: dict[str, tuple[_Panel, ...]] = {
             "Workers",
             "short",
             [
-                (f"sum by (controller) (controller_runtime_active_workers{{{_CONTROLLER}}})", "{{controller}} active"),
-                (
-                    f"sum by (controller) (controller_runtime_max_concurrent_reconciles{{{_CONTROLLER}}})",
-                    "{{controller}} limit",
-                ),
+                _of_own("sum", "controller_runtime_active_workers", "active"),
+                _of_own("sum", "controller_runtime_max_concurrent_reconciles", "limit"),
             ],
         ),
     ),
     "Work queues": (
-        _Panel("Depth", "short", [(f"sum by (controller) (workqueue_depth{{{_CONTROLLER}}})", "{{controller}}")]),
+        _Panel("Depth", "short", [_of_own("sum", "workqueue_depth")]),
         _Panel(
             "Keys added and retried",
             "ops",
-            [
-                (_own("workqueue_adds_total"), "{{controller}} added"),
-                (_own("workqueue_retries_total"), "{{controller}} retried"),
-            ],
+            [_own("workqueue_adds_total", "added"), _own("workqueue_retries_total", "retried")],
         ),
         _Panel("Time in the queue", "s", _times("workqueue_queue_duration_seconds", "controller", _CONTROLLER)),
         _Panel(
@@ -137,53 +138,33 @@ _ROWS: dict[str, tuple[_Panel, ...]] = {
             "s",
             [
                 *_times("workqueue_work_duration_seconds", "controller", _CONTROLLER),
-                (
-                    f"max by (controller) (workqueue_longest_running_processor_seconds{{{_CONTROLLER}}})",
-                    "{{controller}} longest",
-                ),
-                (
-                    f"sum by (controller) (workqueue_unfinished_work_seconds{{{_CONTROLLER}}})",
-                    "{{controller}} unfinished",
-                ),
+                _of_own("max", "workqueue_longest_running_processor_seconds", "longest"),
+                _of_own("sum", "workqueue_unfinished_work_seconds", "unfinished"),
             ],
         ),
     ),
     "API server": (
-        _Panel("Requests", "ops", [(_rate("rest_client_requests_total", "method, code"), "{{method}} {{code}}")]),
+        _Panel("Requests", "ops", [_rate("rest_client_requests_total", "method, code")]),
         _Panel("Wait for the client's own limit", "s", _times("rest_client_rate_limiter_duration_seconds", "verb")),
         _Panel(
             "Lists and watches that failed",
             "ops",
             [
-                (_rate("pykb_watch_failures_total", "group, kind"), "{{group}} {{kind}}"),
-                (_rate("pykb_cache_function_failures_total", "group, kind"), "{{group}} {{kind}} functions"),
+                _rate("pykb_watch_failures_total", "group, kind"),
+                _rate("pykb_cache_function_failures_total", "group, kind", "functions"),
             ],
         ),
-        _Panel(
-            "Silence of watches",
-            "s",
-            [
-                (f"max by (group, kind) (pykb_watch_silence_seconds{{{_OF}}})", "{{group}} {{kind}}"),
-            ],
-        ),
-        _Panel(
-            "Objects that do not fit their class",
-            "short",
-            [
-                (_rate("pykb_unreadable_objects_total", "group, kind"), "{{group}} {{kind}}"),
-            ],
-        ),
-        _Panel(
-            "Leader", "short", [(f"max by (pod, name) (leader_election_master_status{{{_OF}}})", "{{pod}} {{name}}")]
-        ),
+        _Panel("Silence of watches", "s", [_value("max", "pykb_watch_silence_seconds", "group, kind")]),
+        _Panel("Objects that do not fit their class", "short", [_rate("pykb_unreadable_objects_total", "group, kind")]),
+        _Panel("Leader", "short", [_value("max", "leader_election_master_status", "pod, name")]),
     ),
     "Webhooks": (
         _Panel(
             "Requests",
             "ops",
             [
-                (_rate("controller_runtime_webhook_requests_total", "webhook, code"), "{{webhook}} {{code}}"),
-                (f"sum by (webhook) (controller_runtime_webhook_requests_in_flight{{{_OF}}})", "{{webhook}} in flight"),
+                _rate("controller_runtime_webhook_requests_total", "webhook, code"),
+                _value("sum", "controller_runtime_webhook_requests_in_flight", "webhook", "in flight"),
             ],
         ),
         _Panel("Duration of a request", "s", _times("controller_runtime_webhook_latency_seconds", "webhook")),
@@ -191,20 +172,17 @@ _ROWS: dict[str, tuple[_Panel, ...]] = {
             "Bugs",
             "ops",
             [
-                (_rate("controller_runtime_webhook_panics_total", "pod"), "{{pod}} admission"),
-                (_rate("controller_runtime_conversion_webhook_panics_total", "pod"), "{{pod}} conversion"),
+                _rate("controller_runtime_webhook_panics_total", "pod", "admission"),
+                _rate("controller_runtime_conversion_webhook_panics_total", "pod", "conversion"),
             ],
         ),
         _Panel(
             "Certificates",
             "s",
             [
-                (
-                    f"min by (server) (pykb_certificate_expiration_timestamp_seconds{{{_OF}}}) - time()",
-                    "{{server}} valid for",
-                ),
-                (_rate("certwatcher_read_certificate_total", "pod"), "{{pod}} read"),
-                (_rate("certwatcher_read_certificate_errors_total", "pod"), "{{pod}} errors"),
+                (f"{_VALID} - time()", _VALID_FOR),
+                _rate("certwatcher_read_certificate_total", "pod", "read"),
+                _rate("certwatcher_read_certificate_errors_total", "pod", "errors"),
             ],
         ),
     ),
@@ -213,13 +191,13 @@ _ROWS: dict[str, tuple[_Panel, ...]] = {
             "Event loop blocked",
             "percentunit",
             [
-                (_rate("pykb_event_loop_blocked_seconds_total", "pod"), "{{pod}}"),
-                (_rate("pykb_webhook_blocked_seconds_total", "webhook"), "{{webhook}}"),
+                _rate("pykb_event_loop_blocked_seconds_total", "pod"),
+                _rate("pykb_webhook_blocked_seconds_total", "webhook"),
             ],
         ),
-        _Panel("Processor", "short", [(_rate("process_cpu_seconds_total", "pod"), "{{pod}} cores")]),
-        _Panel("Memory", "bytes", [(f"max by (pod) (process_resident_memory_bytes{{{_OF}}})", "{{pod}}")]),
-        _Panel("Open files", "short", [(f"max by (pod) (process_open_fds{{{_OF}}})", "{{pod}}")]),
+        _Panel("Processor", "short", [_rate("process_cpu_seconds_total", "pod", "cores")]),
+        _Panel("Memory", "bytes", [_value("max", "process_resident_memory_bytes", "pod")]),
+        _Panel("Open files", "short", [_value("max", "process_open_fds", "pod")]),
     ),
 }
 """The graphs by row."""
