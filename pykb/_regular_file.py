@@ -100,6 +100,11 @@ def check_folder(folder: Path, *, most: int = MOST_BYTES) -> None:
                 raise _too_large(path, most)
 
 
+def is_bytecode(path: Path) -> bool:
+    """Whether a path is a folder of bytecode, or in one."""
+    return "__pycache__" in path.parts
+
+
 def real_path(path: Path) -> Path:
     """The path without links. What exists of it is enough, and a loop of links stays as it is.
 

@@ -22,6 +22,8 @@ from functools import cache
 from pathlib import Path
 from py_compile import PycInvalidationMode
 
+from pykb._regular_file import is_bytecode
+
 __all__ = ["assemble"]
 
 _UNUSED = (
@@ -55,8 +57,8 @@ def assemble(into: str, *extra: str) -> None:
     executable, environment = Path(sys.executable), Path(sys.prefix)
     root.add(executable)
     standard = Path(sysconfig.get_path("stdlib"))
-    root.add(standard, skip=lambda path: _is_bytecode(path) or any(fnmatch(path.name, each) for each in _UNUSED))
-    root.add(environment, skip=_is_bytecode)
+    root.add(standard, skip=lambda path: is_bytecode(path) or any(fnmatch(path.name, each) for each in _UNUSED))
+    root.add(environment, skip=is_bytecode)
     _add_system(root)
     for path in extra:
         root.add(Path(path))
@@ -65,10 +67,6 @@ def assemble(into: str, *extra: str) -> None:
     _add_packages(root)
     for folder in (standard, environment):
         _compile(root, folder)
-
-
-def _is_bytecode(path: Path) -> bool:
-    return path.name == "__pycache__"
 
 
 def _add_system(root: Root) -> None:

@@ -32,7 +32,7 @@ from pykb.plugins.request import CommandLine, EditRequest
 from pykb.project import FILE_NAME, Certificates
 from pykb.project.file import Project
 from pykb.project.resource import Resource
-from pykb.project.writer import with_certificates, with_flag, with_layout, with_options, with_resource
+from pykb.project.writer import with_certificates, with_layout, with_options, with_resource, with_value
 from pykb.reading import yaml_text
 from pykb.scaffold import license, naming  # noqa: A004 - our module of that name
 from pykb.scaffold.license import boilerplate
@@ -102,7 +102,7 @@ def _wanted(options: Edits, before: State, year: str, found: Diagnostics) -> Sta
     """The options after the command."""
     project = before.project
     if options.namespaced is not None and options.namespaced != project.namespaced:
-        project = with_flag(project, "namespaced", value=options.namespaced)
+        project = with_value(project, options.namespaced, "namespaced")
     numbers = wanted_numbers(options, project, found)
     if numbers:
         project = with_options(project, numbers)
@@ -162,7 +162,7 @@ def _in_order(plan: PlanBuilder, project: Project) -> list[Resource]:
 
 
 def _regrouped(project: Project, *, multigroup: bool) -> Project:
-    after = with_flag(project, "multigroup", value=multigroup)
+    after = with_value(project, multigroup, "multigroup")
     for resource in project.resources:
         after = with_resource(after, moved(resource, after))
     return after

@@ -12,7 +12,7 @@ from collections.abc import Collection, Container, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
-from pykb._regular_file import read_text
+from pykb._regular_file import is_bytecode, read_text
 from pykb.commands.remaining_uses import module_of, project_files, python_files
 from pykb.commands.transition import State, between, merged
 from pykb.diagnostics import Diagnostics, Span
@@ -176,7 +176,7 @@ def _targets(
 def _files(root: Path, folder: str) -> Iterator[str]:
     """The files below a folder of the project, but no bytecode."""
     for each in sorted((root / folder).rglob("*")) if (root / folder).is_dir() else ():
-        if each.is_file() and "__pycache__" not in each.parts:
+        if each.is_file() and not is_bytecode(each):
             yield each.relative_to(root).as_posix()
 
 

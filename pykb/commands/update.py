@@ -43,7 +43,7 @@ from pykb.project.kubernetes import KEY, Minor, oldest_supported, shown
 from pykb.project.layout import CONFIG, mentioning
 from pykb.project.options import ApiOptions, given
 from pykb.project.resource import Resource
-from pykb.project.writer import with_cli_version, with_options
+from pykb.project.writer import with_options, with_value
 from pykb.reading import yaml_text
 from pykb.scaffold import license  # noqa: A004 - our module of that name
 from pykb.scaffold import release as releases
@@ -209,7 +209,7 @@ def plan_update(options: Updates, project: Project, root: Path, *, writes: bool)
     update = combine(_mentioning(before, plan.config), mine, _mentioning(after, plan.config))
     _change(plan, mine, update)
     _report(update, mine, found, is_error=writes and options.conflicts is Conflicts.REFUSE)
-    plan.update(FILE_NAME, with_cli_version(project, pykb.__version__).text.encode())
+    plan.update(FILE_NAME, with_value(project, pykb.__version__, "cliVersion").text.encode())
     _pin(plan, then.version, found)
     if writes:
         _check_tracked(plan, found)

@@ -36,15 +36,19 @@ def new_project(
     cli_version: str,
 ) -> Project:
     """The content of a new project's file."""
-    document = _mapping(
-        cliVersion=cli_version,
-        domain=domain,
-        layout=list(layout),
-        multigroup=multigroup,
-        namespaced=namespaced,
-        projectName=project_name,
-        repo=package,
-        version=DoubleQuotedScalarString(VERSION),
+    document = CommentedMap()
+    _update(
+        document,
+        {
+            "cliVersion": cli_version,
+            "domain": domain,
+            "layout": list(layout),
+            "multigroup": multigroup,
+            "namespaced": namespaced,
+            "projectName": project_name,
+            "repo": package,
+            "version": DoubleQuotedScalarString(VERSION),
+        },
     )
     project, _ = load(_HEADER + _dump(document, indented_lists=False))
     return project
@@ -64,37 +68,20 @@ def with_resource(project: Project, resource: Resource) -> Project:
             entries = CommentedSeq()
             _put(document, "resources", entries)
         if index is None:
-            entries.append(_entry(resource))
-        else:
-            _update(entries[index], _entry(resource))
+            entries.append(CommentedMap())
+        _update(entries[-1 if index is None else index], _entry(resource))
         _put_records(document, resource)
 
     return _changed(project, change)
 
 
-def with_flag(project: Project, key: str, *, value: bool) -> Project:
-    """The file with a boolean of the project. A false one is left out.
+def with_value(project: Project, value: object, *path: str) -> Project:
+    """The file with another value of the project. An empty one goes, with the mappings that it was alone in.
 
     Raises:
         EnvironmentProblem: The file has something that can be read but not written back unchanged.
     """
-
-    def change(document: CommentedMap) -> None:
-        if value:
-            _put(document, key, value)
-        else:
-            document.pop(key, None)
-
-    return _changed(project, change)
-
-
-def with_cli_version(project: Project, version: str) -> Project:
-    """The file with another version of pykb.
-
-    Raises:
-        EnvironmentProblem: The file has something that can be read but not written back unchanged.
-    """
-    return _changed(project, lambda document: _put(document, "cliVersion", version))
+    return _changed(project, lambda document: _put_setting(document, path, value))
 
 
 def with_certificates(project: Project, certificates: Certificates | None) -> Project:
@@ -103,7 +90,7 @@ def with_certificates(project: Project, certificates: Certificates | None) -> Pr
     Raises:
         EnvironmentProblem: The file has something that can be read but not written back unchanged.
     """
-    return _changed(project, lambda document: _put_setting(document, CERTIFICATES, certificates and str(certificates)))
+    return with_value(project, certificates and str(certificates), *CERTIFICATES)
 
 
 def with_options(project: Project, options: Mapping[str, int]) -> Project:
@@ -112,12 +99,9 @@ def with_options(project: Project, options: Mapping[str, int]) -> Project:
     Raises:
         EnvironmentProblem: The file has something that can be read but not written back unchanged.
     """
-
-    def change(document: CommentedMap) -> None:
-        for name, value in options.items():
-            _put_setting(document, (*SETTINGS, options_of(ProjectOptions)[name].key), value)
-
-    return _changed(project, change)
+    for name, value in options.items():
+        project = with_value(project, value, *SETTINGS, options_of(ProjectOptions)[name].key)
+    return project
 
 
 def without_resource(project: Project, resource: Resource) -> Project:
@@ -173,38 +157,34 @@ def _parse(text: str) -> CommentedMap:
     return document
 
 
-def _mapping(**values: object) -> CommentedMap:
-    """The keys whose values are not empty."""
-    return CommentedMap({key: value for key, value in values.items() if value})
+def _entry(resource: Resource) -> dict[str, Any]:
+    """The keys of an entry. Those that are empty are left out of the file."""
+    return {
+        "api": resource.api and {"crdVersion": "v1", "namespaced": resource.namespaced},
+        "controller": resource.controller,
+        "controllers": [{"name": name} for name in resource.controllers],
+        "core": resource.core,
+        "domain": resource.domain,
+        "external": resource.external,
+        "group": resource.group,
+        "kind": resource.kind,
+        "path": resource.path,
+        "plural": resource.irregular_plural and resource.plural,
+        "version": resource.version,
+        "webhooks": resource.webhooks and _webhooks(resource.webhooks),
+    }
 
 
-def _entry(resource: Resource) -> CommentedMap:
-    return _mapping(
-        api=_mapping(crdVersion="v1", namespaced=resource.namespaced) if resource.api else None,
-        controller=resource.controller,
-        controllers=[{"name": name} for name in resource.controllers],
-        core=resource.core,
-        domain=resource.domain,
-        external=resource.external,
-        group=resource.group,
-        kind=resource.kind,
-        path=resource.path,
-        plural=resource.plural if resource.irregular_plural else None,
-        version=resource.version,
-        webhooks=_webhooks(resource.webhooks) if resource.webhooks else None,
-    )
-
-
-def _webhooks(webhooks: Webhooks) -> CommentedMap:
-    return _mapping(
-        conversion=webhooks.conversion,
-        defaulting=webhooks.defaulting,
-        defaultingPath=webhooks.defaulting_path,
-        spoke=list(webhooks.spoke),
-        validation=webhooks.validation,
-        validationPath=webhooks.validation_path,
-        webhookVersion="v1",
-    )
+def _webhooks(webhooks: Webhooks) -> dict[str, Any]:
+    return {
+        "conversion": webhooks.conversion,
+        "defaulting": webhooks.defaulting,
+        "defaultingPath": webhooks.defaulting_path,
+        "spoke": list(webhooks.spoke),
+        "validation": webhooks.validation,
+        "validationPath": webhooks.validation_path,
+        "webhookVersion": "v1",
+    }
 
 
 def _put_setting(document: CommentedMap, path: Sequence[str], value: object) -> None:
@@ -238,13 +218,14 @@ def _put_record(document: CommentedMap, path: Sequence[str], resource: Resource,
     for key in path:
         found = found.get(key) if isinstance(found, CommentedMap) else None
     entries = found if isinstance(found, CommentedSeq) else CommentedSeq()
-    names = _mapping(domain=resource.domain, group=resource.group, kind=resource.kind, version=resource.version)
-    entry = next((each for each in entries if all(each.get(key) == name for key, name in names.items())), None)
+    names = {key: getattr(resource, key) for key in ("domain", "group", "kind", "version")}
+    entry = next((each for each in entries if all(each.get(key, "") == name for key, name in names.items())), None)
     if entry is None and not any(record.values()):
         return
     if entry is None:
-        entry = CommentedMap(names)
+        entry = CommentedMap()
         entries.append(entry)
+    _update(entry, names)
     for key, value in record.items():
         if not value:
             entry.pop(key, None)
@@ -263,28 +244,15 @@ def _texts(options: object) -> CommentedMap:
     )
 
 
-_OURS = frozenset(
-    {"api", "controller", "controllers", "core", "domain", "external", "group", "kind", "path", "plural", "webhooks"}
-)
-_INNER = {
-    "api": ("namespaced",),
-    "webhooks": ("conversion", "defaulting", "defaultingPath", "spoke", "validation", "validationPath"),
-}
-"""The keys of mappings that are removed when a change does not set them. Unknown keys stay."""
-
-
-def _update(node: CommentedMap, wanted: CommentedMap) -> None:
-    """Change an entry to the wanted values. Leaves equal values untouched."""
-    for key in _OURS - set(wanted):
-        node.pop(key, None)
+def _update(node: CommentedMap, wanted: Mapping[str, Any]) -> None:
+    """Change a mapping to the wanted values. Removes empty ones, and leaves equal values and unknown keys untouched."""
     for key, value in wanted.items():
-        if isinstance(value, CommentedMap) and isinstance(node.get(key), CommentedMap):
-            for inner, text in value.items():
-                if node[key].get(inner) != text:
-                    _put(node[key], inner, text)
-            for inner in _INNER[key]:
-                if inner not in value:
-                    node[key].pop(inner, None)
+        if not value:
+            node.pop(key, None)
+        elif isinstance(value, dict):
+            if not isinstance(node.get(key), CommentedMap):
+                _put(node, key, CommentedMap())
+            _update(node[key], value)
         elif node.get(key) != value:
             _put(node, key, value)
 

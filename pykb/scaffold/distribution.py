@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import pykb
-from pykb._regular_file import read_settings
+from pykb._regular_file import is_bytecode, read_settings
 from pykb.files.apply import apply
-from pykb.scaffold.locate import NAME, PACKAGE, WHEEL, checkout, is_bytecode, reference, templates
+from pykb.scaffold.locate import NAME, PACKAGE, WHEEL, checkout, reference, templates
 from pykb.scaffold.plan import PlanBuilder
 
 

@@ -51,8 +51,3 @@ def is_from_index() -> bool:
     """
     described = list(PACKAGE.parent.glob(f"{NAME}-*.dist-info"))
     return bool(described) and checkout() is None and not any((info / "direct_url.json").exists() for info in described)
-
-
-def is_bytecode(path: Path) -> bool:
-    """Whether a path is bytecode or its folder. Installers compile templates, too, and bytecode contains paths."""
-    return "__pycache__" in (path.name, path.parent.name) or path.suffix in {".pyc", ".pyo"}

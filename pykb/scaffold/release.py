@@ -17,12 +17,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import pykb
+from pykb._regular_file import is_bytecode
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.commands import NOT_RENDERED, RELEASE_UNKNOWN
 from pykb.files.state import STATE
 from pykb.files.temporary import temporary
 from pykb.project import FILE_NAME
-from pykb.scaffold.locate import NAME, PACKAGE, WHEEL, is_bytecode, templates
+from pykb.scaffold.locate import NAME, PACKAGE, WHEEL, templates
 from pykb.tools.git import File
 from pykb.tools.process import LimitError, Limits, Output, find_program, quote, run_bounded
 

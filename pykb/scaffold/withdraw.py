@@ -13,6 +13,7 @@ from typing import Any
 
 import yaml
 
+from pykb._regular_file import is_bytecode
 from pykb.python_source import imports
 from pykb.python_source.layout import lines_of
 from pykb.python_source.source import CodeStyle, Source, is_same_code
@@ -263,7 +264,7 @@ def _holds_others(plan: PlanBuilder, path: str) -> bool:
         return False
     for each in (plan.root / pure.parent).rglob("*"):
         name = plan.place(each.relative_to(plan.root).as_posix())
-        if each.is_file() and "__pycache__" not in each.parts and name != path and plan.current(name) is not None:
+        if each.is_file() and not is_bytecode(each) and name != path and plan.current(name) is not None:
             return True
     return False
 

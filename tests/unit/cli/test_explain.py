@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from pykb.api.builtin import structs
-from pykb.cli._kinds import fields_of, type_text
-from pykb.cli.explain import describe, explain, find, names_of
+from pykb.cli.explain import describe, explain, fields_of, find, names_of, type_text
 from pykb.diagnostics.codes import all_codes
 from pykb.scaffold.locate import reference
 
