@@ -165,9 +165,9 @@ def update(options: Updates, how: Preview) -> None:
 def _of_their_own(project: Project) -> Iterator[str]:
     """The plugins of a project that bring their files up to date themselves."""
     from pykb.diagnostics import Diagnostics
-    from pykb.plugins.plugin import EditPlugin
+    from pykb.plugins.plugin import has_step
     from pykb.plugins.registry import in_process
 
     for plugin in in_process(project.layout, Diagnostics()):
-        if isinstance(plugin, EditPlugin):
+        if has_step(plugin, "edit"):
             yield plugin.key.name.partition(".")[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -36,7 +36,7 @@ from pykb.meta.names import is_image
 from pykb.meta.plural import pluralize, undoubled
 from pykb.plugins import PluginKey, Style
 from pykb.plugins.deploy_image_v1 import DeployImageV1
-from pykb.plugins.plugin import Plugin
+from pykb.plugins.plugin import call
 from pykb.plugins.registry import keys, resolve
 from pykb.plugins.request import ApiRequest, CommandLine
 from pykb.project import FILE_NAME
@@ -58,72 +58,59 @@ class ApiPlan:
     resource: Resource
 
 
-@dataclass(frozen=True, slots=True)
-class _Checked:
-    """A command without errors.
-
-    Attributes:
-        options: The options. What they leave open is as in the source.
-        chain: The plugins of the project.
-        source: The version to copy, if any.
-        resource: The entry in PROJECT that this command makes.
-        known: The existing entry.
-    """
-
-    options: NewApi
-    chain: Sequence[Plugin]
-    source: Resource | None
-    resource: Resource
-    known: Resource | None
-
-
 def plan_api(options: NewApi, project: Project, root: Path) -> tuple[ApiPlan | None, Diagnostics]:
     """Plan an API. Without errors among the findings the plan may be applied."""
     found = Diagnostics()
-    checked = _check(options, project, root, found)
-    return (_plan(checked, project, root, found) if checked else None), found
-
-
-def _check(options: NewApi, project: Project, root: Path, found: Diagnostics) -> _Checked | None:
     _check_options(options, found)
     _check_names(options, project, found)
     chain = resolve(options.plugins, project.layout, root, found)
     _check_operand(options, any(isinstance(each, DeployImageV1) for each in chain), found)
     source = _source(options, project, found)
     if found.has_errors():
-        return None
+        return None, found
     if source is not None:
         scope = source.namespaced if options.namespaced is None else options.namespaced
         options = replace(options, plural=options.plural or source.plural, namespaced=scope)
     resource = _resource(options, project, found)
-    if resource is None or found.has_errors():
-        return None
-    _check_resource(options, resource, project, found)
-    return None if found.has_errors() else _Checked(options, chain, source, resource, project.find(resource))
-
-
-def _plan(checked: _Checked, project: Project, root: Path, found: Diagnostics) -> ApiPlan | None:
+    if resource is not None and not found.has_errors():
+        _check_resource(options, resource, project, found)
     plan = PlanBuilder(root)
-    request = _request(checked, project, boilerplate(plan, found))
-    if found.has_errors():
-        return None
-    line = CommandLine(checked.options.args, keys(checked.chain))
-    request = replace(request, command_line=line)
-    for plugin in with_operand(checked.chain, request):
-        plugin.create_api(request, plan)
-    resource, known = checked.resource, checked.known
+    header = boilerplate(plan, found)
+    if resource is None or found.has_errors():
+        return None, found
+    known = project.find(resource)
+    request = ApiRequest(
+        project=project,
+        resource=resource,
+        boilerplate=header,
+        force=options.force,
+        command_line=CommandLine(options.args, keys(chain)),
+        known=known,
+        source=source,
+        make_resource=bool(options.resource),
+        controller=None,
+    )
+    if options.controller:
+        request = with_controller(request, options.controller_name, options.style)
+    call(with_operand(chain, request), "create_api", request, plan)
     entry = merge(known, resource) if known else resource
-    plan.update(FILE_NAME, with_resource(project, entry).text.encode() if entry != known else _unchanged(plan))
+    if entry != known:
+        plan.update(FILE_NAME, with_resource(project, entry).text.encode())
+    _say(options, resource, project, found)
+    found.extend(plan.diagnostics)
+    return (None if found.has_errors() else ApiPlan(plan.build(), resource)), found
+
+
+def _say(options: NewApi, resource: Resource, project: Project, found: Diagnostics) -> None:
+    """Say what a person should know of the new kind."""
     if resource.protected:
         _say_protected(resource, found)
-    if checked.options.resource and known is None:
-        _say_builtin(checked.options, found)
+    if options.resource and project.find(resource) is None:
+        _say_builtin(options, found)
         _say_unconverted(resource, project, found)
-    found.extend(plan.diagnostics)
-    return None if found.has_errors() else ApiPlan(plan.build(), resource)
 
 
-def check_words(options: NewApi) -> Diagnostics:
+def _check_words(options: NewApi) -> Diagnostics:
     """Find errors that do not depend on answers to questions, before any question is asked."""
     found = Diagnostics()
     naming.check_version(options.version, found)
@@ -138,7 +125,7 @@ def check_words(options: NewApi) -> Diagnostics:
     return found
 
 
-def is_builtin(options: NewApi, project: Project) -> bool:
+def _is_builtin(options: NewApi, project: Project) -> bool:
     """Whether the type is built in: only a controller is wanted, for a group of Kubernetes and not of the project."""
     if options.resource or options.external_api_path or options.external_api_domain:
         return False
@@ -147,12 +134,12 @@ def is_builtin(options: NewApi, project: Project) -> bool:
 
 
 def _check_names(options: NewApi, project: Project, found: Diagnostics) -> None:
-    found.extend(check_words(options))
+    found.extend(_check_words(options))
     if options.resource:
         naming.check_own_kind(options.kind, found, deploys=options.operand != NO_OPERAND)
     if options.external_api_path and not options.resource:
         naming.check_external_group(options.group, options.external_api_domain, found)
-    elif not is_builtin(options, project):
+    elif not _is_builtin(options, project):
         naming.check_group(options.group, project.domain, found)
 
 
@@ -185,7 +172,7 @@ def _resource(options: NewApi, project: Project, found: Diagnostics) -> Resource
     )
     if options.style is Style.HANDLERS:
         plain = replace(plain, handlers=plain.controller_names)
-    if is_builtin(options, project):
+    if _is_builtin(options, project):
         short = short_group(options.group)
         return find_builtin(replace(plain, group=short, domain=BUILTIN_GROUPS[short], core=True), found)
     if options.external_api_path:
@@ -196,25 +183,6 @@ def _resource(options: NewApi, project: Project, found: Diagnostics) -> Resource
         return replace(plain, plural=known.plural, namespaced=known.namespaced, path=known.path or path)
     operand = None if options.operand == NO_OPERAND else options.operand
     return replace(plain, path=path, api=bool(options.resource), operand=operand)
-
-
-def _request(checked: _Checked, project: Project, header: str) -> ApiRequest:
-    options, resource = checked.options, checked.resource
-    request = ApiRequest(
-        project=project,
-        resource=resource,
-        boilerplate=header,
-        force=options.force,
-        known=checked.known,
-        source=checked.source,
-        make_resource=bool(options.resource),
-        controller=None,
-    )
-    return with_controller(request, options.controller_name, options.style) if options.controller else request
-
-
-def _unchanged(plan: PlanBuilder) -> bytes:
-    return plan.current(FILE_NAME) or b""
 
 
 def _say_protected(resource: Resource, found: Diagnostics) -> None:

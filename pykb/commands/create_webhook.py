@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from pykb.files.plan import Plan
 from pykb.meta.gvk import CONVERT, is_served_path, mutate_path, validate_path
 from pykb.meta.names import SUBDOMAIN_LENGTH, as_subdomain
 from pykb.meta.plural import pluralize
-from pykb.plugins.plugin import Plugin, WebhookPlugin
+from pykb.plugins.plugin import call
 from pykb.plugins.registry import keys, resolve
 from pykb.plugins.request import CommandLine, WebhookRequest
 from pykb.project import FILE_NAME, Certificates
@@ -49,71 +49,46 @@ class WebhookPlan:
     certificates: Certificates
 
 
-@dataclass(frozen=True, slots=True)
-class _Checked:
-    """A command without errors.
-
-    Attributes:
-        options: The options.
-        chain: The plugins of the project.
-        known: The existing entry in PROJECT, if any.
-        entry: The entry with all of its webhooks after the command.
-        wanted: The webhooks to make.
-    """
-
-    options: NewWebhook
-    chain: Sequence[Plugin]
-    known: Resource | None
-    entry: Resource
-    wanted: Webhooks
-
-
 def plan_webhook(options: NewWebhook, project: Project, root: Path) -> tuple[WebhookPlan | None, Diagnostics]:
     """Plan the webhooks of a kind. Without errors among the findings the plan may be applied."""
-    found = check_words(options)
-    checked = _check(options, project, root, found)
-    return (_plan(checked, project, root, found) if checked else None), found
-
-
-def _check(options: NewWebhook, project: Project, root: Path, found: Diagnostics) -> _Checked | None:
+    found = _check_words(options)
     _check_options(options, found)
     chain = resolve(options.plugins, project.layout, root, found)
-    if found.has_errors():
-        return None
-    resource = _find_target(options, project, found)
+    resource = None if found.has_errors() else _find_target(options, project, found)
     if resource is None or found.has_errors():
-        return None
-    known = project.find(resource)
-    wanted = _wanted(options, resource, project)
+        return None, found
+    known, wanted = project.find(resource), _wanted(options, resource, project)
     _check_project(options, wanted, resource, project, found)
+    plan = PlanBuilder(root)
+    header = boilerplate(plan, found)
+    if found.has_errors():
+        return None, found
     present = known.webhooks if known and known.webhooks else Webhooks()
     entry = replace(resource, webhooks=present.merged(wanted))
-    return None if found.has_errors() else _Checked(options, chain, known, entry, wanted)
-
-
-def _plan(checked: _Checked, project: Project, root: Path, found: Diagnostics) -> WebhookPlan | None:
-    plan = PlanBuilder(root)
-    request = _request(checked, project, boilerplate(plan, found))
-    if found.has_errors():
-        return None
-    line = CommandLine(checked.options.args, keys(checked.chain))
-    request = replace(request, command_line=line)
-    for plugin in checked.chain:
-        if isinstance(plugin, WebhookPlugin):
-            plugin.create_webhook(request, plan)
-    known, wanted = checked.known, checked.wanted
-    merged = merge(known, checked.entry) if known else checked.entry
+    certificates = options.certificates or project.issuer
+    request = WebhookRequest(
+        project=replace(project, certificates=certificates),
+        resource=entry,
+        boilerplate=header,
+        force=options.force,
+        command_line=CommandLine(options.args, keys(chain)),
+        made=(entry.webhooks or wanted) if options.force else wanted,  # then the module is written again
+        named=wanted.spoke,
+    )
+    call(chain, "create_webhook", request, plan)
+    merged = merge(known, entry) if known else entry
     file = with_resource(project, merged) if merged != known else project
     if project.certificates is None:
-        file = with_certificates(file, request.project.issuer)
+        file = with_certificates(file, certificates)
     plan.update(FILE_NAME, file.text.encode())
-    if checked.entry.core and (wanted.defaulting or wanted.validation):
-        _say_core(checked.entry, project, found)
+    if entry.core and (wanted.defaulting or wanted.validation):
+        _say_core(entry, project, found)
     found.extend(plan.diagnostics)
-    return None if found.has_errors() else WebhookPlan(plan.build(), merged, wanted.spoke, request.project.issuer)
+    planned = WebhookPlan(plan.build(), merged, wanted.spoke, certificates)
+    return (None if found.has_errors() else planned), found
 
 
-def check_words(options: NewWebhook) -> Diagnostics:
+def _check_words(options: NewWebhook) -> Diagnostics:
     """Find errors that do not depend on the project or on answers to questions."""
     found = Diagnostics()
     naming.check_version(options.version, found)
@@ -139,19 +114,6 @@ def _wanted(options: NewWebhook, resource: Resource, project: Project) -> Webhoo
         spoke=spokes,
         defaulting_path=options.defaulting_path,
         validation_path=options.validation_path,
-    )
-
-
-def _request(checked: _Checked, project: Project, header: str) -> WebhookRequest:
-    """The request to the plugins. With ``--force``, the module is written again with all webhooks of the kind."""
-    options, entry, wanted = checked.options, checked.entry, checked.wanted
-    return WebhookRequest(
-        project=replace(project, certificates=options.certificates or project.issuer),
-        resource=entry,
-        boilerplate=header,
-        force=options.force,
-        made=(entry.webhooks or wanted) if options.force else wanted,
-        named=wanted.spoke,
     )
 
 

@@ -20,7 +20,7 @@ from pykb.diagnostics.codes.commands import (
 from pykb.diagnostics.codes.project import NOTHING_TO_DO
 from pykb.diagnostics.suggest import closest
 from pykb.files.plan import Plan
-from pykb.plugins.plugin import DeletePlugin, Plugin
+from pykb.plugins.plugin import AnyPlugin, call
 from pykb.plugins.registry import external, in_process, keys
 from pykb.plugins.request import CommandLine, DeleteRequest
 from pykb.project import FILE_NAME
@@ -139,9 +139,7 @@ def _plan(
     change = between(State(project, chain, header), State(after, chain, header), root)
     gone = carry_out(plan, change, project, found, force=options.force)
     request = DeleteRequest(project=project, after=after, boilerplate=header)
-    for plugin in chain:
-        if isinstance(plugin, DeletePlugin):
-            plugin.delete(request, plan)
+    call(chain, "delete", request, plan)
     if not after.has_webhooks and after.certificates is not None:
         after = with_certificates(after, None)
     plan.update(FILE_NAME, after.text.encode())
@@ -152,15 +150,13 @@ def _plan(
 
 
 def _ask_others(
-    options: Old, request: DeleteRequest, chain: Sequence[Plugin], plan: PlanBuilder, found: Diagnostics
+    options: Old, request: DeleteRequest, chain: Sequence[AnyPlugin], plan: PlanBuilder, found: Diagnostics
 ) -> None:
     """Let external plugins change what depends on the deleted entries. They see the project without them."""
     others = external(request.project.layout, plan.root, found)
     line = CommandLine(options.args, keys((*chain, *others)))
     command = "delete api" if isinstance(options, OldApi) else "delete webhook"
-    for plugin in others:
-        if isinstance(plugin, DeletePlugin):
-            plugin.delete(replace(request, command=command, command_line=line), plan)
+    call(others, "delete", replace(request, command=command, command_line=line), plan)
 
 
 _NOTHING = ("nothing was written",)

@@ -26,8 +26,8 @@ from pykb.diagnostics.codes.project import NOTHING_TO_DO, PLUGIN_KEPT
 from pykb.diagnostics.codes.scaffold import FILE_MISSING
 from pykb.files.plan import Plan
 from pykb.plugins import PluginKey
-from pykb.plugins.plugin import EditPlugin, RemovePlugin
-from pykb.plugins.registry import DEFAULT, in_process, keys, resolve
+from pykb.plugins.plugin import call
+from pykb.plugins.registry import MAKERS, in_process, keys, resolve
 from pykb.plugins.request import CommandLine, EditRequest
 from pykb.project import FILE_NAME, Certificates
 from pykb.project.file import Project
@@ -187,9 +187,7 @@ def _add_plugins(
     if found.has_errors():
         return project
     request = EditRequest(project, force, CommandLine(args, keys(chain)))
-    for plugin in chain:
-        if isinstance(plugin, EditPlugin):
-            plugin.edit(request, plan)
+    call(chain, "edit", request, plan)
     added = [str(plugin.key) for plugin in chain if str(plugin.key) not in project.layout]
     return with_layout(project, (*project.layout, *added)) if added else project
 
@@ -208,9 +206,7 @@ def _remove_plugins(
         if not plugins and not found.has_errors():
             message = f"the files of the external plugin `{key}` stay: PROJECT does not record what it wrote"
             found.add(PLUGIN_KEPT.at(None, message, severity=Severity.NOTE))
-        for plugin in plugins:
-            if isinstance(plugin, RemovePlugin):
-                plugin.remove(EditRequest(project, force), plan)
+        call(plugins, "remove", EditRequest(project, force), plan)
     now, then = (replace(before, chain=in_process(keys, found)) for keys in (layout, left))
     gone = carry_out(plan, between(now, then, plan.root, init=found), project, found, force=force)
     say_lost(plan, gone, found, force=force)
@@ -220,14 +216,13 @@ def _remove_plugins(
 def _going(named: Sequence[str], project: Project, found: Diagnostics) -> list[str]:
     """The keys of the layout that go."""
     going: list[str] = []
-    needed = (DEFAULT, *DEFAULT.parts)
     for word in named:
         keys = [key for key in project.layout if PluginKey.parse(key).answers_to(word)]
         if not keys:
             layout = ", ".join(f"`{key}`" for key in project.layout)
             message = f"the project does not have the plugin `{word}`"
             found.add(PLUGIN_KEPT.at(project.place("layout"), message, help=(f"it has {layout}",)))
-        elif any(str(each.key) in keys for each in needed):
+        elif any(str(each.key) in keys for each in MAKERS):
             message = f"the plugin `{word}` makes the project, and cannot be removed from it"
             found.add(PLUGIN_KEPT.at(project.place("layout"), message, notes=("nothing was written",)))
         going += [key for key in keys if key not in going]

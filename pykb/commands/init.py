@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from pykb.diagnostics.codes.scaffold import (
 from pykb.diagnostics.model import Severity
 from pykb.files.plan import Plan
 from pykb.meta.names import as_module_name
-from pykb.plugins.plugin import Plugin
+from pykb.plugins.plugin import call
 from pykb.plugins.registry import DEFAULT, keys, resolve
 from pykb.plugins.request import CommandLine, InitRequest
 from pykb.project import FILE_NAME, writer
@@ -92,7 +92,7 @@ def plan_project(options: NewProject, root: Path, *, year: str) -> tuple[Plan | 
         helps = (f"write it into [tool.pykb]: `{setting(of_option(oldest))}`",)
         found.add(KUBERNETES_VERSION.at(None, message, help=helps, severity=Severity.WARNING))
     plan = PlanBuilder(root)
-    _run(chain, InitRequest(file, files, CommandLine(options.args, keys(chain))), plan)
+    call(chain, "init", InitRequest(file, files, CommandLine(options.args, keys(chain))), plan)
     plan.create(FILE_NAME, file.text.encode())
     pin(plan, found)
     _explain_taken(plan.diagnostics, found)
@@ -165,11 +165,6 @@ def _check_folder(root: Path, found: Diagnostics) -> None:
     if others:
         shown = ", ".join(f"`{name}`" for name in others[:5]) + (", ..." if len(others) > 5 else "")
         found.add(DIRECTORY_NOT_EMPTY.at(None, f"the directory is not empty: {shown}"))
-
-
-def _run(chain: Sequence[Plugin], request: InitRequest, plan: PlanBuilder) -> None:
-    for plugin in chain:
-        plugin.init(request, plan)
 
 
 def pin(plan: PlanBuilder, found: Diagnostics) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from pykb.meta.names import as_module_name
 from pykb.plugins import Style
 from pykb.plugins.deploy_image_v1 import DeployImageV1
-from pykb.plugins.plugin import Plugin, WebhookPlugin
+from pykb.plugins.plugin import AnyPlugin, call
 from pykb.plugins.request import ApiRequest, Controller, KindRequest, WebhookRequest, earlier
 from pykb.project.file import Project
 from pykb.project.resource import Resource, Webhooks
@@ -31,16 +31,17 @@ def variants(resource: Resource, project: Project, header: str) -> Iterator[Vari
     yield from _webhooks(resource, project, header)
 
 
-def run(request: KindRequest, chain: Sequence[Plugin], plan: Recorder) -> None:
+def run(request: KindRequest, chain: Sequence[AnyPlugin], plan: Recorder) -> None:
     """Let the plugins carry out a request."""
-    for plugin in with_operand(chain, request):
-        if isinstance(request, ApiRequest):
-            plugin.create_api(request, plan)
-        elif isinstance(request, WebhookRequest) and isinstance(plugin, WebhookPlugin):
-            plugin.create_webhook(request, plan)
+    call(
+        with_operand(chain, request),
+        "create_api" if isinstance(request, ApiRequest) else "create_webhook",
+        request,
+        plan,
+    )
 
 
-def with_operand(chain: Sequence[Plugin], request: KindRequest) -> Sequence[Plugin]:
+def with_operand(chain: Sequence[AnyPlugin], request: KindRequest) -> Sequence[AnyPlugin]:
     """The plugins of a request. An image is an option of one that PROJECT's layout does not name."""
     added = request.resource.operand is not None and not any(isinstance(each, DeployImageV1) for each in chain)
     return (*chain, DeployImageV1()) if added else chain

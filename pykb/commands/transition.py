@@ -18,7 +18,7 @@ from pykb.commands.requests import Variant, run, variants
 from pykb.diagnostics import Diagnostics, Severity, Span
 from pykb.diagnostics.codes.commands import EDITED_BY_HAND, LEFT_AS_EDITED, STILL_USED
 from pykb.diagnostics.codes.project import VERSION_SOURCE
-from pykb.plugins.plugin import Guarded, Plugin, RemovePlugin
+from pykb.plugins.plugin import AnyPlugin, call, has_step
 from pykb.plugins.rendering import style_of
 from pykb.plugins.request import InitRequest
 from pykb.project import FILE_NAME
@@ -42,7 +42,7 @@ class State:
     """What decides what a project is scaffolded as: PROJECT, the plugins, the licence header and the licence's name."""
 
     project: Project
-    chain: Sequence[Plugin]
+    chain: Sequence[AnyPlugin]
     header: str
     license: str = "none"
 
@@ -141,10 +141,9 @@ def _of_init(state: State, root: Path, found: Diagnostics) -> Recorder:
     recorder = Recorder(root)
     about = {"owner": "", "license": state.license, "boilerplate": state.header, "year": ""}
     files = render_tree(built_in(), variables(state.project, about), found)
-    for plugin in state.chain:
-        own = plugin.plugin if isinstance(plugin, Guarded) else plugin
-        if not isinstance(own, RemovePlugin):  # such as the one of the Helm chart, which makes files of config/
-            plugin.init(InitRequest(state.project, files), recorder)
+    # Those that remove their files themselves are left out. That of the Helm chart would read those of config/.
+    recorded = [plugin for plugin in state.chain if not has_step(plugin, "remove")]
+    call(recorded, "init", InitRequest(state.project, files), recorder)
     return recorder
 
 

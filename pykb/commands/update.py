@@ -36,7 +36,7 @@ from pykb.diagnostics.codes.project import UNCHANGED
 from pykb.diagnostics.model import Severity
 from pykb.files.plan import Plan
 from pykb.files.state import STATE
-from pykb.plugins.registry import DEFAULT
+from pykb.plugins.registry import DEFAULT, MAKERS
 from pykb.project import FILE_NAME, version_numbers
 from pykb.project.file import Project
 from pykb.project.kubernetes import KEY, Minor, oldest_supported, shown
@@ -73,8 +73,7 @@ def recipe(project: Project, root: Path, header: str, oldest: Minor | None = Non
 
 def own_plugins(layout: Sequence[str]) -> list[str]:
     """The plugins of a layout that are pykb's and scaffold a project. Others are not part of a recipe."""
-    own = (DEFAULT, *DEFAULT.parts)
-    return [key for key in layout if any(plugin.key.answers_to(key) for plugin in own)]
+    return [key for key in layout if any(plugin.key.answers_to(key) for plugin in MAKERS)]
 
 
 def _init(project: Project, header: str) -> Iterator[str]:

@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 from pykb.diagnostics import Diagnostic, Diagnostics, EnvironmentProblem
 from pykb.diagnostics.codes.project import PLUGIN_FAULT
 from pykb.plugins import PluginKey
-from pykb.plugins.request import ApiRequest, DeleteRequest, EditRequest, InitRequest, WebhookRequest
+from pykb.plugins.request import ApiRequest, InitRequest
 from pykb.scaffold.plan import PlanBuilder
 
 
 @runtime_checkable
 class Plugin(Protocol):
-    """A part of a project. Each method adds files to the plan, and findings to ``plan.diagnostics``."""
+    """A part of a project. Each method adds files to the plan, and findings to ``plan.diagnostics``.
+
+    It may have more methods, with the same arguments:
+
+    - ``create_webhook(WebhookRequest)`` adds the plugin's part of a kind's webhooks.
+    - ``edit(EditRequest)`` adds its part of an existing project, or brings it up to date.
+    - ``remove(EditRequest)`` removes its files, and passes those that the user edited to ``plan.lose``. Of plugins
+      without it, what they scaffold is removed.
+    - ``delete(DeleteRequest)`` changes what depends on deleted entries of PROJECT. Files and lines at anchors are
+      removed already.
+    """
 
     @property
     def key(self) -> PluginKey:
@@ -34,77 +44,20 @@ class Plugin(Protocol):
         """Add the plugin's part of an API."""
 
 
-@runtime_checkable
-class WebhookPlugin(Protocol):
-    """A plugin with files for webhooks. Other plugins do not have this method."""
-
-    def create_webhook(self, request: WebhookRequest, plan: PlanBuilder) -> None:
-        """Add the plugin's part of a kind's webhooks."""
-
-
-@runtime_checkable
-class EditPlugin(Protocol):
-    """A plugin that can be added to an existing project, and run again."""
-
-    def edit(self, request: EditRequest, plan: PlanBuilder) -> None:
-        """Add the plugin's part of an existing project, or bring it up to date."""
-
-
-@runtime_checkable
-class RemovePlugin(Protocol):
-    """A plugin that removes its own files from a project. Of others, what they scaffold is removed."""
-
-    def remove(self, request: EditRequest, plan: PlanBuilder) -> None:
-        """Remove the files. Those that the user edited are passed to ``plan.lose``."""
-
-
-@runtime_checkable
-class DeletePlugin(Protocol):
-    """A plugin that changes more than its files and lines when something is deleted. Others do not have this method."""
-
-    def delete(self, request: DeleteRequest, plan: PlanBuilder) -> None:
-        """Change what depends on the entries of PROJECT. Files and lines at anchors are removed already."""
-
-
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """Several plugins under one key, run in order."""
+    """Several plugins under one key, called in order."""
 
     key: PluginKey
     summary: str
     parts: tuple[Plugin, ...]
 
-    def init(self, request: InitRequest, plan: PlanBuilder) -> None:
-        """All parts in order."""
-        for part in self.parts:
-            part.init(request, plan)
-
-    def create_api(self, request: ApiRequest, plan: PlanBuilder) -> None:
-        """All parts in order."""
-        for part in self.parts:
-            part.create_api(request, plan)
-
-    def create_webhook(self, request: WebhookRequest, plan: PlanBuilder) -> None:
-        """All parts with files for webhooks, in order."""
-        for part in self.parts:
-            if isinstance(part, WebhookPlugin):
-                part.create_webhook(request, plan)
-
-    def delete(self, request: DeleteRequest, plan: PlanBuilder) -> None:
-        """All parts that change more than their files, in order."""
-        for part in self.parts:
-            if isinstance(part, DeletePlugin):
-                part.delete(request, plan)
-
-
-__all__ = ["Bundle", "DeletePlugin", "EditPlugin", "Plugin", "PluginKey", "RemovePlugin", "WebhookPlugin"]
-
 
 @dataclass(frozen=True, slots=True)
 class Guarded:
-    """A plugin of another package, or an executable."""
+    """A plugin of another package, or an executable. What it raises is a finding."""
 
-    plugin: Plugin
+    plugin: Plugin | Bundle
 
     @property
     def key(self) -> PluginKey:
@@ -116,51 +69,47 @@ class Guarded:
         """The plugin's own summary."""
         return self.plugin.summary
 
-    def init(self, request: InitRequest, plan: PlanBuilder) -> None:
-        """The plugin's part of a new project."""
-        self._call(self.plugin.init, request, plan)
 
-    def create_api(self, request: ApiRequest, plan: PlanBuilder) -> None:
-        """The plugin's part of an API."""
-        self._call(self.plugin.create_api, request, plan)
+__all__ = ["AnyPlugin", "Bundle", "Guarded", "Plugin", "PluginKey", "call", "has_step"]
 
-    def create_webhook(self, request: WebhookRequest, plan: PlanBuilder) -> None:
-        """The plugin's part of a kind's webhooks, if it has one."""
-        if isinstance(self.plugin, WebhookPlugin):
-            self._call(self.plugin.create_webhook, request, plan)
+AnyPlugin = Plugin | Bundle | Guarded
+Step = Literal["init", "create_api", "create_webhook", "edit", "remove", "delete"]
+"""What plugins are called for: the name of the method."""
 
-    def edit(self, request: EditRequest, plan: PlanBuilder) -> None:
-        """The plugin's part of an existing project, if it has one."""
-        if isinstance(self.plugin, EditPlugin):
-            self._call(self.plugin.edit, request, plan)
 
-    def remove(self, request: EditRequest, plan: PlanBuilder) -> None:
-        """Remove the plugin's files, if it does that itself."""
-        if isinstance(self.plugin, RemovePlugin):
-            self._call(self.plugin.remove, request, plan)
+def has_step(plugin: AnyPlugin, step: Step) -> bool:
+    """Whether a plugin has a method for a step."""
+    return hasattr(plugin.plugin if isinstance(plugin, Guarded) else plugin, step)
 
-    def delete(self, request: DeleteRequest, plan: PlanBuilder) -> None:
-        """The plugin's part of a deletion, if it has one."""
-        if isinstance(self.plugin, DeletePlugin):
-            self._call(self.plugin.delete, request, plan)
 
-    def _call(self, method: Callable[[Any, PlanBuilder], None], request: object, plan: PlanBuilder) -> None:
-        before, plan.diagnostics = plan.diagnostics, Diagnostics()
-        try:
-            method(request, plan)
-            found = list(plan.diagnostics)
-            if not all(isinstance(each, Diagnostic) for each in found):
-                raise TypeError("`plan.diagnostics` takes `Diagnostic` values only")  # noqa: TRY301 - its mistake
-        except EnvironmentProblem:
-            raise
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - code of another package
-            found = [_fault(self.key, error)]
-        finally:
-            plan.diagnostics = before
-        written_by = f"found in the files of the plugin `{self.key}`"
-        plan.diagnostics.extend(
-            each if str(self.key) in each.message else replace(each, notes=(written_by, *each.notes)) for each in found
-        )
+def call(plugins: Iterable[AnyPlugin], step: Step, request: object, plan: PlanBuilder) -> None:
+    """Call plugins for a step, in order. Those without a method for it have no part in it."""
+    for plugin in plugins:
+        if isinstance(plugin, Bundle):
+            call(plugin.parts, step, request, plan)
+        elif isinstance(plugin, Guarded):
+            _call_guarded(plugin, step, request, plan)
+        elif has_step(plugin, step):
+            getattr(plugin, step)(request, plan)
+
+
+def _call_guarded(guarded: Guarded, step: Step, request: object, plan: PlanBuilder) -> None:
+    before, plan.diagnostics = plan.diagnostics, Diagnostics()
+    try:
+        call((guarded.plugin,), step, request, plan)
+        found = list(plan.diagnostics)
+        if not all(isinstance(each, Diagnostic) for each in found):
+            raise TypeError("`plan.diagnostics` takes `Diagnostic` values only")  # noqa: TRY301 - its mistake
+    except EnvironmentProblem:
+        raise
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - code of another package
+        found = [_fault(guarded.key, error)]
+    finally:
+        plan.diagnostics = before
+    written_by = f"found in the files of the plugin `{guarded.key}`"
+    plan.diagnostics.extend(
+        each if str(guarded.key) in each.message else replace(each, notes=(written_by, *each.notes)) for each in found
+    )
 
 
 def _fault(key: PluginKey, error: BaseException) -> Diagnostic:

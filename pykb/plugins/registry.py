@@ -15,7 +15,7 @@ from pykb.plugins.grafana_v1 import GrafanaV1
 from pykb.plugins.helm_v1 import HelmV1
 from pykb.plugins.kustomize_v1 import KustomizeV1
 from pykb.plugins.olm_v1 import OlmV1
-from pykb.plugins.plugin import Bundle, Guarded, Plugin, PluginKey
+from pykb.plugins.plugin import AnyPlugin, Bundle, Guarded, Plugin, PluginKey
 from pykb.plugins.python_v1 import PythonV1
 from pykb.project.names import is_of_kubebuilder
 
@@ -28,22 +28,25 @@ DEFAULT = Bundle(
 )
 """The default layout of a project."""
 
+MAKERS: tuple[AnyPlugin, ...] = (DEFAULT, *DEFAULT.parts)
+"""The plugins that make a project."""
+
 ADDITIONS: tuple[Plugin, ...] = (DeployImageV1(), GrafanaV1(), HelmV1(), OlmV1())
 """Plugins that need another one, which makes the project."""
 
 
-def built_in() -> tuple[Plugin, ...]:
+def built_in() -> tuple[AnyPlugin, ...]:
     """The plugins of pykb itself."""
-    return (DEFAULT, *DEFAULT.parts, *ADDITIONS)
+    return (*MAKERS, *ADDITIONS)
 
 
-def resolve(named: Sequence[str], layout: Sequence[str], root: Path, found: Diagnostics) -> list[Plugin]:
+def resolve(named: Sequence[str], layout: Sequence[str], root: Path, found: Diagnostics) -> list[AnyPlugin]:
     """The plugins of a command, in order: those that the command line names, else those of PROJECT.
 
     If the command line names only additions, they come after the plugins of PROJECT. Reports keys that cannot be
     resolved, and external plugins of PROJECT that the user never named.
     """
-    chain: list[Plugin] = []
+    chain: list[AnyPlugin] = []
     for key in named or layout:
         plugin = _resolve(key, found)
         if plugin is None or plugin in chain:
@@ -57,13 +60,13 @@ def resolve(named: Sequence[str], layout: Sequence[str], root: Path, found: Diag
     return chain
 
 
-def in_process(layout: Sequence[str], found: Diagnostics) -> list[Plugin]:
+def in_process(layout: Sequence[str], found: Diagnostics) -> list[AnyPlugin]:
     """The plugins in Python, in order. External ones are left out: PROJECT does not record their options."""
     plugins = (_resolve(key, found) for key in layout)
     return [plugin for plugin in plugins if plugin is not None and not _is_external(plugin)]
 
 
-def external(layout: Sequence[str], root: Path, found: Diagnostics) -> list[Plugin]:
+def external(layout: Sequence[str], root: Path, found: Diagnostics) -> list[AnyPlugin]:
     """The external plugins of PROJECT that the user has named. Says which others there are."""
     plugins = [plugin for key in layout if (plugin := _resolve(key, found)) is not None and _is_external(plugin)]
     allowed = trusted(root)
@@ -74,14 +77,14 @@ def external(layout: Sequence[str], root: Path, found: Diagnostics) -> list[Plug
     return [plugin for plugin in plugins if str(plugin.key) in allowed]
 
 
-def keys(chain: Iterable[Plugin]) -> tuple[str, ...]:
+def keys(chain: Iterable[AnyPlugin]) -> tuple[str, ...]:
     """The keys of plugins, each bundle followed by its parts, as kubebuilder tells them to external plugins."""
     return tuple(
         str(each.key) for plugin in chain for each in (plugin, *(plugin.parts if isinstance(plugin, Bundle) else ()))
     )
 
 
-def _is_external(plugin: Plugin) -> bool:
+def _is_external(plugin: AnyPlugin) -> bool:
     return isinstance(plugin, Guarded) and isinstance(plugin.plugin, ExternalPlugin)
 
 
@@ -91,7 +94,7 @@ def _unnamed(key: PluginKey, layout: Sequence[str]) -> Diagnostic:
     return PLUGIN_UNNAMED.at(None, message, notes=("it was not run", "nothing was written"), help=helps)
 
 
-def _resolve(key: str, found: Diagnostics) -> Plugin | None:
+def _resolve(key: str, found: Diagnostics) -> AnyPlugin | None:
     """The built-in plugin with a key, else that of a package, else an executable."""
     answering = _of_pykb(key) or _of_packages(key, found) or _of_programs(key, found)
     usable = [plugin for plugin in answering if plugin is not None]
@@ -106,18 +109,18 @@ def _resolve(key: str, found: Diagnostics) -> Plugin | None:
     return None
 
 
-def _of_pykb(key: str) -> Sequence[Plugin | None]:
+def _of_pykb(key: str) -> Sequence[AnyPlugin | None]:
     """The built-in plugins that answer to a key."""
     return [plugin for plugin in built_in() if plugin.key.answers_to(key)]
 
 
-def _of_packages(key: str, found: Diagnostics) -> Sequence[Plugin | None]:
+def _of_packages(key: str, found: Diagnostics) -> Sequence[AnyPlugin | None]:
     """The plugins of other packages that answer to a key. `None` for each that cannot be used, which is reported."""
     points = entry_points(group=ENTRY_POINTS)
     return [_load(point, found) for point in points if PluginKey.parse(point.name).answers_to(key)]
 
 
-def _of_programs(key: str, found: Diagnostics) -> Sequence[Plugin | None]:
+def _of_programs(key: str, found: Diagnostics) -> Sequence[AnyPlugin | None]:
     """The executables that answer to a key. `None` for each that cannot be used, which is reported."""
     programs = {each: program for each, program in installed().items() if each.answers_to(key)}
     return [
@@ -140,7 +143,7 @@ def _unknown(key: str) -> Diagnostic:
     return PLUGIN_UNKNOWN.at(None, f"no plugin has the key `{key}`", help=helps)
 
 
-def _load(point: EntryPoint, found: Diagnostics) -> Plugin | None:
+def _load(point: EntryPoint, found: Diagnostics) -> AnyPlugin | None:
     """Load a plugin of another package."""
     try:
         value = point.load()
@@ -149,7 +152,7 @@ def _load(point: EntryPoint, found: Diagnostics) -> Plugin | None:
         message = f"the plugin `{point.name}` cannot be loaded: `{type(error).__name__}: {error}`"
         found.add(PLUGIN_BROKEN.at(None, message, help=("update or uninstall its package",)))
         return None
-    if isinstance(plugin, Plugin) and isinstance(plugin.key, PluginKey):
+    if isinstance(plugin, Plugin | Bundle) and isinstance(plugin.key, PluginKey):
         return Guarded(plugin)
     found.add(PLUGIN_BROKEN.at(None, f"`{point.value}`, registered as `{point.name}`, is not a plugin"))
     return None
