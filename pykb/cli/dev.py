@@ -9,12 +9,15 @@ import shlex
 import shutil
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pykb.cli import console
+from pykb.cli.options import taking
+from pykb.project.options import option
 
 if TYPE_CHECKING:
     from pykb.dev.loop import Source
@@ -108,30 +111,22 @@ WITHOUT_CONTROLLER_MANAGER = (
 )
 
 
-def up(
-    name: Name = "",
-    version: Annotated[str, typer.Option(metavar="VERSION", help="Kubernetes version, such as 1.37.")] = "",
-    controller_manager: Annotated[
-        bool, typer.Option("--controller-manager/--no-controller-manager", help="Also run kube-controller-manager.")
-    ] = True,
-    port: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            max=65535,
-            metavar="PORT",
-            show_default="a free one",
-            help="Port of the API server.",
-        ),
-    ] = 0,
-    feature_gates: Annotated[
-        str,
-        typer.Option(
-            metavar="GATE=true[,...]",
-            help="Features of the API server to switch on or off, such as ShardedListAndWatch=true.",
-        ),
-    ] = "",
-) -> None:
+@dataclass(frozen=True, slots=True)
+class Start:
+    """The options of ``cluster up``."""
+
+    version: str = option("Kubernetes version, such as 1.37.", "VERSION")
+    controller_manager: bool = option("Also run kube-controller-manager.", default=True, has_opposite=True)
+    port: int | None = option(
+        "Port of the API server.  [default: a free one]", "PORT", default=None, least=0, most=65535
+    )
+    feature_gates: str = option(
+        "Features of the API server to switch on or off, such as ShardedListAndWatch=true.", "GATE=true[,...]"
+    )
+
+
+@taking(Start)
+def up(name: Name = "", *, options: Start) -> None:
     """Start a control plane in the background: etcd, kube-apiserver and kube-controller-manager, without Docker.
 
     Prints a line that sets KUBECONFIG. Run this line in every terminal that uses the control plane. `make` in the
@@ -149,19 +144,18 @@ def up(
     from pykb.envtest.cache import KUBERNETES, parse_version
 
     cluster = _find_cluster(name)
-    wanted = parse_version(version or KUBERNETES)
-    gates = _gates_of(feature_gates)
-    _refuse_other(cluster.status(), port=port, version=wanted if version else "", feature_gates=gates)
+    wanted = parse_version(options.version or KUBERNETES)
+    gates, port = _gates_of(options.feature_gates), options.port or 0
+    _refuse_other(cluster.status(), port=port, version=wanted if options.version else "", feature_gates=gates)
     with ProgressReporter() as reporter:
         assets = get_assets(wanted, reporter=reporter)
-        status = cluster.up(
-            assets, controller_manager=controller_manager, port=port, feature_gates=gates, reporter=reporter
-        )
+        adds = options.controller_manager
+        status = cluster.up(assets, controller_manager=adds, port=port, feature_gates=gates, reporter=reporter)
         console.say("run this line in every terminal that uses it:")
         console.out(export_line(status.kubeconfig))
         if shutil.which("kubectl") is None and assets.kubectl is None:
             get_assets(wanted, kubectl=True, reporter=reporter)
-        if controller_manager and not status.has_controller_manager:
+        if adds and not status.has_controller_manager:
             _add_controller_manager(cluster, wanted, reporter)
 
 
@@ -231,17 +225,10 @@ def _tell_without_controller_manager() -> None:
     from pykb.diagnostics import Severity
     from pykb.diagnostics.codes.environment import CONTROLLER_MANAGER_MISSING
 
-    report(
-        [
-            CONTROLLER_MANAGER_MISSING.at(
-                None,
-                "the control plane runs without kube-controller-manager",
-                notes=WITHOUT_CONTROLLER_MANAGER,
-                help=("pykb envtest use       # gets it", "pykb cluster up        # adds it to the running one"),
-                severity=Severity.WARNING,
-            )
-        ]
-    )
+    message = "the control plane runs without kube-controller-manager"
+    helps = ("pykb envtest use       # gets it", "pykb cluster up        # adds it to the running one")
+    notes = WITHOUT_CONTROLLER_MANAGER
+    report([CONTROLLER_MANAGER_MISSING.at(None, message, notes=notes, help=helps, severity=Severity.WARNING)])
 
 
 def status(name: Name = "") -> None:

@@ -7,7 +7,8 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,7 +16,8 @@ import typer
 
 from pykb.cli import console
 from pykb.cli.errors import EXIT_FINDINGS, EXIT_INTERRUPTED, EXIT_USAGE, finish, report
-from pykb.cli.options import complete_explorer_codes, complete_histories, complete_kinds
+from pykb.cli.options import complete_kinds, taking
+from pykb.project.options import option
 
 if TYPE_CHECKING:
     from pykb.explore import Explorer, Progress, Report, Subject
@@ -24,41 +26,33 @@ _LARGEST = 10_000_000
 """The most bytes of a saved history. An object of etcd has at most 1.5 MB."""
 
 
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options of ``explore``."""
+
+    seconds: float | None = option("Stop after this time.  [default: run everything]", "SECONDS", default=None, least=1)
+    seed: int = option("Selects the random values of the worlds.", default=0)
+    only: tuple[str, ...] = option(
+        "Look only for these codes, such as `explore-crash`.", "CODE,...", default=(), completion="explorer codes"
+    )
+    ignore: tuple[str, ...] = option(
+        "A field that may differ, such as `Deployment.spec.replicas`, or a code to leave out. Repeatable.",
+        "FIELD",
+        default=(),
+    )
+    workers: int | None = option("How many processes run histories.  [default: one a core]", "N", default=None, least=1)
+    replay: Path | None = option(
+        "Run one history again, such as one in .pykb/explore.", "FILE", default=None, completion="histories"
+    )
+
+
+@taking(Options)
 def explore(
     kind: Annotated[
         str, typer.Argument(metavar="[KIND]", help="Only samples of this kind.", autocompletion=complete_kinds)
     ] = "",
-    seconds: Annotated[
-        float | None, typer.Option(metavar="SECONDS", min=1, help="Stop after this time.  [default: run everything]")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Selects the random values of the worlds.")] = 0,
-    only: Annotated[
-        str,
-        typer.Option(
-            metavar="CODE,...",
-            help="Look only for these codes, such as `explore-crash`.",
-            autocompletion=complete_explorer_codes,
-        ),
-    ] = "",
-    ignore: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="FIELD",
-            help="A field that may differ, such as `Deployment.spec.replicas`, or a code to leave out. Repeatable.",
-        ),
-    ] = None,
-    workers: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="N", help="How many processes run histories.  [default: one a core]"),
-    ] = None,
-    replay: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Run one history again, such as one in .pykb/explore.",
-            autocompletion=complete_histories,
-        ),
-    ] = None,
+    *,
+    options: Options,
 ) -> None:
     """Look for faults of the operator: crashes, failed requests, stale caches, changed specs, and more.
 
@@ -78,13 +72,20 @@ def explore(
 
     root, project = require_project(writes=False, imports=True)
     _fix_hashes()
-    codes, ignored = _codes(only), tuple(ignore or ())
-    _codes(",".join(each for each in ignored if each.startswith("explore-")), option="--ignore")
+    _check_codes(options.only, "--only")
+    _check_codes([each for each in options.ignore if each.startswith("explore-")], "--ignore")
     subject = subject_of(root, package=project.package, kind=kind)
-    if replay is not None:
-        _replay(subject, replay)
+    if options.replay is not None:
+        _replay(subject, options.replay)
         return
-    explorer = Explorer(subject, seconds=seconds, seed=seed, only=codes, ignore=ignored, workers=workers or _cores())
+    explorer = Explorer(
+        subject,
+        seconds=options.seconds,
+        seed=options.seed,
+        only=options.only,
+        ignore=options.ignore,
+        workers=options.workers or _cores(),
+    )
     with _stopping(explorer) as stopped:
         explorer.start()  # the workers are forked: before the reporter has a thread
         with ProgressReporter() as reporter:
@@ -97,8 +98,8 @@ def explore(
 
             result = explorer.run(show)
             step.done(f"{result.histories.total()} histories")
-    _tell(result, root, seed)
-    _tell_useless(ignored, result)
+    _tell(result, root, options.seed)
+    _tell_useless(options.ignore, result)
     if stopped:
         raise typer.Exit(EXIT_INTERRUPTED)
     if result.findings or result.problems:
@@ -136,18 +137,16 @@ def _fix_hashes() -> None:
         os.execve(sys.executable, arguments, {**os.environ, "PYTHONHASHSEED": "0"})  # noqa: S606 - this program
 
 
-def _codes(given: str, *, option: str = "--only") -> tuple[str, ...]:
+def _check_codes(codes: Sequence[str], flag: str) -> None:
     from pykb.diagnostics.codes.cli import USAGE
     from pykb.diagnostics.suggest import closest
     from pykb.explore import CODES
 
-    asked = tuple(code.strip() for code in given.split(",") if code.strip())
-    for code in asked:
+    for code in codes:
         if code not in CODES:
             near = closest(code, CODES)
             helps = (f"did you mean `{near}`?",) if near else (f"the codes: {', '.join(CODES)}",)
-            finish([USAGE.at(None, f"`{option}` does not know `{code}`", help=helps)], code=EXIT_USAGE)
-    return asked
+            finish([USAGE.at(None, f"`{flag}` does not know `{code}`", help=helps)], code=EXIT_USAGE)
 
 
 def _tell(result: Report, root: Path, seed: int) -> None:

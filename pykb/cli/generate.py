@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,8 +12,9 @@ import typer
 from pykb._lazy import without_collection
 from pykb.cli import console
 from pykb.cli.errors import EXIT_FINDINGS, EXIT_USAGE, finish, report
-from pykb.cli.options import Preview, with_options_for
+from pykb.cli.options import Preview, taking, with_options_for
 from pykb.gen.options import OPTIONS, Option
+from pykb.project.options import option
 
 if TYPE_CHECKING:
     from pykb.diagnostics import Diagnostic
@@ -35,6 +36,26 @@ def _annotation(option: Option) -> Any:
     ]
 
 
+@dataclass(frozen=True, slots=True)
+class How(Preview):
+    """What `generate` does with the manifests."""
+
+    stdout: bool = option("Print the manifests and write nothing.", default=False)
+    check: bool = option("Write nothing. Exit 1 with a diff if a file is out of date.", default=False)
+    strict: bool = option("Exit 1 if there is a warning. Writes the manifests.", default=False)
+    allow_outside: bool = option(
+        "Allow output directories outside the project, such as `../charts/app/crds`.", default=False
+    )
+    fix: bool = option("First correct mistakes in the source that have only one correction.", default=False)
+    dry_run: bool = option("With `--fix`: only list the files that it would change.", default=False)
+    diff: bool = option("With `--fix`: only show its changes, as a diff.", default=False)
+    prune: bool = option("Remove output for kinds and markers that no longer exist.", default=True, has_opposite=True)
+    check_compat: str | None = option(
+        "Write nothing. Exit 1 if a change since this git revision breaks objects or clients.", "REV", default=None
+    )
+
+
+@taking(How, "how")
 @with_options_for(
     "options",
     {option.variable: (_annotation(option), None) for option in OPTIONS},
@@ -50,38 +71,9 @@ def generate(
             show_default=False,
         ),
     ] = None,
-    stdout: Annotated[bool, typer.Option("--stdout", help="Print the manifests and write nothing.")] = False,
-    check: Annotated[
-        bool, typer.Option("--check", help="Write nothing. Exit 1 with a diff if a file is out of date.")
-    ] = False,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Exit 1 if there is a warning. Writes the manifests.")
-    ] = False,
-    allow_outside: Annotated[
-        bool,
-        typer.Option(
-            "--allow-outside", help="Allow output directories outside the project, such as `../charts/app/crds`."
-        ),
-    ] = False,
-    fix: Annotated[
-        bool, typer.Option("--fix", help="First correct mistakes in the source that have only one correction.")
-    ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="With `--fix`: only list the files that it would change.")
-    ] = False,
-    diff: Annotated[bool, typer.Option("--diff", help="With `--fix`: only show its changes, as a diff.")] = False,
-    prune: Annotated[
-        bool, typer.Option("--prune/--no-prune", help="Remove output for kinds and markers that no longer exist.")
-    ] = True,
-    check_compat: Annotated[
-        str | None,
-        typer.Option(
-            "--check-compat",
-            metavar="REV",
-            help="Write nothing. Exit 1 if a change since this git revision breaks objects or clients.",
-        ),
-    ] = None,
-    options: Any = None,
+    *,
+    how: How,
+    options: Any,
 ) -> None:
     """Write CRDs, RBAC and webhook manifests from the types and markers of the project.
 
@@ -103,13 +95,13 @@ def generate(
     root = find_root() or Path.cwd()
     hand_over(root)
     _refuse_go(root)
-    shows = "--diff" if diff else "--dry-run" if dry_run else ""
-    reads = "--check" if check else "--check-compat" if check_compat is not None else ""
-    if fix or shows:
+    shows = "--diff" if how.diff else "--dry-run" if how.dry_run else ""
+    reads = "--check" if how.check else "--check-compat" if how.check_compat is not None else ""
+    if how.fix or shows:
         from pykb.cli.changes import check_options
 
-        check_options(fix=fix, shows=shows, reads=reads)
-    settle(root, writes=(fix and not shows) or not (stdout or reads or shows))
+        check_options(fix=how.fix, shows=shows, reads=reads)
+    settle(root, writes=(how.fix and how.writes) or not (how.stdout or reads or shows))
 
     from pykb.diagnostics import Diagnostics
     from pykb.gen.request import Given, make_request
@@ -118,34 +110,34 @@ def generate(
         words=tuple(what or ()),
         options=options,
         folder=Path.cwd(),
-        stdout=stdout,
-        check=check,
-        allow_outside=allow_outside,
+        stdout=how.stdout,
+        check=how.check,
+        allow_outside=how.allow_outside,
     )
     found = Diagnostics()
     request = make_request(root, given, found)
     finish(found, code=2)
     result = _run(request, root)
-    if fix:
+    if how.fix:
         from pykb.cli.changes import fixed, show_fixes
 
         if shows:
-            show_fixes(root, result, Preview(dry_run, diff))
+            show_fixes(root, result, how)
         result = fixed(root, result, lambda: _run(request, root))
-    _stop_at_errors(result, fixing=fix)
-    if check_compat is not None:
-        _compare(root, check_compat, request, result)
-        if not check:
+    _stop_at_errors(result, fixing=how.fix)
+    if how.check_compat is not None:
+        _compare(root, how.check_compat, request, result)
+        if not how.check:
             return
-    plan = _plan(root, request, result, writes=not check, prune=prune)
-    if check_compat is None:
+    plan = _plan(root, request, result, writes=not how.check, prune=how.prune)
+    if how.check_compat is None:
         from pykb.gen.compat import with_last_commit
 
         result.diagnostics.extend(with_last_commit(plan, root, request, result))
-    if check:
+    if how.check:
         _check(plan, result)
     else:
-        _write(plan, root, request, result, strict=strict)
+        _write(plan, root, request, result, strict=how.strict)
 
 
 def _refuse_go(root: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,13 +13,23 @@ import typer
 from pykb.cli import console
 from pykb.cli.errors import EXIT_FINDINGS, finish
 from pykb.cli.options import Preview, taking
+from pykb.project.options import option
 
 if TYPE_CHECKING:
     from pykb.importer.definition import Definition
     from pykb.tools.kubectl import Kubectl
 
 
-@taking(Preview, "how")
+@dataclass(frozen=True, slots=True)
+class Options(Preview):
+    """The options of ``import crd``."""
+
+    kubeconfig: Path | None = option("The cluster.  [default: kubectl's own]", "FILE", default=None)
+    context: str = option("The context in the kubeconfig.", "NAME")
+    force: bool = option("Overwrite edited modules. Keeps the old ones in .pykb/backup.", default=False)
+
+
+@taking(Options)
 def crd(
     sources: Annotated[
         list[str],
@@ -28,15 +39,8 @@ def crd(
         ),
     ],
     output: Annotated[str, typer.Option("--output", "-o", metavar="DIR", help="The package to write.")],
-    kubeconfig: Annotated[
-        Path | None, typer.Option("--kubeconfig", metavar="FILE", help="The cluster.  [default: kubectl's own]")
-    ] = None,
-    context: Annotated[str, typer.Option("--context", metavar="NAME", help="The context in the kubeconfig.")] = "",
-    force: Annotated[
-        bool, typer.Option("--force", help="Overwrite edited modules. Keeps the old ones in .pykb/backup.")
-    ] = False,
     *,
-    how: Preview,
+    options: Options,
 ) -> None:
     """Make typed Python classes from CRDs: one module for each version of each API group.
 
@@ -57,28 +61,28 @@ def crd(
     from pykb.importer.plan import plan_import
 
     found = Diagnostics()
-    kubectl = _kubectl(kubeconfig, context) if any(source.startswith(CLUSTER) for source in sources) else None
+    kubectl = _kubectl(options) if any(source.startswith(CLUSTER) for source in sources) else None
     stdin = sys.stdin.buffer.read().decode("utf-8", "replace") if "-" in sources else ""
     documents = read_sources(sources, stdin=stdin, kubectl=kubectl, diagnostics=found)
     definitions = find_definitions(documents, found)
     finish(found)
     root = find_root() or Path.cwd()
-    settle(root, writes=how.writes)
+    settle(root, writes=options.writes)
     folder = Path(os.path.relpath(Path.cwd() / output, root)).as_posix()
     result = Diagnostics()
     # To compare imports the new modules. Who only looks wants to read them before anything runs them.
-    plan = plan_import(definitions, root, folder, force=force, compare=how.writes, diagnostics=result)
+    plan = plan_import(definitions, root, folder, force=options.force, compare=options.writes, diagnostics=result)
     finish(result)
     if plan is None:
         raise typer.Exit(EXIT_FINDINGS)
-    if carry_out(plan, how):
+    if carry_out(plan, options):
         _say_next(definitions, folder)
 
 
-def _kubectl(kubeconfig: Path | None, context: str) -> Kubectl:
+def _kubectl(options: Options) -> Kubectl:
     from pykb.tools.kubectl import Kubectl
 
-    return Kubectl.find(kubeconfig=kubeconfig, context=context)
+    return Kubectl.find(kubeconfig=options.kubeconfig, context=options.context)
 
 
 def _say_next(definitions: list[Definition], folder: str) -> None:

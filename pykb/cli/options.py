@@ -28,27 +28,16 @@ _WORD = re.compile(r"[\w.+:-]+")
 """Characters that no shell treats specially. PROJECT may contain any others."""
 
 
-def _complete_groups(incomplete: str) -> list[str]:
-    """The API groups of the project."""
-    return beginning(incomplete, (resource.group for resource in _resources()))
+def _completing(names: Callable[[Resource], Iterable[str]]) -> Callable[[str], list[str]]:
+    """A function that completes names of the project."""
+
+    def complete(incomplete: str) -> list[str]:
+        return beginning(incomplete, (name for resource in _resources() for name in names(resource)))
+
+    return complete
 
 
-def complete_versions(incomplete: str) -> list[str]:
-    """The API versions of the project."""
-    return beginning(incomplete, (resource.version for resource in _resources()))
-
-
-def complete_kinds(incomplete: str) -> list[str]:
-    """The kinds of the project."""
-    return beginning(incomplete, (resource.kind for resource in _resources()))
-
-
-def complete_controllers(incomplete: str) -> list[str]:
-    """The names of the controllers of the project."""
-    return beginning(incomplete, (name for resource in _resources() for name in resource.controllers))
-
-
-def complete_explorer_codes(incomplete: str) -> list[str]:
+def _complete_explorer_codes(incomplete: str) -> list[str]:
     """The codes of the explorer. Those before a comma are typed already."""
     from pykb.diagnostics.codes.explore import ADVICE
 
@@ -56,7 +45,7 @@ def complete_explorer_codes(incomplete: str) -> list[str]:
     return [f"{typed}{comma}{code}" for code in beginning(last, iter(ADVICE))]
 
 
-def complete_histories(incomplete: str) -> list[str]:
+def _complete_histories(incomplete: str) -> list[str]:
     """The histories of the last findings, relative to the working directory."""
     from pykb.cli.root import find_root
     from pykb.files.state import EXPLORED, STATE
@@ -88,6 +77,17 @@ def _resources() -> tuple[Resource, ...]:
         return read(root)[0].resources if root is not None else ()
     except (OSError, EnvironmentProblem):
         return ()
+
+
+complete_kinds = _completing(lambda resource: [resource.kind])
+_COMPLETIONS = {
+    "groups": _completing(lambda resource: [resource.group]),
+    "versions": _completing(lambda resource: [resource.version]),
+    "kinds": complete_kinds,
+    "controllers": _completing(lambda resource: resource.controllers),
+    "explorer codes": _complete_explorer_codes,
+    "histories": _complete_histories,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,14 +226,6 @@ def _made(cls: Any, values: Mapping[str, Any]) -> Any:
 
 def _items(values: Iterable[str]) -> tuple[str, ...]:
     return tuple(item for value in values for item in listed(value))
-
-
-_COMPLETIONS = {
-    "groups": _complete_groups,
-    "versions": complete_versions,
-    "kinds": complete_kinds,
-    "controllers": complete_controllers,
-}
 
 
 _TYPES = {"bool": click.BOOL, "int": click.INT, "float": click.FLOAT}
