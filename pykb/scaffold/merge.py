@@ -48,9 +48,14 @@ def merge(content: bytes, before: bytes, after: bytes) -> Merged:
 
 
 def _is_there(lines: list[bytes], around: list[int | None], wanted: list[bytes]) -> bool:
-    """Whether a file has the new lines already, between the lines around them."""
-    above, below = around[0], around[-1]
-    return bool(wanted) and above is not None and below is not None and lines[above + 1 : below] == wanted
+    """Whether a file has the new lines already, between the lines around them, of which one may have been edited."""
+    above, *inner, below = around
+    if above is not None and below is not None:
+        return bool(wanted) and lines[above + 1 : below] == wanted
+    if not wanted or not inner or any(place is not None for place in inner):
+        return False
+    after = above is not None and lines[above + 1 : above + 1 + len(wanted)] == wanted
+    return after or (below is not None and lines[max(below - len(wanted), 0) : below] == wanted)
 
 
 def _changes(old: list[bytes], new: list[bytes]) -> Iterator[tuple[int, int, int, int]]:

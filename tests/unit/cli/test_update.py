@@ -151,8 +151,11 @@ def test_replicas_that_are_not_used_go(root: Path) -> None:
     assert "replicas" not in (root / "PROJECT").read_text()
 
 
-def test_replicas_that_are_used_stay_and_are_recorded(root: Path) -> None:
+@pytest.mark.parametrize("replicas", [2, 3])
+def test_replicas_that_are_used_stay_and_are_recorded(root: Path, replicas: int) -> None:
     """Then `edit` knows them: it can take them out."""
+    if replicas != 2:
+        edit(root, "replicas: 2", f"replicas: {replicas}", f"{AVAILABILITY}/manager_patch.yaml")
     edit(root, "#components:\n#- ../availability\n", "components:\n- ../availability\n", DEFAULT)
     edit(root, "system-cluster-critical", "operators", f"{AVAILABILITY}/manager_patch.yaml")
     commit(root)
@@ -162,7 +165,7 @@ def test_replicas_that_are_used_stay_and_are_recorded(root: Path) -> None:
     after = {path.name: path.read_text() for path in (root / AVAILABILITY).iterdir()}
     assert after.keys() == before.keys()
     assert after["manager_patch.yaml"] == before["manager_patch.yaml"]
-    assert "    replicas: 2\n" in (root / "PROJECT").read_text()
+    assert f"    replicas: {replicas}\n" in (root / "PROJECT").read_text()
     commit(root)
     assert app.run(["edit", "--replicas", "1", "--no-make", "--force"]) == 0
     assert not (root / AVAILABILITY).exists()

@@ -29,6 +29,13 @@ def test_a_change_is_made_where_nobody_edited(content: bytes, expected: bytes, l
     assert merged.left_out == left_out
 
 
+def test_a_change_that_the_user_made_is_not_asked_for_again() -> None:
+    """Also of several lines, of which the user changed some in the same way."""
+    merged = merge(b"a\nb\nC\nD\ne\n", BEFORE, b"a\nB\nC\nD\ne\n")
+    assert merged.content == b"a\nB\nC\nD\ne\n"
+    assert merged.left_out == ()
+
+
 @given(LINES, LINES, LINES)
 def test_a_line_of_the_user_is_never_lost(content: bytes, before: bytes, after: bytes) -> None:
     """What the scaffold did not have is there afterwards, as often as before."""
