@@ -16,11 +16,11 @@ import subprocess
 import sys
 import sysconfig
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
 from py_compile import PycInvalidationMode
+from typing import NamedTuple
 
 from pykb._regular_file import is_bytecode
 
@@ -224,8 +224,7 @@ _ALLOCATED = 2
 _STRING_TABLE, _NO_BITS = 3, 8
 
 
-@dataclass(frozen=True, slots=True)
-class _Section:
+class _Section(NamedTuple):
     """An entry of the section table; the names are those of the specification, without the prefix."""
 
     name: int
@@ -238,10 +237,6 @@ class _Section:
     info: int
     addralign: int
     entsize: int
-
-    def packed(self) -> bytes:
-        values = (self.name, self.type, self.flags, self.addr, self.offset, self.size, self.link, self.info)
-        return _SECTION.pack(*values, self.addralign, self.entsize)
 
 
 def stripped(content: bytes) -> bytes:
@@ -279,7 +274,7 @@ def _stripped(content: bytes) -> bytes:
     made = bytearray(content[:end])
     made[: _HEADER.size] = _HEADER.pack(*header)
     made += bytes(names_at - end) + texts
-    made += bytes(header[6] - len(made)) + b"".join(each.packed() for each in (*table[:kept], new_names))
+    made += bytes(header[6] - len(made)) + b"".join(_SECTION.pack(*each) for each in (*table[:kept], new_names))
     return bytes(made) if len(made) < len(content) else content
 
 

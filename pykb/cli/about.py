@@ -12,7 +12,6 @@ import typer
 
 from pykb import __version__
 from pykb.cli import console
-from pykb.diagnostics.render import Format
 
 
 def version() -> None:
@@ -30,10 +29,7 @@ def version() -> None:
         "python": platform.python_version(),
         "platform": f"{platform.system().lower()}/{platform.machine()}",
     }
-    if console.settings.format is Format.JSON:
-        import json
-
-        console.out(json.dumps(facts, indent=2))
+    if console.data(facts):
         return
     if not console.settings.verbose:
         console.out(f"pykb {__version__}")

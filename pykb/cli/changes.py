@@ -115,15 +115,9 @@ def _generate(root: Path) -> None:
     if done.returncode != 0:
         from pykb.diagnostics.codes.scaffold import GENERATE_FAILED
 
-        report(
-            [
-                GENERATE_FAILED.at(
-                    None,
-                    "the files were written, but the manifests could not be generated",
-                    help=("see above; then: `pykb generate`",),
-                )
-            ]
-        )
+        message = "the files were written, but the manifests could not be generated"
+        helps = ("see above; then: `pykb generate`",)
+        report([GENERATE_FAILED.at(None, message, help=helps)])
         raise typer.Exit(EXIT_FINDINGS)
 
 

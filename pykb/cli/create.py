@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pykb.cli import console
 from pykb.cli.options import How, taking
@@ -168,13 +168,8 @@ def _asked_webhook(
     return _chosen(options, answers)
 
 
-def _chosen(options: NewWebhook, answers: dict[str, bool]) -> NewWebhook:
-    return replace(
-        options,
-        defaulting=answers.get("defaulting", False),
-        validation=answers.get("validation", False),
-        conversion=answers.get("conversion", False),
-    )
+def _chosen(options: NewWebhook, answers: Mapping[str, Any]) -> NewWebhook:
+    return replace(options, **{"defaulting": False, "validation": False, "conversion": False, **answers})
 
 
 def _say_next_webhook(planned: WebhookPlan, project: Project, options: NewWebhook) -> None:

@@ -40,11 +40,7 @@ def webhook(options: OldWebhook, how: How) -> None:
 def _delete(options: OldApi | OldWebhook, what: str, how: How) -> None:
     from pykb.cli.changes import accepted, scaffold
     from pykb.cli.project import require_project
-    from pykb.commands.delete import plan_delete_api, plan_delete_webhook
+    from pykb.commands.delete import plan_delete
 
     root, project = require_project(writes=how.writes)
-    if isinstance(options, OldApi):
-        plan, found = plan_delete_api(options, project, root)
-    else:
-        plan, found = plan_delete_webhook(options, project, root)
-    scaffold(accepted(plan, found, root), what, root, (), how)
+    scaffold(accepted(*plan_delete(options, project, root), root), what, root, (), how)

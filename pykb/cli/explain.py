@@ -9,13 +9,13 @@ from collections.abc import Iterable, Iterator
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType, NoneType, UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, NoReturn, Union, get_args, get_origin
 
 import typer
 
 import pykb
 from pykb.cli import console
-from pykb.cli.errors import EXIT_USAGE, finish
+from pykb.cli.errors import EXIT_USAGE, report
 from pykb.cli.options import beginning
 
 if TYPE_CHECKING:
@@ -86,7 +86,6 @@ def explain(
 
 
 def _marker(name: str) -> None:
-    from pykb.diagnostics.codes.cli import UNKNOWN_CODE
     from pykb.markers.reference import explain_marker
     from pykb.markers.registry import builtin_registry
 
@@ -95,13 +94,19 @@ def _marker(name: str) -> None:
     if definition is None:
         near = registry.suggest(name)
         what = f"a marker with a similar name exists: `pykb explain +{near}`" if near else "`pykb explain markers`"
-        finish([UNKNOWN_CODE.at(None, f"no marker has the name `+{name}`", help=(what,))], code=EXIT_USAGE)
-        return
+        _finish_unknown(f"no marker has the name `+{name}`", what)
     console.raw(explain_marker(definition))
 
 
-def _python(dotted: str) -> None:
+def _finish_unknown(message: str, what: str) -> NoReturn:
+    """End the command: nothing has the name. Says what to type."""
     from pykb.diagnostics.codes.cli import UNKNOWN_CODE
+
+    report([UNKNOWN_CODE.at(None, message, help=(what,))])
+    raise typer.Exit(EXIT_USAGE)
+
+
+def _python(dotted: str) -> None:
     from pykb.diagnostics.suggest import closest
 
     found, path, missing = find(dotted)
@@ -111,8 +116,7 @@ def _python(dotted: str) -> None:
     if missing:
         near = closest(missing, names_of(found))
         what = f"a similar name exists: `pykb explain {path}.{near}`" if near else f"`pykb explain {path}`"
-        finish([UNKNOWN_CODE.at(None, f"nothing public has the name `{dotted}`", help=(what,))], code=EXIT_USAGE)
-        return
+        _finish_unknown(f"nothing public has the name `{dotted}`", what)
     text = describe(dotted, found)
     if not console.data({"name": dotted, "text": text}):
         console.raw(text)
@@ -139,7 +143,6 @@ def _page_or_code(subject: str) -> None:
 
 def _code(slug: str, pages: Iterable[str] = ()) -> None:
     from pykb.diagnostics.codes import all_codes
-    from pykb.diagnostics.codes.cli import UNKNOWN_CODE
     from pykb.diagnostics.suggest import closest
 
     codes = all_codes()
@@ -157,9 +160,7 @@ def _code(slug: str, pages: Iterable[str] = ()) -> None:
         near = closest(slug, [*codes, *pages]) or closest(first, [each.kind for each in kinds()])
         similar = f"{near}{dot}{below}" if near and dot else near
         what = f"a similar name exists: `pykb explain {similar}`" if near else "`pykb explain` lists the codes"
-        message = f"neither a message nor a built-in kind has the name `{slug}`"
-        finish([UNKNOWN_CODE.at(None, message, help=(what,))], code=EXIT_USAGE)
-        return
+        _finish_unknown(f"neither a message nor a built-in kind has the name `{slug}`", what)
     whole = {"severity": str(found.severity), "title": found.title, "explanation": found.explanation}
     if console.data({"code": found.slug, **whole}):
         return
@@ -313,7 +314,6 @@ def show_fields(called: str, cls: type[Struct], below: str) -> None:
         cls: The type.
         below: The names of the fields that lead to the one to show, with dots.
     """
-    from pykb.diagnostics.codes.cli import UNKNOWN_CODE
     from pykb.diagnostics.suggest import closest
 
     annotation: Any = cls
@@ -323,9 +323,7 @@ def show_fields(called: str, cls: type[Struct], below: str) -> None:
         if field is None:
             near = closest(word, [each.wire for each in known])
             what = f"a similar name exists: `pykb explain {called}.{near}`" if near else f"`pykb explain {called}`"
-            message = f"`{called}` has no field `{word}`"
-            finish([UNKNOWN_CODE.at(None, message, help=(what,))], code=EXIT_USAGE)
-            return
+            _finish_unknown(f"`{called}` has no field `{word}`", what)
         called, annotation = f"{called}.{field.wire}", field.annotation
     shown = fields_of(_type_within(annotation))
     if console.data({"name": called, "type": type_text(annotation), "fields": [each.to_json() for each in shown]}):

@@ -186,15 +186,12 @@ def _resource(options: NewApi, project: Project, found: Diagnostics) -> Resource
 
 
 def _say_protected(resource: Resource, found: Diagnostics) -> None:
-    found.add(
-        PROTECTED_GROUP.at(
-            None,
-            f"`{resource.api_group}` is a protected API group: the API server requires the annotation "
-            "`api-approved.kubernetes.io` on its CRD",
-            notes=("its value is `unapproved`; for an approved API, write the URL of the approval",),
-            severity=Severity.NOTE,
-        )
+    message = (
+        f"`{resource.api_group}` is a protected API group: the API server requires the annotation "
+        "`api-approved.kubernetes.io` on its CRD"
     )
+    notes = ("its value is `unapproved`; for an approved API, write the URL of the approval",)
+    found.add(PROTECTED_GROUP.at(None, message, notes=notes, severity=Severity.NOTE))
 
 
 def _say_builtin(options: NewApi, found: Diagnostics) -> None:
@@ -211,8 +208,7 @@ def _say_builtin(options: NewApi, found: Diagnostics) -> None:
 
 def _say_unconverted(resource: Resource, project: Project, found: Diagnostics) -> None:
     """Report a new version that needs a converter, since the other versions have one."""
-    alike = (r for r in project.resources if r.is_same_kind(resource))
-    hub = next((r for r in alike if r.webhooks and r.webhooks.conversion), None)
+    hub = project.hub(resource)
     if hub is None:
         return
     message = (
@@ -234,16 +230,9 @@ _NOTHING = ("nothing was written",)
 
 def _check_options(options: NewApi, found: Diagnostics) -> None:
     """Report options that contradict each other."""
-    external = [
-        name
-        for name, value in (
-            ("--external-api-path", options.external_api_path),
-            ("--external-api-domain", options.external_api_domain),
-        )
-        if value
-    ]
-    if options.resource and external:
-        message = f"`{external[0]}` is for a type of another package, but `--resource` creates one in this project"
+    if options.resource and (options.external_api_path or options.external_api_domain):
+        flag = "--external-api-path" if options.external_api_path else "--external-api-domain"
+        message = f"`{flag}` is for a type of another package, but `--resource` creates one in this project"
         found.add(FLAG_CONFLICT.at(None, message, help=("`--no-resource`",)))
     if options.external_api_domain and not options.external_api_path:
         message = "`--external-api-domain` needs the module of the type"
@@ -310,14 +299,8 @@ def _check_resource(options: NewApi, resource: Resource, project: Project, found
         _check_kinds(resource, project, found)
     elif known is None and not resource.core and not resource.external:
         message = f"the project has no API `{resource}`, and this command would not create it"
-        found.add(
-            FLAG_REQUIRED.at(
-                None,
-                message,
-                notes=_NOTHING,
-                help=("to create it: `--resource`", "for a type of another package: `--external-api-path some.module`"),
-            )
-        )
+        helps = ("to create it: `--resource`", "for a type of another package: `--external-api-path some.module`")
+        found.add(FLAG_REQUIRED.at(None, message, notes=_NOTHING, help=helps))
     if options.controller:
         _check_controller(options, resource, known, project, found)
 
@@ -347,22 +330,14 @@ def _check_plural(options: NewApi, resource: Resource, project: Project, found: 
 def _check_exists(
     options: NewApi, resource: Resource, known: Resource | None, project: Project, found: Diagnostics
 ) -> None:
-    if known is None or options.force:
-        return
-    if known.api:
-        found.add(
-            RESOURCE_EXISTS.at(
-                project.span(known),
-                f"the project already has the API `{resource}`",
-                label="scaffolded here",
-                notes=_NOTHING,
-                help=(
-                    f"to add a version: `--version {_next_version(resource, project)}`",
-                    "to add another controller: `--no-resource --controller-name some-name`",
-                    "to overwrite its files: `--force` (the old ones are kept in `.pykb/backup`)",
-                ),
-            )
+    if known is not None and known.api and not options.force:
+        message = f"the project already has the API `{resource}`"
+        helps = (
+            f"to add a version: `--version {_next_version(resource, project)}`",
+            "to add another controller: `--no-resource --controller-name some-name`",
+            "to overwrite its files: `--force` (the old ones are kept in `.pykb/backup`)",
         )
+        found.add(RESOURCE_EXISTS.at(project.span(known), message, label="scaffolded here", notes=_NOTHING, help=helps))
 
 
 def _next_version(resource: Resource, project: Project) -> str:
@@ -376,21 +351,14 @@ def _check_groups(resource: Resource, project: Project, found: Diagnostics) -> N
     others = [r for r in project.resources if r.api and r.group != resource.group]
     if others and not project.multigroup:
         have = others[0].group
-        helps = [f"`--group {have}`"]
+        helps: tuple[str, ...] = (f"`--group {have}`", "to give each group its own folders: `pykb edit --multigroup`")
         if is_called_as_builtin(resource.group, resource.version, resource.kind):
-            helps.insert(0, "for a controller of Kubernetes' own kind: `--no-resource`")
+            helps = ("for a controller of Kubernetes' own kind: `--no-resource`", *helps)
         message = f"`--group {resource.group}` would be the second API group, after `{have}`"
         if not resource.group:
             message = f"`--group` is missing: the API group of this project is `{have}`"
-        found.add(
-            MULTIGROUP_OFF.at(
-                project.span(others[0], "group"),
-                message,
-                label="the group of this project",
-                notes=_NOTHING,
-                help=(*helps, "to give each group its own folders: `pykb edit --multigroup`"),
-            )
-        )
+        place, label = project.span(others[0], "group"), "the group of this project"
+        found.add(MULTIGROUP_OFF.at(place, message, label=label, notes=_NOTHING, help=helps))
     clash = next((r for r in others if project.multigroup and r.group_package == resource.group_package), None)
     if clash is not None:
         message = f"the groups `{resource.group}` and `{clash.group}` would share the folder `{resource.group_package}`"

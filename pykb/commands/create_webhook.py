@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pykb.commands.delete import nearest
+from pykb.commands.delete import say_missing
 from pykb.commands.options import NewWebhook
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.cli import FLAG_CONFLICT, FLAG_REQUIRED
-from pykb.diagnostics.codes.commands import API_MISSING, CONVERSION_SPOKE, CORE_WEBHOOK, SERVED_PATH, WEBHOOK_EXISTS
+from pykb.diagnostics.codes.commands import CONVERSION_SPOKE, CORE_WEBHOOK, SERVED_PATH, WEBHOOK_EXISTS
 from pykb.diagnostics.codes.project import RESOURCE_CONFLICT
 from pykb.diagnostics.suggest import closest
 from pykb.files.plan import Plan
@@ -105,8 +105,7 @@ def _wanted(options: NewWebhook, resource: Resource, project: Project) -> Webhoo
     if options.conversion and not spokes:
         known = project.find(resource)
         converted = known.webhooks.spoke if known and known.webhooks and not options.force else ()
-        versions = _versions(resource, project)
-        spokes = tuple(v for v in versions if v != resource.version and v not in converted)
+        spokes = tuple(r.version for r in project.other_versions(resource) if r.version not in converted)
     return Webhooks(
         defaulting=options.defaulting,
         validation=options.validation,
@@ -122,17 +121,13 @@ def _say_core(resource: Resource, project: Project, found: Diagnostics) -> None:
         '{"namespaceSelector":{"matchExpressions":[{"key":"kubernetes.io/metadata.name","operator":"NotIn",'
         f'"values":["{project.project_name}-system"]}}]}}}}'
     )
-    found.add(
-        CORE_WEBHOOK.at(
-            None,
-            f"while the manager does not answer, no {resource.kind} of the cluster can be created or changed",
-            notes=("if the manager needs one to start, it can never start: only the running manager answers",),
-            help=(
-                f"exclude the manager's own namespace with this at the end of the marker:\n,patch=`{selector}`",
-                "or allow changes while the manager does not answer: `failurePolicy=ignore` in the marker",
-            ),
-        )
+    message = f"while the manager does not answer, no {resource.kind} of the cluster can be created or changed"
+    helps = (
+        f"exclude the manager's own namespace with this at the end of the marker:\n,patch=`{selector}`",
+        "or allow changes while the manager does not answer: `failurePolicy=ignore` in the marker",
     )
+    notes = ("if the manager needs one to start, it can never start: only the running manager answers",)
+    found.add(CORE_WEBHOOK.at(None, message, notes=notes, help=helps))
 
 
 def _find_target(options: NewWebhook, project: Project, found: Diagnostics) -> Resource | None:
@@ -203,35 +198,14 @@ def _check_plural(options: NewWebhook, known: Resource, project: Project, found:
 
 
 def _say_missing(options: NewWebhook, project: Project, found: Diagnostics) -> None:
-    """Report a missing kind, with the most similar one of the project, or the command that creates it."""
+    """Report a missing kind, with the most similar one of the project, and the command that creates it."""
     own = [r for r in project.resources if r.api]
-    wanted = Resource(options.group, project.domain, options.version, options.kind, plural="")
-    near = nearest((options.group, options.version, options.kind), own)
-    helps: list[str] = []
-    if near is not None:
-        flags = {"group": near.group, "version": near.version, "kind": near.kind}
-        given = {"group": options.group, "version": options.version, "kind": options.kind}
-        helps.append(" ".join(f"`--{flag} {value}`" for flag, value in flags.items() if given[flag] != value))
-    if not options.group and _is_core(options):
-        helps.append("`--group core`")
+    helps = ["`--group core`"] if not options.group and _is_core(options) else []
     kind = Resource(options.group, project.domain, options.version, options.kind, pluralize(options.kind))
     like = next((r for r in own if (r.group, r.kind) == (options.group, options.kind)), kind)
     helps.append(f"to create it: `{_making(like, options.version)}`")
     helps.append("for a kind of another package: `--external-api-path some.module`")
-    have = ", ".join(f"`{r}`" for r in own)
-    notes = ((f"it has {have}",) if have else ()) + _NOTHING
-    place = project.span(near) if near is not None else None
-    label = "the nearest one" if near is not None else ""
-    message = f"the project has no API `{wanted}`"
-    found.add(API_MISSING.at(place, message, label=label, notes=notes, help=tuple(helps)))
-
-
-_NOTHING = ("nothing was written",)
-
-
-def _versions(resource: Resource, project: Project) -> list[str]:
-    """The versions of a kind with types in the project, in the order of creation."""
-    return [r.version for r in project.resources if r.api and r.is_same_kind(resource)]
+    say_missing(options, project, own, found, helps)
 
 
 def _making(like: Resource, version: str) -> str:
@@ -335,7 +309,7 @@ def _check_exists(wanted: Webhooks, present: Webhooks, known: Resource, project:
         again.append("a conversion")
     for name in again:
         helps = ["to overwrite its files: `--force` (the old ones are kept in `.pykb/backup`)"]
-        others = [v for v in _versions(known, project) if v not in (known.version, *present.spoke)]
+        others = [r.version for r in project.other_versions(known) if r.version not in present.spoke]
         if name == "a conversion":
             text = "to convert another version, create it first: `pykb create api`"
             helps.insert(0, f"to convert another version: `--conversion --spoke {others[0]}`" if others else text)
@@ -346,8 +320,8 @@ def _check_exists(wanted: Webhooks, present: Webhooks, known: Resource, project:
 
 
 def _check_conversion(wanted: Webhooks, resource: Resource, project: Project, found: Diagnostics) -> None:
-    have = _versions(resource, project)
-    hub = _hub(resource, project)
+    have = [each.version for each in project.versions(resource)]
+    hub = project.hub(resource)
     if not resource.api:
         message = (
             f"`{resource}` is not a kind of this project: only the project that defines a kind converts its versions"
@@ -366,12 +340,6 @@ def _check_conversion(wanted: Webhooks, resource: Resource, project: Project, fo
         for spoke in wanted.spoke:
             for problem, advice in _spoke_problems(spoke, resource, have):
                 found.add(CONVERSION_SPOKE.at(None, problem, notes=_NOTHING, help=advice))
-
-
-def _hub(resource: Resource, project: Project) -> Resource | None:
-    """The version of a kind that the others are converted to and from."""
-    alike = (r for r in project.resources if r.is_same_kind(resource))
-    return next((r for r in alike if r.webhooks and r.webhooks.conversion), None)
 
 
 def _spoke_problems(spoke: str, resource: Resource, have: list[str]) -> Iterator[tuple[str, tuple[str, ...]]]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from pykb.commands.options import OldApi, OldWebhook
+from pykb.commands.options import OfKind, OldApi, OldWebhook
 from pykb.commands.requests import with_styles
 from pykb.commands.transition import State, between, carry_out, say_lost
 from pykb.diagnostics import Diagnostics
@@ -35,49 +35,36 @@ from pykb.scaffold.plan import PlanBuilder
 Old = OldApi | OldWebhook
 
 
-def plan_delete_api(options: OldApi, project: Project, root: Path) -> tuple[Plan | None, Diagnostics]:
-    """Plan to delete an API. Without errors among the findings the plan may be applied."""
+def plan_delete(options: Old, project: Project, root: Path) -> tuple[Plan | None, Diagnostics]:
+    """Plan to delete an API or webhooks. Without errors among the findings the plan may be applied."""
     found = Diagnostics()
     project = with_styles(project, root)
     resource = _find(options, project, found)
     if resource is None:
         return None, found
-    _check_controller(options, resource, project, found)
-    if found.has_errors():
-        return None, found
+    if isinstance(options, OldApi):
+        _check_controller(options, resource, project, found)
+        after = project if found.has_errors() else _without_api(options, resource, project)
+    else:
+        options = _with_every_type(options, resource.webhooks or Webhooks())
+        _check_webhooks(options, resource, project, found)
+        left = _webhooks_kept(options, resource.webhooks or Webhooks())
+        after = _with(project, replace(resource, webhooks=left if left != Webhooks() else None))
+    return (None, found) if found.has_errors() else _plan(options, project, after, root, found)
+
+
+def _without_api(options: OldApi, resource: Resource, project: Project) -> Project:
+    """PROJECT without an API, or without its controllers."""
     kept = _controllers_kept(options, resource)
-    after = project
-    if options.resource:
-        after = _without_version(after, resource)
-        kept = replace(kept, api=False, webhooks=None)
-        heir = _other_versions(resource, after)[-1:] if kept.has_controller and resource.api else []
-        if heir:  # the controller serves another version from now on
-            own = replace(
-                heir[0],
-                controller=kept.controller,
-                controllers=kept.controllers,
-                handlers=kept.handlers,
-                operand=kept.operand,
-            )
-            after, kept = with_resource(after, own), replace(kept, controller=False, controllers=())
-    return _plan(options, project, _with(after, kept), root, found)
-
-
-def plan_delete_webhook(options: OldWebhook, project: Project, root: Path) -> tuple[Plan | None, Diagnostics]:
-    """Plan to delete webhooks. Without errors among the findings the plan may be applied."""
-    found = Diagnostics()
-    project = with_styles(project, root)
-    resource = _find(options, project, found)
-    if resource is None:
-        return None, found
-    present = resource.webhooks or Webhooks()
-    options = _with_every_type(options, present)
-    _check_webhooks(options, resource, project, found)
-    if found.has_errors():
-        return None, found
-    left = _webhooks_kept(options, present)
-    after = _with(project, replace(resource, webhooks=left if left != Webhooks() else None))
-    return _plan(options, project, after, root, found)
+    if not options.resource:
+        return _with(project, kept)
+    after = _without_version(project, resource)
+    kept = replace(kept, api=False, webhooks=None)
+    heir = after.other_versions(resource)[-1:] if kept.has_controller and resource.api else []
+    if heir:  # the controller serves another version from now on
+        made = {name: getattr(kept, name) for name in ("controller", "controllers", "handlers", "operand")}
+        after, kept = with_resource(after, replace(heir[0], **made)), replace(kept, controller=False, controllers=())
+    return _with(after, kept)
 
 
 def _with_every_type(options: OldWebhook, present: Webhooks) -> OldWebhook:
@@ -173,33 +160,30 @@ def _find(options: Old, project: Project, found: Diagnostics) -> Resource | None
     alike = [r for r in alike if r.group in groups]
     if alike:
         return min(alike, key=lambda r: not r.api)
-    near = nearest((options.group, options.version, options.kind), project.resources)
-    given = {"group": options.group, "version": options.version, "kind": options.kind}
-    helps: tuple[str, ...] = ()
-    if near is not None:
-        flags = {"group": near.group, "version": near.version, "kind": near.kind}
-        helps = (" ".join(f"`--{flag} {value}`" for flag, value in flags.items() if given[flag] != value),)
-    have = ", ".join(f"`{r}`" for r in project.resources) or "no API yet"
-    shown = Resource(options.group, project.domain, options.version, options.kind, plural="")
-    message = f"the project has no API `{shown}`"
-    place = project.span(near) if near is not None else None
-    label = "the nearest one" if near is not None else ""
-    found.add(API_MISSING.at(place, message, label=label, notes=(f"it has {have}", *_NOTHING), help=helps))
+    say_missing(options, project, project.resources, found)
     return None
 
 
-def nearest(named: tuple[str, str, str], resources: Sequence[Resource]) -> Resource | None:
-    """The entry whose kind has the most similar name to that of a group, version and kind."""
-    group, version, kind = named
-    name = closest(kind, (r.kind for r in resources))
+def say_missing(
+    named: OfKind, project: Project, known: Sequence[Resource], found: Diagnostics, helps: Sequence[str] = ()
+) -> None:
+    """Report a kind that the project does not have, with the most similar one of those that it has."""
+    given = {"group": named.group, "version": named.version, "kind": named.kind}
+    near = _nearest(named, known)
+    if near is not None:
+        flags = {"group": near.group, "version": near.version, "kind": near.kind}
+        helps = (" ".join(f"`--{flag} {value}`" for flag, value in flags.items() if given[flag] != value), *helps)
+    have = ", ".join(f"`{each}`" for each in known) or "no API yet"
+    message = f"the project has no API `{Resource(named.group, project.domain, named.version, named.kind, plural='')}`"
+    place, label = (project.span(near), "the nearest one") if near is not None else (None, "")
+    found.add(API_MISSING.at(place, message, label=label, notes=(f"it has {have}", *_NOTHING), help=tuple(helps)))
+
+
+def _nearest(named: OfKind, resources: Sequence[Resource]) -> Resource | None:
+    """The entry whose kind has the most similar name to the one that is named."""
+    name = closest(named.kind, (r.kind for r in resources))
     alike = [r for r in resources if r.kind == name]
-    alike.sort(key=lambda r: (r.group != group, r.version != version))
-    return alike[0] if alike else None
-
-
-def _other_versions(resource: Resource, project: Project) -> list[Resource]:
-    """The other versions of a kind in the project."""
-    return [r for r in project.resources if r.api and r.is_same_kind(resource) and r.version != resource.version]
+    return min(alike, key=lambda r: (r.group != named.group, r.version != named.version), default=None)
 
 
 def _check_controller(options: OldApi, resource: Resource, project: Project, found: Diagnostics) -> None:
@@ -208,7 +192,7 @@ def _check_controller(options: OldApi, resource: Resource, project: Project, fou
         return
     names = resource.controller_names
     _check_is_there(options, names, resource, project, found)
-    others = _other_versions(resource, project)
+    others = project.other_versions(resource)
     if options.resource and resource.api and names and others and options.controller is None:
         message = f"`{resource}` has the controller of `{resource.kind}`, which also serves {others[-1].version}"
         helps = ("to keep it: `--no-controller`", "to delete it as well: `--controller`")

@@ -6,14 +6,15 @@ Most options change a few lines of many files; `regroup.py` has the one that mov
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from pykb.commands.init import wanted_numbers
+from pykb.commands.init import check_ranges, wanted_numbers
 from pykb.commands.options import Edits
 from pykb.commands.regroup import moved, regroup
 from pykb.commands.remaining_uses import python_files
@@ -21,7 +22,7 @@ from pykb.commands.requests import with_styles
 from pykb.commands.transition import State, between, carry_out, say_lost
 from pykb.diagnostics import Diagnostics, Severity, Span
 from pykb.diagnostics.codes.cli import FLAG_REQUIRED
-from pykb.diagnostics.codes.commands import CLUSTER_WIDE, GROUPS_FIXED, SHARDS_FEW, SHARDS_UNSET
+from pykb.diagnostics.codes.commands import CLUSTER_WIDE, GROUPS_FIXED, SHARDS_UNSET
 from pykb.diagnostics.codes.project import NOTHING_TO_DO, PLUGIN_KEPT
 from pykb.diagnostics.codes.scaffold import FILE_MISSING
 from pykb.files.plan import Plan
@@ -31,6 +32,7 @@ from pykb.plugins.registry import MAKERS, in_process, keys, resolve
 from pykb.plugins.request import CommandLine, EditRequest
 from pykb.project import FILE_NAME, Certificates
 from pykb.project.file import Project
+from pykb.project.options import ProjectOptions, options_of
 from pykb.project.resource import Resource
 from pykb.project.writer import with_certificates, with_layout, with_options, with_resource, with_value
 from pykb.reading import yaml_text
@@ -87,7 +89,8 @@ def plan_edit(options: Edits, project: Project, root: Path, *, year: str = "") -
 
 def _check(options: Edits, project: Project, found: Diagnostics) -> None:
     if not (options.is_about_files or options.plugins or options.removed_plugins):
-        flags = "`--multigroup`, `--namespaced`, `--replicas`, `--shards`, `--certificates`"
+        numbers = "".join(f"`{each.flag}`, " for each in options_of(ProjectOptions).values())
+        flags = f"`--multigroup`, `--namespaced`, {numbers}`--certificates`"
         more = "`--license`, `--license-file` or `--owner`"
         helps = (flags, more, "`--plugins helm` or `--remove-plugins helm`")
         found.add(NOTHING_TO_DO.at(None, "no change was given", help=helps))
@@ -246,51 +249,27 @@ def _check_shards(plan: PlanBuilder, project: Project, found: Diagnostics) -> No
         found.add(FILE_MISSING.at(None, message, notes=_NOTHING, help=("bring it back, then run the command again",)))
         return
     wanted = f"--shards={project.shards}" if project.shards else ""
-    args, at = _value(text, "args"), _place(before, "args")
+    args, replicas = _setting(text, "args")[0], _setting(text, "replicas")[0]
     flags = [each for each in args if str(each).startswith("--shards")] if isinstance(args, list) else None
     if flags != ([wanted] if wanted else []):
         message = f"pykb cannot {'set' if wanted else 'remove'} `--shards` in the arguments of the manager"
         old = (flags or ["--leader-elect"])[0]
         what = f"put `{wanted or '--leader-elect'}` in place of `{old}`, then run the command again"
-        found.add(SHARDS_UNSET.at(at, message, notes=_NOTHING, help=(what,)))
-    replicas = _value(text, "replicas")
-    if project.shards and isinstance(replicas, int) and replicas > project.shards:
-        ranges = f"{project.shards} range{'s' * (project.shards > 1)}"
-        message = f"{ranges} for {replicas} replicas: some of them would have no work"
-        helps = (f"`pykb edit --shards {4 * replicas}`, or fewer replicas",)
-        found.add(SHARDS_FEW.at(_place(before, "replicas"), message, notes=_NOTHING, help=helps))
+        found.add(SHARDS_UNSET.at(_setting(before, "args")[1], message, notes=_NOTHING, help=(what,)))
+    if isinstance(replicas, int):
+        check_ranges(project, replicas, _setting(before, "replicas")[1], found)
 
 
-def _value(text: str, key: str) -> Any:
-    """The arguments of the manager, or the number of its replicas."""
-    for document, path in _places(text, key):
-        value = document.content
-        for part in path:
-            value = value[part] if isinstance(part, int) else value.get(part)
-        return value
-    return None
-
-
-def _place(text: str, key: str) -> Span:
-    """Where they are in a file, or the nearest value around them."""
-    for document, path in _places(text, key):
-        nodes = [key for key, _ in yaml_text.follow(document.node, path)]
-        mark = nodes[-1].start_mark
-        return Span(_FILE, mark.line + 1, mark.column + 1)
-    return Span(_FILE, 1, 1)
-
-
-def _places(text: str, key: str) -> Iterator[tuple[yaml_text.Document, tuple[str | int, ...]]]:
-    """The Deployment with the container of the manager, and the path of a value in it."""
-    try:
-        documents = [*yaml_text.documents(text)]
-    except yaml.MarkedYAMLError:  # the check of the plan reports it
-        return
-    for document in documents:
-        try:
-            containers = document.content["spec"]["template"]["spec"]["containers"]
-            number = [each["name"] for each in containers].index(_MANAGER)
-        except (KeyError, TypeError, ValueError):
-            continue
-        around: tuple[str | int, ...] = ("spec",)
-        yield document, (*around, "template", "spec", "containers", number, key) if key == "args" else (*around, key)
+def _setting(text: str, key: str) -> tuple[Any, Span]:
+    """The arguments of the manager, or the number of its replicas, and the place of the nearest value in the file."""
+    with suppress(yaml.MarkedYAMLError):  # the check of the plan reports it
+        for document in yaml_text.documents(text):
+            with suppress(KeyError, TypeError, ValueError):
+                containers = document.content["spec"]["template"]["spec"]["containers"]
+                number = [each["name"] for each in containers].index(_MANAGER)
+                is_argument = key == "args"
+                path = ("spec", "template", "spec", "containers", number, key) if is_argument else ("spec", key)
+                mark = [node for node, _ in yaml_text.follow(document.node, path)][-1].start_mark
+                value = (containers[number] if is_argument else document.content["spec"]).get(key)
+                return value, Span(_FILE, mark.line + 1, mark.column + 1)
+    return None, Span(_FILE, 1, 1)

@@ -10,8 +10,9 @@ from typing import Any
 import pykb
 from pykb._regular_file import SETTINGS
 from pykb.commands.options import NewProject
-from pykb.diagnostics import Diagnostics, EnvironmentProblem
+from pykb.diagnostics import Diagnostics, EnvironmentProblem, Span
 from pykb.diagnostics.codes.cli import FLAG_CONFLICT
+from pykb.diagnostics.codes.commands import SHARDS_FEW
 from pykb.diagnostics.codes.project import KUBERNETES_VERSION, PROJECT_EXISTS
 from pykb.diagnostics.codes.scaffold import (
     DIRECTORY_FILE_TAKEN,
@@ -76,6 +77,7 @@ def plan_project(options: NewProject, root: Path, *, year: str) -> tuple[Plan | 
         cli_version=pykb.__version__,
     )
     file = writer.with_options(file, numbers)
+    check_ranges(file, file.managers, None, found)
     about = {
         "owner": options.owner,
         "license": "" if options.license_file else str(options.license),
@@ -114,7 +116,7 @@ def variables(project: Project, about: Mapping[str, str]) -> dict[str, Any]:
         "domain": project.domain,
         "namespaced": project.namespaced,
         "multigroup": project.multigroup,
-        "shards": project.shards,
+        **{name: getattr(project, name) for name in options_of(ProjectOptions)},
         "replicas": project.managers,
         "pykb_version": pykb.__version__,
         "python_version": PYTHON_VERSION,
@@ -136,6 +138,15 @@ def wanted_numbers(options: ProjectOptions, project: Project, found: Diagnostics
     return {name: value for name, value in wanted.items() if value != getattr(project, name)}
 
 
+def check_ranges(project: Project, replicas: int, place: Span | None, found: Diagnostics) -> None:
+    """Report if the replicas have fewer ranges than there are of them."""
+    if project.shards and replicas > project.shards:
+        ranges = f"{project.shards} range{'s' * (project.shards > 1)}"
+        message = f"{ranges} for {replicas} replicas: some of them would have no work"
+        helps = (f"`--shards {4 * replicas}`, or fewer replicas",)
+        found.add(SHARDS_FEW.at(place, message, notes=("nothing was written",), help=helps))
+
+
 def _oldest(named: str, found: Diagnostics) -> str:
     """The oldest Kubernetes that the project supports; empty if none was named."""
     try:
@@ -147,14 +158,9 @@ def _oldest(named: str, found: Diagnostics) -> str:
 
 def _check_folder(root: Path, found: Diagnostics) -> None:
     if os.path.lexists(root / FILE_NAME):
-        found.add(
-            PROJECT_EXISTS.at(
-                None,
-                "this directory already contains a project: it has a file `PROJECT`",
-                notes=("nothing was written",),
-                help=("to add a kind: `pykb create api --group infra --version v1 --kind Machine`",),
-            )
-        )
+        message = "this directory already contains a project: it has a file `PROJECT`"
+        helps = ("to add a kind: `pykb create api --group infra --version v1 --kind Machine`",)
+        found.add(PROJECT_EXISTS.at(None, message, notes=("nothing was written",), help=helps))
         return
     around = next((folder for folder in root.parents if (folder / FILE_NAME).is_file()), None)
     if around is not None:
@@ -190,11 +196,6 @@ def _explain_taken(planned: Diagnostics, found: Diagnostics) -> None:
     if not taken:
         return
     shown = ", ".join(f"`{path}`" for path in taken)
-    found.add(
-        DIRECTORY_FILE_TAKEN.at(
-            None,
-            f"`pykb init` would write files that already exist: {shown}",
-            notes=("nothing was written",),
-            help=("move them, or start the project in a new directory", "`--diff` shows what would be written"),
-        )
-    )
+    message = f"`pykb init` would write files that already exist: {shown}"
+    helps = ("move them, or start the project in a new directory", "`--diff` shows what would be written")
+    found.add(DIRECTORY_FILE_TAKEN.at(None, message, notes=("nothing was written",), help=helps))

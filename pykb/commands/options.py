@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pykb.plugins import Style
 from pykb.project import Certificates
-from pykb.project.options import NONE, ApiOptions, ProjectOptions, option
+from pykb.project.options import NONE, ApiOptions, ProjectOptions, option, options_of
 from pykb.project.resource import NO_OPERAND, Operand
 
 _PLUGINS = "Plugins to use instead of the default ones, separated by commas."
@@ -146,7 +146,7 @@ class Edits(ProjectOptions):
     @property
     def is_about_files(self) -> bool:
         """Whether any option changes the project, and not only its plugins."""
-        return self.is_about_code or self.replicas is not None or self.shards is not None
+        return self.is_about_code or any(getattr(self, name) is not None for name in options_of(ProjectOptions))
 
 
 class Conflicts(StrEnum):

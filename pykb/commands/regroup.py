@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from pykb._regular_file import is_bytecode, read_text
-from pykb.commands.remaining_uses import module_of, project_files, python_files
+from pykb.commands.remaining_uses import module_of, python_files
 from pykb.commands.transition import State, between, merged
 from pykb.diagnostics import Diagnostics, Span
 from pykb.diagnostics.codes.commands import MOVED_MENTION, NOT_FOLLOWED
@@ -22,10 +22,10 @@ from pykb.project import FILE_NAME
 from pykb.project.file import Project
 from pykb.project.resource import Resource
 from pykb.python_source.source import CodeStyle, Source
-from pykb.python_source.uses import Module, Renames, rewrite
+from pykb.python_source.uses import Module, Renames, Rewritten, rewrite
 from pykb.scaffold.insert import FragmentKind
 from pykb.scaffold.kustomization import with_renamed_items
-from pykb.scaffold.plan import PlanBuilder, Scaffold
+from pykb.scaffold.plan import PlanBuilder, Scaffold, project_files
 
 _LARGE = 1_000_000
 """Larger files are not searched for mentions, in bytes."""
@@ -222,8 +222,7 @@ def _followed(
             helps = ("correct the file first",)
             found.add(NOT_FOLLOWED.at(span, message, notes=("nothing was written",), help=helps))
         return content
-    module = Module(module_of(path), module_of(new), path.endswith("__init__.py"))
-    rewritten = rewrite(source, module, renames, style)
+    rewritten = _rewrite(source, path, new, renames, style)
     for line, why in sorted(set(rewritten.problems)):
         text = source.lines[line - 1]
         span = Span(path, line, len(text) - len(text.lstrip()) + 1)
@@ -234,8 +233,11 @@ def _followed(
 
 def _quiet(content: bytes, path: str, new: str, renames: Renames, style: CodeStyle) -> bytes:
     """A scaffolded file with new imports."""
-    module = Module(module_of(path), module_of(new), path.endswith("__init__.py"))
-    return rewrite(Source.parse(content.decode()), module, renames, style).text.encode()
+    return _rewrite(Source.parse(content.decode()), path, new, renames, style).text.encode()
+
+
+def _rewrite(source: Source, path: str, new: str, renames: Renames, style: CodeStyle) -> Rewritten:
+    return rewrite(source, Module(module_of(path), module_of(new), path.endswith("__init__.py")), renames, style)
 
 
 def _mentions(plan: PlanBuilder, handled: set[str], renames: Renames, found: Diagnostics) -> None:

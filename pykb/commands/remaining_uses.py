@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import ast
-import os
 import posixpath
 from collections.abc import Iterator
-from pathlib import Path
 
 import yaml
 
 from pykb.diagnostics import Span
-from pykb.project import FILE_NAME
 from pykb.python_source import imports
 from pykb.python_source.source import Source
 from pykb.python_source.uses import uses
 from pykb.reading import yaml_text
 from pykb.scaffold.insert import FragmentKind
-from pykb.scaffold.plan import PlanBuilder, Scaffold
+from pykb.scaffold.plan import PlanBuilder, Scaffold, project_files
 from pykb.scaffold.withdraw import on_disk
 
 _KUSTOMIZATION = "kustomization.yaml"
@@ -110,20 +107,3 @@ def module_of(path: str) -> str:
 def python_files(plan: PlanBuilder) -> Iterator[str]:
     """The Python files of a project."""
     return (path for path in project_files(plan) if path.endswith(".py"))
-
-
-def project_files(plan: PlanBuilder) -> Iterator[str]:
-    """The files of a project by their paths in the plan.
-
-    Environments, nested projects and other hidden folders than `.github` are left out.
-    """
-    for folder, names, files in os.walk(plan.root):
-        here = Path(folder)
-        names[:] = sorted(name for name in names if not _is_foreign(here / name))
-        yield from sorted(plan.place((here / name).relative_to(plan.root).as_posix()) for name in files)
-
-
-def _is_foreign(folder: Path) -> bool:
-    is_hidden = folder.name.startswith(".") and folder.name != ".github"
-    is_made = folder.name in {"__pycache__", "node_modules"}
-    return is_hidden or is_made or (folder / "pyvenv.cfg").exists() or (folder / FILE_NAME).is_file()

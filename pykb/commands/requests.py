@@ -102,8 +102,7 @@ def _has_only_handlers(request: ApiRequest, name: str, root: Path) -> bool:
 def _api(resource: Resource, project: Project, header: str) -> Iterator[Variant]:
     request = _request(resource, project, header)
     if resource.api:
-        others = [r for r in project.resources if r.api and r.is_same_kind(resource) and r.version != resource.version]
-        copied = [replace(request, source=other) for other in others]
+        copied = [replace(request, source=other) for other in project.other_versions(resource)]
         recorded = [each for each in copied if each.source and each.source.version == resource.options.from_version]
         yield from ((each,) for each in recorded or (request, *copied))  # an older PROJECT does not say it
     # A controller of an API was made with the API or later.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,30 +18,22 @@ import yaml
 import pykb
 from pykb._regular_file import SETTINGS, read_bytes
 from pykb.commands.init import pin
-from pykb.commands.options import Conflicts, Updates
-from pykb.commands.remaining_uses import project_files
+from pykb.commands.options import Conflicts, NewApi, NewProject, NewWebhook, Updates
 from pykb.commands.requests import style_of_controller, with_styles
 from pykb.commands.transition import GENERATED
 from pykb.diagnostics import Diagnostics, Span
-from pykb.diagnostics.codes.commands import (
-    NOT_RENDERED,
-    RELEASE_UNKNOWN,
-    UPDATE_CONFLICT,
-    UPDATE_DELETED,
-    UPDATE_KEPT,
-    UPDATE_NO_REPOSITORY,
-    UPDATE_UNCOMMITTED,
-)
+from pykb.diagnostics.codes import commands as codes
 from pykb.diagnostics.codes.project import UNCHANGED
 from pykb.diagnostics.model import Severity
 from pykb.files.plan import Plan
 from pykb.files.state import STATE
+from pykb.plugins import Style
 from pykb.plugins.registry import DEFAULT, MAKERS
 from pykb.project import FILE_NAME, version_numbers
 from pykb.project.file import Project
 from pykb.project.kubernetes import KEY, Minor, oldest_supported, shown
 from pykb.project.layout import CONFIG, mentioning
-from pykb.project.options import ApiOptions, given
+from pykb.project.options import ApiOptions, given, words
 from pykb.project.resource import Resource
 from pykb.project.writer import with_options, with_value
 from pykb.reading import yaml_text
@@ -50,7 +42,7 @@ from pykb.scaffold import release as releases
 from pykb.scaffold.license import boilerplate
 from pykb.scaffold.locate import WHEEL
 from pykb.scaffold.merge import merge as merge_lines
-from pykb.scaffold.plan import PlanBuilder, breaks
+from pykb.scaffold.plan import PlanBuilder, breaks, project_files
 from pykb.scaffold.release import HEADER, Recipe, Release, Step
 from pykb.tools import git
 from pykb.tools.git import File, Tree, merge
@@ -60,13 +52,13 @@ from pykb.tools.process import find_program
 def recipe(project: Project, root: Path, header: str, oldest: Minor | None = None) -> Recipe:
     """The commands. The licence header is that of the project, and so is the oldest Kubernetes that it supports."""
     kubernetes = () if oldest is None else (f"--{KEY}={shown(oldest)}",)
-    steps = [Step(("init",), tuple(_init(project, header)), kubernetes)]
+    steps = [Step(("init",), words(_init(project, header)), kubernetes)]
     resources = with_styles(project, root).resources
     for number, resource in enumerate(resources):
         steps += _api(resource, resources[:number])
     for resource in project.resources:  # a conversion needs all versions
         steps += _webhook(resource, project)
-    if numbers := _words(project):
+    if numbers := words(project):
         steps.append(Step(("edit",), (), numbers, is_newer=True))
     return Recipe(tuple(steps), header)
 
@@ -76,20 +68,20 @@ def own_plugins(layout: Sequence[str]) -> list[str]:
     return [key for key in layout if any(plugin.key.answers_to(key) for plugin in MAKERS)]
 
 
-def _init(project: Project, header: str) -> Iterator[str]:
+def _init(project: Project, header: str) -> NewProject:
     plugins = own_plugins(project.layout)
-    if plugins not in ([], [str(DEFAULT.key)]):
-        yield f"--plugins={','.join(plugins)}"
-    yield f"--domain={project.domain}"
-    yield f"--project-name={project.project_name}"
-    yield from _flags(multigroup=project.multigroup, namespaced=project.namespaced)
     owner = license.owner(header)
-    if not header:
-        yield "--license=none"
-    elif header == license.header(license.License.APACHE2, owner=owner, file=None, year="", found=Diagnostics()):
-        yield from ("--license=apache2", f"--owner={owner}")
-    else:
-        yield f"--license-file={HEADER}"
+    known = license.header(license.License.APACHE2, owner=owner, file=None, year="", found=Diagnostics())
+    return NewProject(
+        domain=project.domain,
+        project_name=project.project_name,
+        plugins=() if plugins in ([], [str(DEFAULT.key)]) else tuple(plugins),
+        multigroup=project.multigroup,
+        namespaced=project.namespaced,
+        license="apache2" if header else "none",
+        license_file=None if header in ("", known) else Path(HEADER),
+        owner=owner if header == known else "",
+    )
 
 
 def _api(resource: Resource, known: Sequence[Resource]) -> Iterator[Step]:
@@ -97,17 +89,21 @@ def _api(resource: Resource, known: Sequence[Resource]) -> Iterator[Step]:
     names = resource.controller_names
     named = [(name * (name != resource.singular), style_of_controller(resource, name)) for name in names]
     first = named.pop(0) if resource.api and named and not named[0][0] else None
-    words = ("create", "api")
     if resource.api:
-        of_types = (f"--plural={resource.plural}", "--resource", *_flags(namespaced=resource.namespaced))
-        of_controller = ("--controller", f"--style={first[1]}") if first else ("--no-controller",)
-        image = ("--plugins=deploy-image", *_words(resource.operand)) if first and resource.operand else ()
-        recorded = _words(_repeatable(resource, known))
-        yield Step(words, (*_names(resource), *of_types, *of_controller, *image, "--no-make"), recorded)
+        has_image = first is not None and resource.operand is not None
+        options = NewApi(
+            **_of(resource),
+            plural=resource.plural,
+            namespaced=resource.namespaced,
+            controller=first is not None,
+            style=first[1] if first else Style.RECONCILER,
+            plugins=("deploy-image",) if has_image else (),
+        )
+        image = words(resource.operand) if has_image else ()
+        yield Step(("create", "api"), (*words(options), *image, "--no-make"), words(_repeatable(resource, known)))
     for name, style in named:
-        own = (f"--controller-name={name}",) if name else ()
-        options = ("--no-resource", "--controller", *own, f"--style={style}", *_external(resource))
-        yield Step(words, (*_names(resource), *options, "--no-make"))
+        options = NewApi(**_of(resource), resource=False, controller_name=name, style=style)
+        yield Step(("create", "api"), (*words(options), "--no-make"))
 
 
 def _repeatable(resource: Resource, known: Sequence[Resource]) -> ApiOptions:
@@ -117,36 +113,17 @@ def _repeatable(resource: Resource, known: Sequence[Resource]) -> ApiOptions:
     return options if options.from_version in sources else replace(options, from_version="")
 
 
-def _words(options: object) -> tuple[str, ...]:
-    return tuple(f"{option.flag}={value}" for option, value in given(options))
-
-
 def _webhook(resource: Resource, project: Project) -> Iterator[Step]:
-    webhooks = resource.webhooks
-    if webhooks is None:
-        return
-    options = [*_names(resource), *_external(resource), "--no-make"]
-    options += ["--defaulting"] * webhooks.defaulting
-    options += ["--programmatic-validation"] * webhooks.validation
-    options += ["--conversion"] * webhooks.conversion
-    options += [f"--spoke={version}" for version in webhooks.spoke]
-    options += [f"--defaulting-path={webhooks.defaulting_path}"] if webhooks.defaulting_path else []
-    options += [f"--validation-path={webhooks.validation_path}"] if webhooks.validation_path else []
-    yield Step(("create", "webhook"), tuple(options), (f"--certificates={project.issuer}",))
+    if resource.webhooks is not None:
+        options = words(NewWebhook(**_of(resource), **asdict(resource.webhooks)))
+        yield Step(("create", "webhook"), (*options, "--no-make"), (f"--certificates={project.issuer}",))
 
 
-def _names(resource: Resource) -> tuple[str, str, str]:
-    return f"--group={resource.group}", f"--version={resource.version}", f"--kind={resource.kind}"
-
-
-def _external(resource: Resource) -> tuple[str, ...]:
-    if not resource.external:
-        return ()
-    return f"--external-api-path={resource.path}", f"--external-api-domain={resource.domain}"
-
-
-def _flags(**values: bool) -> tuple[str, ...]:
-    return tuple(f"--{name}" if value else f"--no-{name}" for name, value in values.items())
+def _of(resource: Resource) -> dict[str, Any]:
+    """The options that name a kind."""
+    external = {"external_api_path": resource.path, "external_api_domain": resource.domain}
+    named = {"group": resource.group, "version": resource.version, "kind": resource.kind}
+    return named | (external if resource.external else {})
 
 
 _NOTHING = ("nothing was written",)
@@ -188,7 +165,7 @@ def plan_update(options: Updates, project: Project, root: Path, *, writes: bool)
     header = boilerplate(plan, found)
     if project.layout and not own_plugins(project.layout):
         message = "no plugin of pykb itself made the project, so pykb does not know its scaffold"
-        found.add(NOT_RENDERED.at(project.place("layout"), message, notes=_NOTHING))
+        found.add(codes.NOT_RENDERED.at(project.place("layout"), message, notes=_NOTHING))
     if writes:
         _check_committed(root, found)
     if found.has_errors():
@@ -299,7 +276,7 @@ def _origin(options: Updates, project: Project, root: Path, found: Diagnostics) 
         message = what or f"`cliVersion` in PROJECT does not say which pykb made the project: `{named}`"
         helps = () if what else ("name its version: `pykb update --from 0.1.0`",)
         span = None if what else project.place("cliVersion")
-        found.add(RELEASE_UNKNOWN.at(span, message, notes=_NOTHING, help=helps))
+        found.add(codes.RELEASE_UNKNOWN.at(span, message, notes=_NOTHING, help=helps))
     elif named == here:
         is_unreleased = (root / WHEEL).is_file()
         helps = (f"if an earlier build of this version made it: `pykb update --from {WHEEL}`",) if is_unreleased else ()
@@ -307,7 +284,7 @@ def _origin(options: Updates, project: Project, root: Path, found: Diagnostics) 
     elif version_numbers(named) > version_numbers(here):
         message = f"the project was made by pykb {named}, this is the older {here}"
         helps = (f"to get it: `pip install 'pykubebuilder[cli]=={named}'`",)
-        found.add(RELEASE_UNKNOWN.at(None, message, notes=_NOTHING, help=helps))
+        found.add(codes.RELEASE_UNKNOWN.at(None, message, notes=_NOTHING, help=helps))
     else:
         return releases.published(named, root)
     return None
@@ -352,12 +329,12 @@ def _report(update: Update, mine: Mapping[str, File], found: Diagnostics, *, is_
         severity = Severity.ERROR if is_error else Severity.WARNING
         span = Span(path, line or 1, 1) if path in mine else None
         notes = _NOTHING * is_last
-        found.add(UPDATE_CONFLICT.at(span, message, notes=notes, help=helps * is_last, severity=severity))
+        found.add(codes.UPDATE_CONFLICT.at(span, message, notes=notes, help=helps * is_last, severity=severity))
     for path in update.kept:
         message = f"the scaffold no longer has `{path}`; it has edits and stays"
-        found.add(UPDATE_KEPT.at(Span(path, 1, 1), message))
+        found.add(codes.UPDATE_KEPT.at(Span(path, 1, 1), message))
     for path in update.deleted:
-        found.add(UPDATE_DELETED.at(None, f"the scaffold changed `{path}`, which you deleted; it stays deleted"))
+        found.add(codes.UPDATE_DELETED.at(None, f"the scaffold changed `{path}`, which you deleted; it stays deleted"))
 
 
 def _conflict(merged: bytes, mine: bytes) -> int:
@@ -384,13 +361,13 @@ def _check_committed(root: Path, found: Diagnostics) -> None:
     if not git.has_repository(root):
         message = "the project is not in a git repository, so the update could not be taken back"
         helps = ("`git init && git add --all && git commit`", "`--diff` shows what would be written")
-        found.add(UPDATE_NO_REPOSITORY.at(None, message, notes=_NOTHING, help=helps))
+        found.add(codes.UPDATE_NO_REPOSITORY.at(None, message, notes=_NOTHING, help=helps))
         return
     changed = git.uncommitted(root)
     if changed:
         message = f"the project has changes that are not committed: {_listed(changed)}"
         helps = ("commit them, or put them aside: `git stash`", "`--diff` shows what would be written")
-        found.add(UPDATE_UNCOMMITTED.at(None, message, notes=_NOTHING, help=helps))
+        found.add(codes.UPDATE_UNCOMMITTED.at(None, message, notes=_NOTHING, help=helps))
 
 
 def _check_tracked(plan: PlanBuilder, found: Diagnostics) -> None:
@@ -400,7 +377,7 @@ def _check_tracked(plan: PlanBuilder, found: Diagnostics) -> None:
     lost = [path for path in others if not path.startswith(f"{STATE}/") and plan.before(path) is not None]
     if lost:
         message = f"the update would change files that are not committed: {_listed(lost)}"
-        found.add(UPDATE_UNCOMMITTED.at(None, message, notes=_NOTHING, help=("commit them, or move them away",)))
+        found.add(codes.UPDATE_UNCOMMITTED.at(None, message, notes=_NOTHING, help=("commit them, or move them away",)))
 
 
 def _listed(paths: list[str]) -> str:

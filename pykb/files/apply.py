@@ -19,14 +19,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from pykb.diagnostics import Diagnostic, EnvironmentProblem
-from pykb.diagnostics.codes.scaffold import (
-    BUSY,
-    FILE_CHANGED,
-    RECOVERED,
-    TRANSACTION_PENDING,
-    TRANSACTION_UNUSABLE,
-    WRITE_FAILED,
-)
+from pykb.diagnostics.codes import scaffold as codes
 from pykb.files import origin
 from pykb.files.durable import Folder
 from pykb.files.origin import UnusableError
@@ -62,7 +55,7 @@ def apply(plan: Plan) -> Diagnostic | None:
         except OSError as error:
             where = f" `{os.path.relpath(error.filename, plan.root)}`" if isinstance(error.filename, str) else ""
             message = f"cannot write{where}: {error.strerror}"
-            raise WRITE_FAILED.problem(message, notes=("nothing was written",)) from error
+            raise codes.WRITE_FAILED.problem(message, notes=("nothing was written",)) from error
 
 
 def _carry_out(plan: Plan, root: Folder, state: Folder) -> Diagnostic | None:
@@ -110,7 +103,7 @@ def _settle(root: Folder, state: Folder, folder: Folder, completes: Callable[[st
     if not any(done) and not started and all(now == step.before for now, step in zip(hashes, steps, strict=True)):
         _undo(root, state, folder, steps)  # it may have made folders
         message = "the previous command was interrupted before it changed a file; its changes were left out"
-        return RECOVERED.at(None, message, help=("run it again if you want them",))
+        return codes.RECOVERED.at(None, message, help=("run it again if you want them",))
     last = max((number for number, each in enumerate(done) if each), default=-1)
     edited = [step.path for step, now in zip(steps, hashes, strict=True) if now not in {step.before, step.after}]
     taken_back = [step.path for step, now in list(zip(steps, hashes, strict=True))[: last + 1] if now == step.before]
@@ -121,13 +114,13 @@ def _settle(root: Folder, state: Folder, folder: Folder, completes: Callable[[st
         if taken_back:
             notes.append(f"{_number(taken_back)} been taken back already, such as `{taken_back[0]}`")
         message = "the previous command was interrupted; its changes were undone"
-        return RECOVERED.at(None, message, notes=tuple(notes))
+        return codes.RECOVERED.at(None, message, notes=tuple(notes))
     try:
         _forward_or_undo(root, state, folder, steps)
     except OutsideError as error:
         return error.diagnostic
     count = f"{len(steps)} files, `{steps[-1].path}` last"
-    return RECOVERED.at(None, "the previous command was interrupted; its changes were completed", notes=(count,))
+    return codes.RECOVERED.at(None, "the previous command was interrupted; its changes were completed", notes=(count,))
 
 
 def _is_done(folder: Folder, number: int, step: Step, now: str) -> bool:
@@ -150,8 +143,10 @@ def pending(root: Path) -> Diagnostic | None:
                 _read_journal(project, folder)
     except EnvironmentProblem as error:
         found = error.diagnostic
-        return TRANSACTION_PENDING.at(None, message, notes=(found.message, *found.notes), help=found.help)
-    return TRANSACTION_PENDING.at(None, message, help=("the next command that writes completes or undoes its changes",))
+        return codes.TRANSACTION_PENDING.at(None, message, notes=(found.message, *found.notes), help=found.help)
+    return codes.TRANSACTION_PENDING.at(
+        None, message, help=("the next command that writes completes or undoes its changes",)
+    )
 
 
 def backups(plan: Plan) -> dict[str, str]:
@@ -167,7 +162,7 @@ def backups(plan: Plan) -> dict[str, str]:
 def _locked(state: Folder) -> Iterator[None]:
     with state.lock("lock") as free:
         if not free:
-            raise BUSY.problem("another pykb command writes to this project", "run the command again later")
+            raise codes.BUSY.problem("another pykb command writes to this project", "run the command again later")
         yield
 
 
@@ -206,7 +201,7 @@ def _read_journal(root: Folder, folder: Folder) -> list[Step]:
 def _unusable(name: str, error: UnusableError | OSError) -> EnvironmentProblem:
     where = f"{STATE}/{name}"
     why = (error.strerror or "it cannot be read") if isinstance(error, OSError) else str(error)
-    return TRANSACTION_UNUSABLE.problem(
+    return codes.TRANSACTION_UNUSABLE.problem(
         f"`{where}` was not left by an interrupted command of yours",
         f"look at `git status`, then remove it: `rm -r {shlex.quote(where)}`",
         notes=(why, "nothing was written"),
@@ -258,7 +253,7 @@ def _first_changed(plan: Plan, root: Folder) -> Diagnostic | None:
 
 def _changed(path: str, note: str) -> Diagnostic:
     message = f"`{path}` changed while the command ran"
-    return FILE_CHANGED.at(None, message, notes=(note,), help=("run the command again",))
+    return codes.FILE_CHANGED.at(None, message, notes=(note,), help=("run the command again",))
 
 
 def _forward_or_undo(root: Folder, state: Folder, folder: Folder, steps: Sequence[Step]) -> None:

@@ -57,40 +57,52 @@ class KustomizeV1:
 
     def create_api(self, request: ApiRequest, plan: PlanBuilder) -> None:
         """Add the CRD to the kustomization, roles for users, and a sample."""
-        _scaffold_api(request, plan)
+        if not request.make_resource:
+            return
+        resource, files = request.resource, Files(request, plan)
+        plan.insert("config/crd/kustomization.yaml", _item(_CRDS, f"bases/{resource.api_group}_{resource.plural}.yaml"))
+        samples = "config/samples/kustomization.yaml"
+        files.once(samples, f"{samples}.j2")
+        copied = request.source and copied_sample(request, plan, request.source)
+        template = "config/samples/operand.yaml.j2" if resource.operand else "config/samples/sample.yaml.j2"
+        files.create(f"config/samples/{request.sample}", copied or files.text(template))
+        plan.insert(samples, _item(_SAMPLES, request.sample))
+        # Roles are per kind and not per version. The first version creates them.
+        prefix = request.group_prefix.replace("-", "_")
+        names = {role: f"{prefix}{resource.singular}_{role}_role.yaml" for role in ("admin", "editor", "viewer")}
+        for role, name in names.items():
+            files.own(f"config/rbac/{name}", f"config/rbac/{role}_role.yaml.j2", on_exists=OnExists.KEEP)
+        plan.insert("config/rbac/kustomization.yaml", *(_item(_ROLES, name) for name in names.values()))
 
     def create_webhook(self, request: WebhookRequest, plan: PlanBuilder) -> None:
         """Add Service, certificates and network policy, also to the kustomizations."""
-        _scaffold_webhook(request, plan)
+        files = Files(request, plan)
+        for path in (*_FILES, *(_BUILT_IN_FILES if request.is_built_in else _CERT_MANAGER_FILES)):
+            files.once(path, f"{path}.j2")
+        if request.made.defaulting or request.made.validation:
+            plan.extend("config/webhook/kustomization.yaml", Member("resources", "manifests.yaml"))
+        if request.is_built_in:
+            _built_in(request, files)
+        else:
+            said = ("Serves the webhooks on :9443, with the certificate of the Secret webhook-server-cert.",)
+            plan.extend(_DEFAULT, _WEBHOOKS, _CERT_MANAGER, Member("patches", _PATCH, said), *_replacements(request))
+        if plan.current(_POLICIES) is not None:  # users who do not want the policies delete them
+            policy = "config/network-policy/allow-webhook-traffic.yaml"
+            files.once(policy, f"{policy}.j2")
+            plan.extend(_POLICIES, Member("resources", "allow-webhook-traffic.yaml"))
 
     def delete(self, request: DeleteRequest, plan: PlanBuilder) -> None:
         """Remove the generated manifests of kinds and webhooks that are gone."""
-        _remove_generated(request, plan)
+        for kind in request.kinds:
+            if not request.after.versions(kind):
+                plan.update(f"config/crd/bases/{kind.api_group}_{kind.plural}.yaml", None)
+        if _has_admission(request.project) and not _has_admission(request.after):
+            plan.update(_GENERATED, None)
 
 
 _CRDS = Fragment("crdkustomizeresource", "", FragmentKind.LIST_ITEM)
 _SAMPLES = Fragment("manifestskustomizesamples", "", FragmentKind.LIST_ITEM)
 _ROLES = Fragment("rbackustomizeresource", "", FragmentKind.LIST_ITEM)
-
-
-def _scaffold_api(request: ApiRequest, plan: PlanBuilder) -> None:
-    """Add the manifests of a resource. A controller has none: its permissions are generated from markers."""
-    if not request.make_resource:
-        return
-    resource, files = request.resource, Files(request, plan)
-    plan.insert("config/crd/kustomization.yaml", _item(_CRDS, f"bases/{resource.api_group}_{resource.plural}.yaml"))
-    samples = "config/samples/kustomization.yaml"
-    files.once(samples, f"{samples}.j2")
-    copied = request.source and copied_sample(request, plan, request.source)
-    template = "config/samples/operand.yaml.j2" if resource.operand else "config/samples/sample.yaml.j2"
-    files.create(f"config/samples/{request.sample}", copied or files.text(template))
-    plan.insert(samples, _item(_SAMPLES, request.sample))
-    # Roles are per kind and not per version. The first version creates them.
-    prefix = request.group_prefix.replace("-", "_")
-    names = {role: f"{prefix}{resource.singular}_{role}_role.yaml" for role in ("admin", "editor", "viewer")}
-    for role, name in names.items():
-        files.own(f"config/rbac/{name}", f"config/rbac/{role}_role.yaml.j2", on_exists=OnExists.KEEP)
-    plan.insert("config/rbac/kustomization.yaml", *(_item(_ROLES, name) for name in names.values()))
 
 
 def _item(place: Fragment, text: str) -> Fragment:
@@ -100,36 +112,9 @@ def _item(place: Fragment, text: str) -> Fragment:
 _GENERATED = "config/webhook/manifests.yaml"
 
 
-def _remove_generated(request: DeleteRequest, plan: PlanBuilder) -> None:
-    """Remove those that `pykb generate` would not write any more."""
-    for kind in request.kinds:
-        if not any(resource.api and resource.is_same_kind(kind) for resource in request.after.resources):
-            plan.update(f"config/crd/bases/{kind.api_group}_{kind.plural}.yaml", None)
-    if _has_admission(request.project) and not _has_admission(request.after):
-        plan.update(_GENERATED, None)
-
-
 def _has_admission(project: Project) -> bool:
     webhooks = [resource.webhooks for resource in project.resources if resource.webhooks]
     return any(each.defaulting or each.validation for each in webhooks)
-
-
-def _scaffold_webhook(request: WebhookRequest, plan: PlanBuilder) -> None:
-    """Add the manifests. The first webhook creates the shared files; later ones only extend lists."""
-    files = Files(request, plan)
-    for path in (*_FILES, *(_BUILT_IN_FILES if request.is_built_in else _CERT_MANAGER_FILES)):
-        files.once(path, f"{path}.j2")
-    if request.made.defaulting or request.made.validation:
-        plan.extend("config/webhook/kustomization.yaml", Member("resources", "manifests.yaml"))
-    if request.is_built_in:
-        _built_in(request, files)
-    else:
-        said = ("Serves the webhooks on :9443, with the certificate of the Secret webhook-server-cert.",)
-        plan.extend(_DEFAULT, _WEBHOOKS, _CERT_MANAGER, Member("patches", _PATCH, said), *_replacements(request))
-    if plan.current(_POLICIES) is not None:  # users who do not want the policies delete them
-        policy = "config/network-policy/allow-webhook-traffic.yaml"
-        files.once(policy, f"{policy}.j2")
-        plan.extend(_POLICIES, Member("resources", "allow-webhook-traffic.yaml"))
 
 
 def _built_in(request: WebhookRequest, files: Files) -> None:

@@ -116,12 +116,9 @@ def _fault(key: PluginKey, error: BaseException) -> Diagnostic:
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if not Path(frame.filename).is_relative_to(_PYKB)]
     place = (f"raised at {own[-1].filename}:{own[-1].lineno}, in `{own[-1].name}`",) if own else ()
-    return PLUGIN_FAULT.at(
-        None,
-        f"the plugin `{key}` failed: `{type(error).__name__}: {error}`",
-        notes=(*place, "nothing was written"),
-        help=("report it to the authors of the plugin",),
-    )
+    message = f"the plugin `{key}` failed: `{type(error).__name__}: {error}`"
+    helps = ("report it to the authors of the plugin",)
+    return PLUGIN_FAULT.at(None, message, notes=(*place, "nothing was written"), help=helps)
 
 
 _PYKB = Path(__file__).parents[1]

@@ -103,14 +103,9 @@ def copied_types(request: ApiRequest, plan: PlanBuilder, source: Resource, style
         with contextlib.suppress(SyntaxError):  # the generator reports it
             return Source.parse(kept).with_module(old, new, style).text
     what = "is not there" if text is None else f"has no line `from {old} import GROUP_VERSION`"
-    plan.diagnostics.add(
-        VERSION_SOURCE.at(
-            None,
-            f"`{path}` {what}: the types of `{source}` cannot be copied",
-            notes=("nothing was written",),
-            help=("omit `--from`, and write the types of the new version yourself",),
-        )
-    )
+    message = f"`{path}` {what}: the types of `{source}` cannot be copied"
+    helps = ("omit `--from`, and write the types of the new version yourself",)
+    plan.diagnostics.add(VERSION_SOURCE.at(None, message, notes=("nothing was written",), help=helps))
     return None
 
 

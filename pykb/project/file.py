@@ -97,6 +97,19 @@ class Project(ProjectOptions):
         index = self.index(resource)
         return None if index is None else self.resources[index]
 
+    def versions(self, resource: Resource) -> list[Resource]:
+        """The entries of a kind with types in the project, in the order of creation."""
+        return [each for each in self.resources if each.api and each.is_same_kind(resource)]
+
+    def other_versions(self, resource: Resource) -> list[Resource]:
+        """The others of these entries."""
+        return [each for each in self.versions(resource) if each.version != resource.version]
+
+    def hub(self, resource: Resource) -> Resource | None:
+        """The version of a kind that the others are converted to and from."""
+        alike = (each for each in self.resources if each.is_same_kind(resource))
+        return next((each for each in alike if each.webhooks and each.webhooks.conversion), None)
+
     def span(self, resource: Resource, key: str = "kind") -> Span:
         """The place of ``key`` in an entry, or the entry's first line when the key is missing."""
         return self.place("resources", self.index(resource), key)

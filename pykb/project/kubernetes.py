@@ -70,13 +70,9 @@ def oldest_supported(root: Path) -> Minor | None:
     if version is not None:
         return version
     nearest = _nearest(f"{value:.2f}" if isinstance(value, float) else str(value))  # TOML reads 1.30 as 1.3
-    raise EnvironmentProblem(
-        KUBERNETES_VERSION.at(
-            place_of(content.decode(), _TABLE, KEY),
-            f"`{KEY}` in `[{_TABLE}]` {problem}, found {_quoted(value)}",
-            help=(setting(nearest),),
-        )
-    )
+    message = f"`{KEY}` in `[{_TABLE}]` {problem}, found {_quoted(value)}"
+    helps = (setting(nearest),)
+    raise EnvironmentProblem(KUBERNETES_VERSION.at(place_of(content.decode(), _TABLE, KEY), message, help=helps))
 
 
 def of_option(text: str) -> Minor:

@@ -52,17 +52,12 @@ def check(project: Project) -> Diagnostics:
     foreign = [key for key in project.layout if is_of_kubebuilder(key)]
     if foreign or not project.layout:
         shown = f"`{foreign[0]}`" if foreign else "no plugin at all"
-        found.add(
-            PROJECT_LAYOUT.at(
-                None,
-                f"the layout of this project is {shown}, expected `python.pykb.dev/v1`",
-                notes=("nothing was written",),
-                help=(
-                    "use the tool that created this project, or start another project in a new directory: `pykb init`",
-                    "types in Python from the CRDs of a Go project: `pykb import crd config/crd/bases --output DIR`",
-                ),
-            )
+        message = f"the layout of this project is {shown}, expected `python.pykb.dev/v1`"
+        helps = (
+            "use the tool that created this project, or start another project in a new directory: `pykb init`",
+            "types in Python from the CRDs of a Go project: `pykb import crd config/crd/bases --output DIR`",
         )
+        found.add(PROJECT_LAYOUT.at(None, message, notes=("nothing was written",), help=helps))
         return found
     for value, key, *around in _names(project):
         holds, expected = _RULES[key]

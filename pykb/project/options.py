@@ -23,7 +23,7 @@ class Option:
         metavar: What the help shows for its value.
         flag: Its name on the command line. Defaults to that of the field.
         key: Its key in PROJECT. Defaults to the name on the command line.
-        completion: What a shell completes: ``groups``, ``versions``, ``kinds``, ``controllers``.
+        completion: What a shell completes, such as ``versions``: see `pykb/cli/options.py`.
         has_opposite: Whether there is ``--no-FLAG``, too. So it is for each that can also be ``None``.
         is_asked: Whether the command asks a person who does not say it. It is ``None`` then.
         hidden: Whether the help leaves it out.
@@ -74,6 +74,22 @@ def given(options: object) -> Iterator[tuple[Option, str]]:
     for name, declared in options_of(cls).items():
         if value := getattr(options, name):
             yield declared, ",".join(value) if isinstance(value, tuple) else str(value)
+
+
+def words(options: object) -> tuple[str, ...]:
+    """The options as words of a command: those that are not the default, and those that it would ask for."""
+    cls: type[Any] = type(options)
+    declared, found = options_of(cls), []
+    for each in fields(cls):
+        value = getattr(options, each.name)
+        if each.name not in declared or (value == each.default and not declared[each.name].is_asked):
+            continue
+        flag = declared[each.name].flag
+        if isinstance(value, bool):
+            found.append(flag if value else f"--no-{flag.removeprefix('--')}")
+        elif value:
+            found.append(f"{flag}={','.join(value) if isinstance(value, tuple) else value}")
+    return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)

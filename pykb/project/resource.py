@@ -66,35 +66,13 @@ class Operand:
 NO_OPERAND = Operand()
 
 
-BUILTIN_GROUPS: dict[str, str] = {
-    "admission": "k8s.io",
-    "admissionregistration": "k8s.io",
-    "apiextensions": "k8s.io",
-    "apiregistration": "k8s.io",
-    "apps": "",
-    "auditregistration": "k8s.io",
-    "authentication": "k8s.io",
-    "authorization": "k8s.io",
-    "autoscaling": "",
-    "batch": "",
-    "certificates": "k8s.io",
-    "coordination": "k8s.io",
-    "core": "",
-    "discovery": "k8s.io",
-    "events": "k8s.io",
-    "extensions": "",
-    "flowcontrol.apiserver": "k8s.io",
-    "imagepolicy": "k8s.io",
-    "metrics": "k8s.io",
-    "networking": "k8s.io",
-    "node": "k8s.io",
-    "policy": "",
-    "rbac.authorization": "k8s.io",
-    "resource": "k8s.io",
-    "scheduling": "k8s.io",
-    "setting": "k8s.io",
-    "storage": "k8s.io",
-}
+_OF_KUBERNETES = (
+    *("admission", "admissionregistration", "apiextensions", "apiregistration", "auditregistration"),
+    *("authentication", "certificates", "coordination", "discovery", "events", "flowcontrol.apiserver", "imagepolicy"),
+    *("metrics", "networking", "node", "rbac.authorization", "resource", "scheduling", "setting", "storage"),
+)
+_WITHOUT_DOMAIN = ("apps", "autoscaling", "batch", "core", "extensions", "policy")
+BUILTIN_GROUPS = {**dict.fromkeys(_OF_KUBERNETES, "k8s.io"), **dict.fromkeys(_WITHOUT_DOMAIN, "")}
 """The API groups of Kubernetes by their short names, with their domains. kubebuilder has most of them."""
 
 

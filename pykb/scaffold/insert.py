@@ -29,9 +29,8 @@ _LINE = re.compile(r"^(?P<indent>[ \t]*)#[ \t]*\+(?:pykb|kubebuilder):scaffold:(
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """An anchor in a text: its name, the index of its line, its indentation."""
+    """An anchor in a text: the index of its line, and its indentation."""
 
-    name: str
     line: int
     indent: str
 
@@ -152,36 +151,26 @@ def missing(fragments: Sequence[Fragment], path: str) -> Diagnostic:
         FragmentKind.TEXT_ITEM: "at the end of the list",
     }[fragments[0].kind]
     comment = _anchor_comment(fragments[0].anchor)
-    return ANCHOR_MISSING.at(
-        None,
-        f"`{path}` has no `{comment}` line to insert above",
-        notes=("nothing was written",),
-        help=(
-            f"add these lines to `{path}`, {place}, then run the command again:\n"
-            + "\n".join((*_lines(fragments), comment)),
-        ),
+    message = f"`{path}` has no `{comment}` line to insert above"
+    helps = (
+        f"add these lines to `{path}`, {place}, then run the command again:\n"
+        + "\n".join((*_lines(fragments), comment)),
     )
+    return ANCHOR_MISSING.at(None, message, notes=("nothing was written",), help=helps)
 
 
 def _broken(span: Span, path: str, problem: str) -> Diagnostic:
-    return FILE_BROKEN.at(
-        span,
-        f"`{path}` does not parse: {problem}",
-        notes=("pykb must add lines to this file; nothing was written",),
-    )
+    message = f"`{path}` does not parse: {problem}"
+    return FILE_BROKEN.at(span, message, notes=("pykb must add lines to this file; nothing was written",))
 
 
 def _misplaced(fragments: Sequence[Fragment], path: str, line: int, *, unknown: Sequence[str]) -> Diagnostic:
     reason = "lines inserted above it would not be part of the file's structure"
     if unknown:
         reason = f"lines inserted above it need {', '.join(f'`{name}`' for name in unknown)}, not defined here"
-    return ANCHOR_MISSING.at(
-        Span(path, line + 1, 1),
-        f"`{path}` cannot take the lines at this anchor",
-        label=reason,
-        notes=("nothing was written",),
-        help=("add these lines in the right place, then run the command again:\n" + "\n".join(_lines(fragments)),),
-    )
+    message = f"`{path}` cannot take the lines at this anchor"
+    helps = ("add these lines in the right place, then run the command again:\n" + "\n".join(_lines(fragments)),)
+    return ANCHOR_MISSING.at(Span(path, line + 1, 1), message, label=reason, notes=("nothing was written",), help=helps)
 
 
 def _lines(fragments: Sequence[Fragment]) -> list[str]:
@@ -210,5 +199,5 @@ def _find_anchor(lines: list[str], name: str) -> Anchor | None:
     for index, line in enumerate(lines):
         match = _LINE.match(line.rstrip("\r\n"))
         if match and match["name"] == name:
-            return Anchor(name, index, match["indent"])
+            return Anchor(index, match["indent"])
     return None

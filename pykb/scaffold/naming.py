@@ -5,22 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pykb.diagnostics import Diagnostics
-from pykb.diagnostics.codes.cli import (
-    CONTROLLER_NAME,
-    DOMAIN_NAME,
-    FLAG_REQUIRED,
-    GROUP_DOMAIN,
-    GROUP_NAME,
-    IMPORT_PATH,
-    KIND_NAME,
-    KIND_TAKEN,
-    OWNER_NAME,
-    PACKAGE_NAME,
-    PLURAL_NAME,
-    PROJECT_NAME,
-    VERSION_NAME,
-)
-from pykb.diagnostics.model import Severity
+from pykb.diagnostics.codes import cli as codes
+from pykb.diagnostics.model import Code, Severity
 from pykb.diagnostics.suggest import closest
 from pykb.meta import names
 from pykb.meta.plural import pluralize
@@ -31,20 +17,9 @@ PROJECT_NAME_LENGTH = names.LABEL_LENGTH - len("-controller-manager-metrics-serv
 
 _LIBRARIES = frozenset(
     {
-        *(
-            "aiohttp",
-            "cookiecutter",
-            "cryptography",
-            "google",
-            "httptools",
-            "hypothesis",
-            "jinja2",
-            "kopf",
-            "kubernetes",
-            "mypy",
-        ),
-        *("orjson", "prometheus_client", "pydantic", "pydantic_core", "pykb", "pytest", "pytest_asyncio", "re2"),
-        *("rich", "ruamel", "ruff", "typer", "uvloop", "yaml"),
+        *("aiohttp", "cookiecutter", "cryptography", "google", "httptools", "hypothesis", "jinja2", "kopf"),
+        *("kubernetes", "mypy", "orjson", "prometheus_client", "pydantic", "pydantic_core", "pykb", "pytest"),
+        *("pytest_asyncio", "re2", "rich", "ruamel", "ruff", "typer", "uvloop", "yaml"),
     }
 )
 _FOLDERS = frozenset({"bin", "build", "config", "dist", "docs", "hack", "test", "tests"})
@@ -73,41 +48,43 @@ _OPERAND_IMPORTS: dict[str, str] = {
 """Names that the modules of a kind that deploys an image import as well."""
 
 
+_DNS_NAME = "is not a DNS name: lower case letters, digits, hyphens and dots only"
+_DNS_LABEL = "is not a DNS label: lower case letters, digits and hyphens, a letter first"
+
+
+def _refuse(found: Diagnostics, code: Code, flag: str, value: str, why: str, better: str) -> None:
+    """Report the value of an option, with one to type instead."""
+    found.add(code.at(None, f"`{flag} {value}` {why}", help=(f"`{flag} {better}`",)))
+
+
 def check_domain(domain: str, found: Diagnostics) -> None:
     """Check the domain of a project."""
     if not domain:
-        found.add(FLAG_REQUIRED.at(None, "`--domain` is missing", help=("`--domain example.com`",)))
+        found.add(codes.FLAG_REQUIRED.at(None, "`--domain` is missing", help=("`--domain example.com`",)))
     elif not names.is_subdomain(domain):
-        near = names.as_subdomain(domain) or "example.com"
-        message = f"`--domain {domain}` is not a DNS name: lower case letters, digits, hyphens and dots only"
-        found.add(DOMAIN_NAME.at(None, message, help=(f"`--domain {near}`",)))
+        _refuse(found, codes.DOMAIN_NAME, "--domain", domain, _DNS_NAME, names.as_subdomain(domain) or "example.com")
 
 
 def check_project_name(name: str, found: Diagnostics, *, from_directory: bool) -> None:
     """Check the name of a project, and the package name made from it."""
     source = f"the name of this directory, `{name}`," if from_directory else f"`--project-name {name}`"
+    better, code = f"{name}-operator", codes.PROJECT_NAME
+    notes: tuple[str, ...] = ()
     if not names.is_rfc_1035_label(name):
-        near = names.as_label(name)[:PROJECT_NAME_LENGTH].rstrip("-") or "my-operator"
-        message = f"{source} is not a DNS label: lower case letters, digits and hyphens, a letter first"
-        note = "it is the prefix of the name of every object that the project deploys"
-        found.add(PROJECT_NAME.at(None, message, notes=(note,), help=(f"`--project-name {near}`",)))
+        better = names.as_label(name)[:PROJECT_NAME_LENGTH].rstrip("-") or "my-operator"
+        problem, notes = _DNS_LABEL, ("it is the prefix of the name of every object that the project deploys",)
+    elif names.is_yaml_word(name):
+        problem = "is a word that YAML does not read as a string"
+        notes = ("it is in every manifest, where an unquoted value would be a boolean or null",)
+    elif len(name) > PROJECT_NAME_LENGTH:
+        better = name[:PROJECT_NAME_LENGTH].rstrip("-")
+        problem = f"has {len(name)} characters, at most {PROJECT_NAME_LENGTH} fit"
+        notes = (f"the Service `{name}-controller-manager-metrics-service` may have at most {names.LABEL_LENGTH}",)
+    elif taken := _package_taken(names.as_module_name(name)):
+        code, problem = codes.PACKAGE_NAME, f"gives the Python package `{names.as_module_name(name)}`, {taken}"
+    else:
         return
-    if names.is_yaml_word(name):
-        message = f"{source} is a word that YAML does not read as a string"
-        note = "it is in every manifest, where an unquoted value would be a boolean or null"
-        found.add(PROJECT_NAME.at(None, message, notes=(note,), help=(f"`--project-name {name}-operator`",)))
-        return
-    if len(name) > PROJECT_NAME_LENGTH:
-        message = f"{source} has {len(name)} characters, at most {PROJECT_NAME_LENGTH} fit"
-        note = f"the Service `{name}-controller-manager-metrics-service` may have at most {names.LABEL_LENGTH}"
-        near = name[:PROJECT_NAME_LENGTH].rstrip("-")
-        found.add(PROJECT_NAME.at(None, message, notes=(note,), help=(f"`--project-name {near}`",)))
-        return
-    package = names.as_module_name(name)
-    taken = _package_taken(package)
-    if taken:
-        message = f"{source} gives the Python package `{package}`, {taken}"
-        found.add(PACKAGE_NAME.at(None, message, help=(f"`--project-name {name}-operator`",)))
+    found.add(code.at(None, f"{source} {problem}", notes=notes, help=(f"`--project-name {better}`",)))
 
 
 def module_hidden(package: str) -> str:
@@ -132,58 +109,65 @@ def check_owner(owner: str, found: Diagnostics) -> None:
     if not owner.isprintable():
         shown = " ".join(owner.split())
         message = "`--owner` has a line break or another control character"
-        found.add(OWNER_NAME.at(None, message, help=(f'`--owner "{shown}"`',)))
+        found.add(codes.OWNER_NAME.at(None, message, help=(f'`--owner "{shown}"`',)))
 
 
 def check_group(group: str, domain: str, found: Diagnostics) -> None:
     """Check the group of the project's resource, and its API group."""
     if group and not names.is_subdomain(group):
-        near = names.as_subdomain(group) or "infra"
-        message = f"`--group {group}` is not a DNS name: lower case letters, digits, hyphens and dots only"
-        found.add(GROUP_NAME.at(None, message, help=(f"`--group {near}`",)))
+        _refuse(found, codes.GROUP_NAME, "--group", group, _DNS_NAME, names.as_subdomain(group) or "infra")
         return
     whole = ".".join(part for part in (group, domain) if part)
     if not whole:
         found.add(
-            FLAG_REQUIRED.at(None, "`--group` is missing, and the project has no domain", help=("`--group infra`",))
+            codes.FLAG_REQUIRED.at(
+                None, "`--group` is missing, and the project has no domain", help=("`--group infra`",)
+            )
         )
     elif len(whole) > names.SUBDOMAIN_LENGTH:
         message = f"the API group `{whole}` has {len(whole)} characters, at most {names.SUBDOMAIN_LENGTH} fit"
-        found.add(GROUP_NAME.at(None, message, help=("use a shorter `--group`",)))
+        found.add(codes.GROUP_NAME.at(None, message, help=("use a shorter `--group`",)))
     elif "." not in whole:
         message = f"the API group `{whole}` has no dot, but the API server requires one"
         helps = (f"`--group {group}.example`",) if not domain else ("give a group: `--group infra`",)
-        found.add(GROUP_NAME.at(None, message, help=helps))
+        found.add(codes.GROUP_NAME.at(None, message, help=helps))
     elif domain and "." in domain and (group == domain or group.endswith(f".{domain}")):
         short = group.removesuffix(domain).rstrip(".")
         message = f"the API group is `{whole}`: `--group` already ends with the domain"
         helps = (f"`--group {short}`",) if short else ("leave `--group` out",)
-        found.add(GROUP_DOMAIN.at(None, message, help=helps, severity=Severity.WARNING))
+        found.add(codes.GROUP_DOMAIN.at(None, message, help=helps, severity=Severity.WARNING))
 
 
 def check_version(version: str, found: Diagnostics) -> None:
     """Check the API version."""
     if not version:
-        found.add(FLAG_REQUIRED.at(None, "`--version` is missing", help=("`--version v1`",)))
+        found.add(codes.FLAG_REQUIRED.at(None, "`--version` is missing", help=("`--version v1`",)))
     elif not names.is_version(version):
-        near = names.as_version(version) or "v1"
-        message = f"`--version {version}` is not an API version: the form is `v1`, `v1beta1` or `v2alpha3`"
-        found.add(VERSION_NAME.at(None, message, help=(f"`--version {near}`",)))
+        why = "is not an API version: the form is `v1`, `v1beta1` or `v2alpha3`"
+        _refuse(found, codes.VERSION_NAME, "--version", version, why, names.as_version(version) or "v1")
 
 
 def check_kind(kind: str, found: Diagnostics) -> None:
     """Check the kind, which becomes a class."""
     if not kind:
-        found.add(FLAG_REQUIRED.at(None, "`--kind` is missing", help=("`--kind Machine`",)))
+        found.add(codes.FLAG_REQUIRED.at(None, "`--kind` is missing", help=("`--kind Machine`",)))
     elif not names.is_kind(kind):
-        near = names.as_kind(kind) or "Machine"
-        message = f"`--kind {kind}` is not in PascalCase: letters and digits, an upper case letter first"
-        if len(kind) > names.LABEL_LENGTH:
-            message = f"`--kind {kind}` has {len(kind)} characters, at most {names.LABEL_LENGTH} fit"
-        found.add(KIND_NAME.at(None, message, help=(f"`--kind {near}`",)))
+        why = _too_long(kind) or "is not in PascalCase: letters and digits, an upper case letter first"
+        _refuse(found, codes.KIND_NAME, "--kind", kind, why, names.as_kind(kind) or "Machine")
     elif names.hides_python_name(kind):
-        message = f"`--kind {kind}` is a name of Python itself, which the class would hide"
-        found.add(KIND_TAKEN.at(None, message, help=(f"`--kind My{kind}`",)))
+        _refuse(
+            found,
+            codes.KIND_TAKEN,
+            "--kind",
+            kind,
+            "is a name of Python itself, which the class would hide",
+            f"My{kind}",
+        )
+
+
+def _too_long(name: str) -> str:
+    """What is wrong with the length of a name; empty if nothing is."""
+    return f"has {len(name)} characters, at most {names.LABEL_LENGTH} fit" * (len(name) > names.LABEL_LENGTH)
 
 
 def check_own_kind(kind: str, found: Diagnostics, *, deploys: bool = False) -> None:
@@ -196,31 +180,25 @@ def check_own_kind(kind: str, found: Diagnostics, *, deploys: bool = False) -> N
     """
     module = _SCAFFOLDED_IMPORTS.get(kind) or (_OPERAND_IMPORTS.get(kind) if deploys else None)
     if module:
-        message = f"`--kind {kind}` is the name of a class of `{module}` that the scaffolded code imports"
-        found.add(KIND_TAKEN.at(None, message, help=(f"`--kind My{kind}`",)))
+        why = f"is the name of a class of `{module}` that the scaffolded code imports"
+        _refuse(found, codes.KIND_TAKEN, "--kind", kind, why, f"My{kind}")
 
 
 def check_plural(plural: str, kind: str, found: Diagnostics) -> None:
     """Check the plural, given or made from the kind."""
     if plural and not names.is_rfc_1035_label(plural):
         near = names.as_label(plural) or (pluralize(kind) if names.is_kind(kind) else "machines")
-        message = f"`--plural {plural}` is not a DNS label: lower case letters, digits and hyphens, a letter first"
-        if len(plural) > names.LABEL_LENGTH:
-            message = f"`--plural {plural}` has {len(plural)} characters, at most {names.LABEL_LENGTH} fit"
-        found.add(PLURAL_NAME.at(None, message, help=(f"`--plural {near}`",)))
+        _refuse(found, codes.PLURAL_NAME, "--plural", plural, _too_long(plural) or _DNS_LABEL, near)
     elif not plural and names.is_kind(kind) and not names.is_rfc_1035_label(pluralize(kind)):
         message = f"the plural of `{kind}`, `{pluralize(kind)}`, is longer than {names.LABEL_LENGTH} characters"
-        found.add(PLURAL_NAME.at(None, message, help=(f"`--plural {kind.lower()[:20]}s`",)))
+        found.add(codes.PLURAL_NAME.at(None, message, help=(f"`--plural {kind.lower()[:20]}s`",)))
 
 
 def check_controller_name(name: str, found: Diagnostics) -> None:
     """Check the name of a second controller."""
     if name and not names.is_rfc_1035_label(name):
         near = names.as_label(name) or "machine-cleaner"
-        message = (
-            f"`--controller-name {name}` is not a DNS label: lower case letters, digits and hyphens, a letter first"
-        )
-        found.add(CONTROLLER_NAME.at(None, message, help=(f"`--controller-name {near}`",)))
+        _refuse(found, codes.CONTROLLER_NAME, "--controller-name", name, _DNS_LABEL, near)
 
 
 _PYTHON_TYPES = (
@@ -234,10 +212,10 @@ def check_import_path(path: str, found: Diagnostics) -> None:
     if path and not all(names.is_module_name(part) for part in path.split(".")):
         message = f"`--external-api-path {path}` is not a Python module"
         if "." in path.partition("/")[0] and "/" in path:
-            found.add(IMPORT_PATH.at(None, f"{message} but a Go import path", help=_PYTHON_TYPES))
+            found.add(codes.IMPORT_PATH.at(None, f"{message} but a Go import path", help=_PYTHON_TYPES))
             return
         near = ".".join(names.as_module_name(part) for part in path.replace("/", ".").split(".") if part)
-        found.add(IMPORT_PATH.at(None, message, help=(f"`--external-api-path {near}`",)))
+        found.add(codes.IMPORT_PATH.at(None, message, help=(f"`--external-api-path {near}`",)))
 
 
 def check_external_group(group: str, domain: str, found: Diagnostics) -> None:
@@ -248,15 +226,14 @@ def check_external_group(group: str, domain: str, found: Diagnostics) -> None:
     message = f"the API group `{group}` of the external type has no dot: its domain is missing"
     if not group:
         message = "the API group of the external type is missing"
-    found.add(GROUP_NAME.at(None, message, help=("`--external-api-domain example.com`",)))
+    found.add(codes.GROUP_NAME.at(None, message, help=("`--external-api-domain example.com`",)))
 
 
 def check_external_domain(domain: str, found: Diagnostics) -> None:
     """Check the domain of an external type."""
     if domain and not names.is_subdomain(domain):
         near = names.as_subdomain(domain) or "example.com"
-        message = f"`--external-api-domain {domain}` is not a DNS name"
-        found.add(DOMAIN_NAME.at(None, message, help=(f"`--external-api-domain {near}`",)))
+        _refuse(found, codes.DOMAIN_NAME, "--external-api-domain", domain, "is not a DNS name", near)
 
 
 def short_group(group: str) -> str:
@@ -282,19 +259,19 @@ def find_builtin(resource: Resource, found: Diagnostics) -> Resource | None:
     if not versions:
         message = f"pykb has no types for the built-in group `{resource.group}`"
         helps = ("name the module that has them: `--external-api-path some.module`",)
-        found.add(GROUP_NAME.at(None, message, help=helps))
+        found.add(codes.GROUP_NAME.at(None, message, help=helps))
         return None
     if resource.version not in versions:
         known = ", ".join(f"`{version}`" for version in versions)
         message = f"`--version {resource.version}`: the built-in group `{resource.group}` has {known}"
-        found.add(VERSION_NAME.at(None, message, help=(f"`--version {next(iter(versions))}`",)))
+        found.add(codes.VERSION_NAME.at(None, message, help=(f"`--version {next(iter(versions))}`",)))
         return None
     kinds = versions[resource.version]
     if resource.kind not in kinds:
         near = closest(resource.kind, kinds)
         message = f"`--kind {resource.kind}`: {resource.api_version} of Kubernetes has no such kind"
         helps = (f"`--kind {near}`",) if near else ("it has " + ", ".join(kinds),)
-        found.add(KIND_NAME.at(None, message, help=helps))
+        found.add(codes.KIND_NAME.at(None, message, help=helps))
         return None
     from pykb.api.builtin import find_class
     from pykb.meta.gvk import GroupVersionKind

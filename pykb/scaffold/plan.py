@@ -5,6 +5,7 @@ The records of what a project keeps and of what it loses tell what a deletion re
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -83,16 +84,9 @@ class PlanBuilder(Draft):
         elif on_exists is OnExists.KEEP:
             self.keep(path)
         else:
-            self.diagnostics.add(
-                FILE_EXISTS.at(
-                    Span(path, 1, 1),
-                    f"`{path}` already exists, with different content",
-                    notes=("nothing was written",),
-                    help=(
-                        "`--diff` shows what would change; `--force` overwrites it and keeps a copy in `.pykb/backup`",
-                    ),
-                )
-            )
+            message = f"`{path}` already exists, with different content"
+            helps = ("`--diff` shows what would change; `--force` overwrites it and keeps a copy in `.pykb/backup`",)
+            self.diagnostics.add(FILE_EXISTS.at(Span(path, 1, 1), message, notes=("nothing was written",), help=helps))
 
     def once(self, path: str, content: Callable[[], bytes]) -> None:
         """Create a file that several commands share. A file that exists stays as it is."""
@@ -106,14 +100,8 @@ class PlanBuilder(Draft):
             return
         if self.current(path) is None:
             absent = missing(fragments, path)
-            self.diagnostics.add(
-                FILE_MISSING.at(
-                    None,
-                    f"`{path}` does not exist, so nothing can be added to it",
-                    notes=absent.notes,
-                    help=absent.help,
-                )
-            )
+            message = f"`{path}` does not exist, so nothing can be added to it"
+            self.diagnostics.add(FILE_MISSING.at(None, message, notes=absent.notes, help=absent.help))
             return
         text = self.text(path)
         if text is None:
@@ -237,11 +225,29 @@ def _makefile(path: str, text: str) -> Diagnostic | None:
 
 
 def _finding(path: str, line: int, problem: str) -> Diagnostic:
-    return RENDERED_BROKEN.at(
-        Span(path, line, 1),
-        f"the rendered file `{path}` {problem}",
-        notes=("nothing was written",),
-    )
+    message = f"the rendered file `{path}` {problem}"
+    return RENDERED_BROKEN.at(Span(path, line, 1), message, notes=("nothing was written",))
+
+
+_SHARED = frozenset({".github", ".devcontainer", ".gitlab"})
+"""Hidden folders that are part of a project."""
+
+
+def project_files(plan: PlanBuilder) -> Iterator[str]:
+    """The files of a project by their paths in the plan.
+
+    Environments, nested projects, what tools make, and other hidden folders are left out.
+    """
+    for folder, names, files in os.walk(plan.root):
+        here = Path(folder)
+        names[:] = sorted(name for name in names if not _is_foreign(here / name))
+        yield from sorted(plan.place((here / name).relative_to(plan.root).as_posix()) for name in files)
+
+
+def _is_foreign(folder: Path) -> bool:
+    is_hidden = folder.name.startswith(".") and folder.name not in _SHARED
+    is_made = folder.name in {"__pycache__", "node_modules"}
+    return is_hidden or is_made or (folder / "pyvenv.cfg").exists() or (folder / FILE_NAME).is_file()
 
 
 @dataclass(slots=True)

@@ -188,13 +188,9 @@ def opened(source: str | None, found: Diagnostics) -> Iterator[Path | None]:
         yield Path(source)
         return
     if not _looks_like_git(source):
-        found.add(
-            TEMPLATE_MISSING.at(
-                None,
-                f"`--template {source}` is neither a folder nor the address of a git repository",
-                help=("give a folder with a `cookiecutter.json`, or an address such as `https://example.com/t.git`",),
-            )
-        )
+        message = f"`--template {source}` is neither a folder nor the address of a git repository"
+        helps = ("give a folder with a `cookiecutter.json`, or an address such as `https://example.com/t.git`",)
+        found.add(TEMPLATE_MISSING.at(None, message, help=helps))
         yield None
         return
     with temporary("template") as folder:
@@ -239,11 +235,8 @@ def _clone(source: str, target: Path, found: Diagnostics) -> bool:
     said = [line.strip() for line in done.stderr.splitlines() if line.strip()]
     fatal = [line for line in said if line.startswith(("fatal: ", "error: "))]
     helps = (f"try it alone: `git clone {source}`",)
-    found.add(
-        TEMPLATE_MISSING.at(
-            None, f"`--template {source}` cannot be cloned", notes=tuple(fatal or said[-3:]), help=helps
-        )
-    )
+    message = f"`--template {source}` cannot be cloned"
+    found.add(TEMPLATE_MISSING.at(None, message, notes=tuple(fatal or said[-3:]), help=helps))
     return False
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -23,36 +22,26 @@ from pykb.scaffold.kustomization import Member, covers, last_line, says
 from pykb.scaffold.plan import PlanBuilder, Scaffold
 
 
-@dataclass(frozen=True, slots=True)
-class Removal:
-    """A text without some lines.
+def _without_fragment(text: str, fragment: Fragment, *, path: str, style: CodeStyle) -> tuple[str, list[int]]:
+    """Take a fragment out. A text that does not have it, or cannot be parsed, stays as it is.
 
-    Attributes:
-        text: The text.
-        edited: Those of the removed lines, by their number before, that are not as pykb wrote them.
+    Returns also those of the removed lines, by their number before, that are not as pykb wrote them.
     """
-
-    text: str
-    edited: tuple[int, ...] = ()
-
-
-def _without_fragment(text: str, fragment: Fragment, *, path: str, style: CodeStyle) -> Removal:
-    """Take a fragment out. A text that does not have it, or cannot be parsed, stays as it is."""
     if fragment.kind is FragmentKind.TEXT_ITEM:
         lines = text.splitlines(keepends=True)
-        return Removal("".join(line for line in lines if line.strip().removesuffix(",") != f'"{fragment.text}"'))
+        return "".join(line for line in lines if line.strip().removesuffix(",") != f'"{fragment.text}"'), []
     if PurePosixPath(path).suffix != ".py":
-        return Removal(_without_item(text, yaml_text.load(fragment.text), ()))
+        return _without_item(text, yaml_text.load(fragment.text), ()), []
     try:
         source = Source.parse(text)
     except SyntaxError:
-        return Removal(text)
+        return text, []
     if fragment.kind is FragmentKind.IMPORT:
-        return Removal(source.without_import(imports.parse(fragment.text), style).text)
+        return source.without_import(imports.parse(fragment.text), style).text, []
     return _without_statement(source, fragment)
 
 
-def _without_statement(source: Source, fragment: Fragment) -> Removal:
+def _without_statement(source: Source, fragment: Fragment) -> tuple[str, list[int]]:
     """Remove the statements that use the key. They may have been edited."""
     written = ast.dump(ast.parse(fragment.text).body[0])
     edited: list[int] = []
@@ -60,7 +49,7 @@ def _without_statement(source: Source, fragment: Fragment) -> Removal:
     while True:
         found = [node for node in source.statements(fragment.key) if node.lineno > at]
         if not found:
-            return Removal(source.text, tuple(edited))
+            return source.text, edited
         is_edited = ast.dump(found[0]) != written
         if is_edited:
             edited.append(found[0].lineno + len(before.lines) - len(source.lines))
@@ -70,13 +59,13 @@ def _without_statement(source: Source, fragment: Fragment) -> Removal:
         source = source.without_statement(found[0])
 
 
-def _without_member(text: str, member: Member) -> Removal:
+def _without_member(text: str, member: Member) -> str:
     """Take a member out of a kustomization. A list that it was alone in goes as well."""
     if member.key != "replacements":
-        return Removal(_without_item(text, member.content, member.comment, key=member.key))
+        return _without_item(text, member.content, member.comment, key=member.key)
     for target in member.content["targets"]:
         text = _without_target(text, member, target)
-    return Removal(text)
+    return text
 
 
 def _with_other_member(text: str, old: Member, new: Member) -> str:
@@ -112,7 +101,7 @@ def _without_target(text: str, member: Member, wanted: Any) -> str:
             continue
         if len(targets) > 1:
             return _cut(text, inner, places[0], ())
-        outer = _list(text, member.key)
+        outer = _list_of(yaml_text.compose(text), member.key)
         return text if outer is None else _cut(text, outer, number, member.comment, key=member.key)
     return text
 
@@ -143,10 +132,6 @@ def _lists(node: yaml.Node | None, content: Any) -> Iterator[tuple[yaml.Sequence
             yield from _lists(child, content.get(name.value))
 
 
-def _list(text: str, key: str) -> yaml.SequenceNode | None:
-    return _list_of(yaml_text.compose(text), key)
-
-
 def _list_of(root: yaml.Node | None, key: str) -> yaml.SequenceNode | None:
     pairs = root.value if isinstance(root, yaml.MappingNode) else ()
     return next((v for name, v in pairs if name.value == key and isinstance(v, yaml.SequenceNode)), None)
@@ -154,7 +139,7 @@ def _list_of(root: yaml.Node | None, key: str) -> yaml.SequenceNode | None:
 
 def _items(text: str, key: str) -> list[tuple[yaml.Node, Any]]:
     try:
-        node, content = _list(text, key), yaml_text.load(text)
+        node, content = _list_of(yaml_text.compose(text), key), yaml_text.load(text)
     except yaml.MarkedYAMLError:
         return []
     if node is None or node.flow_style:
@@ -199,7 +184,7 @@ def withdraw(plan: PlanBuilder, gone: Scaffold, style: CodeStyle) -> None:
     for path, member in gone.members:
         text = plan.text(path)
         if text is not None:
-            plan.update(path, _without_member(text, member).text.encode())
+            plan.update(path, _without_member(text, member).encode())
     for path in sorted(gone.files, key=_inner_first):
         content = plan.current(path)
         if content is None:
@@ -227,9 +212,9 @@ def _fragments(plan: PlanBuilder, gone: Scaffold, style: CodeStyle) -> None:
         text = plan.text(path)
         if text is None:
             continue
-        removal = _without_fragment(text, fragment, path=path, style=style)
-        plan.update(path, removal.text.encode())
-        for line in removal.edited:
+        after, edited = _without_fragment(text, fragment, path=path, style=style)
+        plan.update(path, after.encode())
+        for line in edited:
             plan.lose(path, on_disk(plan, path, text, line))
 
 

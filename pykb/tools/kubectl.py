@@ -18,7 +18,7 @@ import yaml
 from pykb._regular_file import UnsuitableFileError, check_folder, read_bytes, real_path
 from pykb.diagnostics.codes.environment import KUSTOMIZATION, TOOL_MISSING
 from pykb.reading import yaml_text
-from pykb.tools.process import Finished, check, find_program, run, succeeded
+from pykb.tools.process import Finished, find_program, run, succeeded
 
 NAME = "kubectl"
 FIELD_MANAGER = "pykb"
@@ -73,7 +73,7 @@ class Kubectl:
 
     def run(self, *arguments: str, stdin: str | None = None, timeout: timedelta | None = None) -> Finished:
         """Run kubectl, which must succeed."""
-        return check(self._command(arguments), stdin=stdin, timeout=timeout)
+        return succeeded(run(self._command(arguments), stdin=stdin, timeout=timeout))
 
     def attempt(self, *arguments: str, stdin: str | None = None) -> Finished:
         """Run kubectl, which may fail."""

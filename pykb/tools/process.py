@@ -80,31 +80,13 @@ def run(
             timeout=timeout.total_seconds() if timeout else None,
             check=False,
         )
-    except FileNotFoundError as error:
-        raise TOOL_MISSING.problem(f"cannot run `{words[0]}`: there is no such program") from error
-    except PermissionError as error:
-        raise TOOL_MISSING.problem(f"cannot run `{words[0]}`: it is not executable") from error
+    except (FileNotFoundError, PermissionError) as error:
+        why = "there is no such program" if isinstance(error, FileNotFoundError) else "it is not executable"
+        raise TOOL_MISSING.problem(f"cannot run `{words[0]}`: {why}") from error
     except subprocess.TimeoutExpired as error:
         seconds = timeout.total_seconds() if timeout else 0
         raise COMMAND_FAILED.problem(f"`{shlex.join(words)}` did not end within {seconds:g} s") from error
     return Finished(words, done.returncode, done.stdout, done.stderr)
-
-
-def check(
-    argv: Sequence[str | Path],
-    *,
-    cwd: Path | None = None,
-    env: Mapping[str, str] | None = None,
-    stdin: str | None = None,
-    timeout: timedelta | None = None,
-) -> Finished:
-    """Like :func:`run`, for a program that must succeed.
-
-    Raises:
-        EnvironmentProblem: As for :func:`run`, or the exit code is not 0. The diagnostic quotes the last lines of
-            the output.
-    """
-    return succeeded(run(argv, cwd=cwd, env=env, stdin=stdin, timeout=timeout))
 
 
 def succeeded(done: Finished) -> Finished:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hack.samples.build import UNTRACKED, files
-from pykb.commands.delete import plan_delete_api
+from pykb.commands.delete import plan_delete
 from pykb.commands.options import NewProject, OldApi
 from pykb.envtest import ControlPlane
 from pykb.files.apply import apply
@@ -73,7 +73,7 @@ def test_everything_that_a_sample_has_can_be_deleted(sample: str, tmp_path: Path
         present, _ = read(root)
         if present.find(each) is not None:
             options = OldApi(each.group, each.version, each.kind, force=True, controller=True)
-            plan, found = plan_delete_api(options, present, root)
+            plan, found = plan_delete(options, present, root)
             assert plan is not None, [finding.message for finding in found]
             assert apply(plan) is None
     left, _ = read(root)

@@ -22,7 +22,7 @@ from pykb.plugins import PluginKey
 from pykb.plugins.request import ApiRequest, CommandLine, DeleteRequest, EditRequest, InitRequest, WebhookRequest
 from pykb.project import FILE_NAME
 from pykb.reading import yaml_text
-from pykb.scaffold.plan import PlanBuilder, check
+from pykb.scaffold.plan import PlanBuilder, check, project_files
 
 VARIABLE = "EXTERNAL_PLUGINS_PATH"
 
@@ -90,34 +90,19 @@ def trusted(root: Path) -> frozenset[str]:
 MOST_BYTES = 1024 * 1024
 """The size of a file that is not sent: no plugin edits such a file."""
 
-_SKIPPED = frozenset({"__pycache__", "node_modules", "bin"})
-_SEEN = frozenset({".github", ".devcontainer", ".gitlab"})
-
 
 def universe(plan: PlanBuilder) -> dict[str, str]:
     """The text files of the project after the changes of the plan.
 
-    Leaves out what is not part of the project: git's and pykb's own files, virtual environments and caches, binary
-    and large files, and links, which may lead out of the project.
+    Leaves out what is not part of the project, binary and large files, and links, which may lead out of the project.
     """
-    paths = {*map(plan.place, _paths(plan.root)), *plan.changed}
+    paths = {*(path for path in project_files(plan) if _is_sent(plan.root / plan.place(path))), *plan.changed}
     texts = {path: _text(plan.current(path)) for path in sorted(paths)}
     return {path: text for path, text in texts.items() if text is not None}
 
 
-def _paths(root: Path) -> Iterator[str]:
-    for folder, names, files in os.walk(root):
-        here = Path(folder)
-        names[:] = [name for name in names if not _is_skipped(here / name)]
-        for file in files:
-            path = here / file
-            if not path.is_symlink() and path.is_file() and path.stat().st_size <= MOST_BYTES:
-                yield path.relative_to(root).as_posix()
-
-
-def _is_skipped(folder: Path) -> bool:
-    is_hidden = folder.name.startswith(".") and folder.name not in _SEEN
-    return is_hidden or folder.name in _SKIPPED or (folder / "pyvenv.cfg").exists()
+def _is_sent(path: Path) -> bool:
+    return not path.is_symlink() and path.is_file() and path.stat().st_size <= MOST_BYTES
 
 
 def _text(content: bytes | None) -> str | None:

@@ -120,12 +120,9 @@ def ask(key: PluginKey, program: Path, question: Question, root: Path, found: Di
 
 def fault(key: PluginKey, problem: str, *, notes: tuple[str, ...] = ()) -> Diagnostic:
     """A finding about a mistake of a plugin."""
-    return PLUGIN_FAULT.at(
-        None,
-        f"the plugin `{key}` {problem}",
-        notes=(*notes, *_NOTHING),
-        help=("report it to the authors of the plugin",),
-    )
+    message = f"the plugin `{key}` {problem}"
+    helps = ("report it to the authors of the plugin",)
+    return PLUGIN_FAULT.at(None, message, notes=(*notes, *_NOTHING), help=helps)
 
 
 def _read(key: PluginKey, text: bytes, found: Diagnostics) -> Answer | None:

@@ -24,7 +24,20 @@ class PythonV1:
 
     def init(self, request: InitRequest, plan: PlanBuilder) -> None:
         """Add all files of the template except ``config``."""
-        _scaffold_project(request, plan)
+        settings = request.files.get("pyproject.toml")
+        width = line_length(settings.content if settings else None)
+        for path, file in request.files.items():
+            if path.startswith(FOLDER):
+                continue
+            present, content = plan.current(path), file.content
+            if width and path.endswith(".py"):
+                content = _formatted(content, width)
+            if present is not None and path in IGNORES:
+                plan.update(path, _joined(present, file.content))
+            else:
+                plan.create(
+                    path, content, on_exists=OnExists.KEEP if path in YOURS else OnExists.REFUSE, mode=file.mode
+                )
 
     def create_api(self, request: ApiRequest, plan: PlanBuilder) -> None:
         """Add types, controller and test, and register them in the package."""
@@ -50,22 +63,6 @@ YOURS = frozenset({"README.md", "LICENSE", "AGENTS.md"})
 
 IGNORES = frozenset({".gitignore", ".dockerignore"})
 """Files with one rule per line. Missing rules are added, and existing ones are kept."""
-
-
-def _scaffold_project(request: InitRequest, plan: PlanBuilder) -> None:
-    """Add the template's files except ``config``."""
-    settings = request.files.get("pyproject.toml")
-    width = line_length(settings.content if settings else None)
-    for path, file in request.files.items():
-        if path.startswith(FOLDER):
-            continue
-        present, content = plan.current(path), file.content
-        if width and path.endswith(".py"):
-            content = _formatted(content, width)
-        if present is not None and path in IGNORES:
-            plan.update(path, _joined(present, file.content))
-        else:
-            plan.create(path, content, on_exists=OnExists.KEEP if path in YOURS else OnExists.REFUSE, mode=file.mode)
 
 
 def _formatted(content: bytes, width: int) -> bytes:
@@ -104,9 +101,7 @@ def _types(request: ApiRequest, plan: PlanBuilder) -> None:
         storage_version.move(plan, types, [], resource.kind)
     line = f"from {resource.path}.{resource.singular}_types import {resource.kind} as {resource.kind}"
     files.insert(f"{folder}/__init__.py", Fragment("kinds", line, FragmentKind.IMPORT))
-    others = [
-        r for r in request.project.resources if r.api and r.is_same_kind(resource) and r.version != resource.version
-    ]
+    others = request.project.other_versions(resource)
     if others and not was_stored:
         storage_version.mark(plan, [types_file(r) for r in others], resource.kind)
 

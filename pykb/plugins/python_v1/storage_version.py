@@ -59,16 +59,11 @@ def clear(plan: PlanBuilder, files: Sequence[str], kind: str) -> None:
 
 def choose_again(request: DeleteRequest, kind: Resource, plan: PlanBuilder) -> None:
     """Let one version be stored, as `create` does: the hub of a conversion, else the oldest version."""
-    before, after = (
-        [each for each in project.resources if each.api and each.is_same_kind(kind)]
-        for project in (request.project, request.after)
-    )
+    before, after = request.project.versions(kind), request.after.versions(kind)
     if not after or before == after:
         return
     files = [types_file(each) for each in after]
-    was_converted, is_converted = (
-        any(each.webhooks and each.webhooks.conversion for each in r) for r in (before, after)
-    )
+    was_converted, is_converted = request.project.hub(kind), request.after.hub(kind)
     if len(after) == 1:
         clear(plan, files, kind.kind)
     elif was_converted and not is_converted:

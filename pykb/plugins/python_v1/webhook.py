@@ -94,8 +94,7 @@ def _conversion(request: WebhookRequest, files: Files) -> None:
         files.own(f"{path_of(spoke.module)}.py", "api/version/conversion.py.j2", spoke=spoke)
         files.own(_test(request, spoke.module), "tests/api/test_conversion.py.j2", spoke=spoke)
     resource = request.resource
-    alike = [r for r in request.project.resources if r.api and r.is_same_kind(resource)]
-    types = {r.version: types_file(r) for r in alike}
+    types = {each.version: types_file(each) for each in request.project.versions(resource)}
     hub = types.pop(resource.version)
     storage_version.move(files.plan, hub, list(types.values()), resource.kind)
 

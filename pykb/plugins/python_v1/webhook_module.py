@@ -216,11 +216,10 @@ def _unfit(path: str, additions: Sequence[Addition], source: Source, function: s
     reason = f"`{function}` calls no `complete()`" if found else f"there is no function `{function}`"
     # Without a builder, paste the function. The next run of the command adds the rest to it.
     pasted = [setup.strip()] if setup and not _has_builder(source) else _to_paste(absent)
+    message = f"`{path}` cannot take another webhook: {reason}"
+    helps = ("add these lines to it in the right places, then run the command again:\n" + "\n".join(pasted),)
     return WEBHOOK_MODULE.at(
-        Span(path, found.lineno if found else 1, 1),
-        f"`{path}` cannot take another webhook: {reason}",
-        notes=("nothing was written",),
-        help=("add these lines to it in the right places, then run the command again:\n" + "\n".join(pasted),),
+        Span(path, found.lineno if found else 1, 1), message, notes=("nothing was written",), help=helps
     )
 
 

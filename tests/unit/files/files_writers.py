@@ -9,7 +9,7 @@ from pathlib import Path
 
 from files_trees import Tree
 
-from pykb.commands.delete import plan_delete_api
+from pykb.commands.delete import plan_delete
 from pykb.commands.init import plan_project
 from pykb.commands.options import NewProject, OldApi
 from pykb.diagnostics import Diagnostics
@@ -108,7 +108,7 @@ def _move(root: Path) -> Plan:
 
 def _delete(root: Path) -> Plan:
     """Removes files, empty folders and lines, and keeps a copy of an edited file."""
-    plan, found = plan_delete_api(OldApi("infra", "v1", "Box", force=True), read(root)[0], root)
+    plan, found = plan_delete(OldApi("infra", "v1", "Box", force=True), read(root)[0], root)
     assert plan is not None, list(found)
     return plan
 

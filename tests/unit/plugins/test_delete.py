@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pykb.commands.delete import plan_delete_api, plan_delete_webhook
+from pykb.commands.delete import plan_delete
 from pykb.commands.options import NewApi, NewProject, NewWebhook, OldApi, OldWebhook
 from pykb.diagnostics import Diagnostics
 from pykb.files.plan import Plan
@@ -78,8 +78,8 @@ def plan_of(root: Path, options: Old) -> tuple[Plan | None, Diagnostics]:
     project, problems = read(root)
     assert not problems
     if isinstance(options, OldApi):
-        return plan_delete_api(options, project, root)
-    return plan_delete_webhook(options, project, root)
+        return plan_delete(options, project, root)
+    return plan_delete(options, project, root)
 
 
 def delete(root: Path, options: Old) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pykb.diagnostics import EnvironmentProblem
-from pykb.tools.process import check, find_program, quote, run
+from pykb.tools.process import find_program, quote, run, succeeded
 
 
 def script(folder: Path, name: str, text: str) -> Path:
@@ -54,7 +54,7 @@ def test_a_file_that_cannot_be_executed_is_a_problem(tmp_path: Path) -> None:
 def test_check_quotes_the_last_lines_of_a_failure() -> None:
     """The program's own words are what helps."""
     with pytest.raises(EnvironmentProblem) as caught:
-        check([sys.executable, "-c", "import sys; print('why', file=sys.stderr); sys.exit(3)"])
+        succeeded(run([sys.executable, "-c", "import sys; print('why', file=sys.stderr); sys.exit(3)"]))
     assert "exit code 3" in caught.value.diagnostic.message
     assert caught.value.diagnostic.notes == ("it wrote:\nwhy",)
 
