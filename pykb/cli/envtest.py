@@ -75,7 +75,6 @@ def path(version: Version = "", output: PrintOption = Print.PATH) -> None:
       pykb envtest path
       KUBEBUILDER_ASSETS="$(pykb envtest path 1.37)" make test
     """
-    from pykb.cli.errors import finish
     from pykb.diagnostics.codes.environment import ASSETS_MISSING
     from pykb.envtest.assets import find_assets
     from pykb.envtest.cache import KUBERNETES, parse_version
@@ -83,9 +82,8 @@ def path(version: Version = "", output: PrintOption = Print.PATH) -> None:
     wanted = parse_version(version or KUBERNETES)
     assets = find_assets(wanted)
     if assets is None:
-        helps = (f"pykb envtest use {shlex.quote(wanted)}",)
-        finish([ASSETS_MISSING.at(None, f"Kubernetes {wanted} is not in the cache", help=helps)])
-        return
+        message = f"Kubernetes {wanted} is not in the cache"
+        raise ASSETS_MISSING.problem(message, f"pykb envtest use {shlex.quote(wanted)}")
     _print(str(assets.folder), output)
 
 

@@ -16,7 +16,7 @@ import typer
 from pykb import __version__
 from pykb._regular_file import read_settings
 from pykb.cli import console
-from pykb.cli.errors import EXIT_FINDINGS, EXIT_USAGE, finish, flush, report
+from pykb.cli.errors import EXIT_USAGE, finish, flush, report
 from pykb.cli.root import find_root
 from pykb.diagnostics.codes.environment import ENVIRONMENT_OUTDATED, KUBECONFIG_UNUSABLE
 from pykb.diagnostics.codes.project import PROJECT_CLI_VERSION, PROJECT_MISSING
@@ -102,8 +102,7 @@ def existing_kubeconfig(given: Path | None) -> Path | None:
     """
     if given is None or given.expanduser().is_file():
         return given and given.expanduser()
-    finish([KUBECONFIG_UNUSABLE.at(None, f"there is no kubeconfig `{given}`")])
-    raise typer.Exit(EXIT_FINDINGS)
+    raise KUBECONFIG_UNUSABLE.problem(f"there is no kubeconfig `{given}`")
 
 
 def _compare_versions(project: Project) -> None:
