@@ -68,7 +68,7 @@ CONVERTER_MISSING = warning(
 EDITED_BY_HAND = Code(
     "edited-by-hand",
     "what would be deleted was edited by hand",
-    "`pykb delete`, and `pykb edit` with options such as `--certificates`, compare each file with what the scaffold would "
+    "`pykb delete`, and `pykb edit` with options like `--certificates`, compare each file with what the scaffold would "
     "be today. They remove files without edits: pykb can make them again. With `--force` they also remove edited "
     "files, and keep them in `.pykb/backup`.",
 )
@@ -76,7 +76,7 @@ EDITED_BY_HAND = Code(
 STILL_USED = Code(
     "still-used",
     "code that stays uses what would be deleted",
-    "`pykb delete`, and `pykb edit` with options such as `--certificates`, remove the lines that pykb wrote. They do not "
+    "`pykb delete`, and `pykb edit` with options like `--certificates`, remove the lines that pykb wrote. They do not "
     "change your own code and kustomizations. Change the lines that are listed first. With `--force` the commands "
     "delete anyway, and the lines fail until you change them.",
 )
