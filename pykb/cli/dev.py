@@ -302,19 +302,15 @@ def _find_cluster(name: str) -> Cluster:
     from pykb.cli.root import find_root
     from pykb.diagnostics.codes.environment import CLUSTER_NAME
     from pykb.envtest.cluster import NAME, Cluster, named_folder
+    from pykb.files.state import STATE
 
     root = find_root()
     if not name and root is not None:
-        return Cluster(_project_folder(root))
+        return Cluster(root / STATE / "cluster")
     if name and not NAME.fullmatch(name):
         message = f"`{name}` is not a valid cluster name, expected lower-case letters, digits and `-`"
         finish([CLUSTER_NAME.at(None, message)], code=EXIT_USAGE)
     return Cluster(named_folder(name or "default"))
-
-
-def _project_folder(root: Path) -> Path:
-    """The folder of a project's cluster. The ``.gitignore`` of a generated project contains it."""
-    return root / ".pykb" / "cluster"
 
 
 def export_line(kubeconfig: Path) -> str:

@@ -17,7 +17,6 @@ from pykb.project.options import option
 
 if TYPE_CHECKING:
     from pykb.importer.definition import Definition
-    from pykb.tools.kubectl import Kubectl
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +58,12 @@ def crd(
     from pykb.diagnostics import Diagnostics
     from pykb.importer.definition import CLUSTER, find_definitions, read_sources
     from pykb.importer.plan import plan_import
+    from pykb.tools.kubectl import Kubectl
 
     found = Diagnostics()
-    kubectl = _kubectl(options) if any(source.startswith(CLUSTER) for source in sources) else None
+    kubectl = None
+    if any(source.startswith(CLUSTER) for source in sources):
+        kubectl = Kubectl.find(kubeconfig=options.kubeconfig, context=options.context)
     stdin = sys.stdin.buffer.read().decode("utf-8", "replace") if "-" in sources else ""
     documents = read_sources(sources, stdin=stdin, kubectl=kubectl, diagnostics=found)
     definitions = find_definitions(documents, found)
@@ -77,12 +79,6 @@ def crd(
         raise typer.Exit(EXIT_FINDINGS)
     if carry_out(plan, options):
         _say_next(definitions, folder)
-
-
-def _kubectl(options: Options) -> Kubectl:
-    from pykb.tools.kubectl import Kubectl
-
-    return Kubectl.find(kubeconfig=options.kubeconfig, context=options.context)
 
 
 def _say_next(definitions: list[Definition], folder: str) -> None:

@@ -166,11 +166,6 @@ def _builtin(options: NewWebhook, group: str, found: Diagnostics) -> Resource | 
     return find_builtin(looked_up, found)
 
 
-def _is_core(options: NewWebhook) -> bool:
-    """Whether the kind is in the core group."""
-    return _builtin(options, "core", Diagnostics()) is not None
-
-
 def _external(options: NewWebhook, project: Project, found: Diagnostics) -> Resource | None:
     naming.check_external_group(options.group, options.external_api_domain, found)
     resource = Resource(
@@ -200,7 +195,8 @@ def _check_plural(options: NewWebhook, known: Resource, project: Project, found:
 def _say_missing(options: NewWebhook, project: Project, found: Diagnostics) -> None:
     """Report a missing kind, with the most similar one of the project, and the command that creates it."""
     own = [r for r in project.resources if r.api]
-    helps = ["`--group core`"] if not options.group and _is_core(options) else []
+    is_core = not options.group and _builtin(options, "core", Diagnostics()) is not None
+    helps = ["`--group core`"] * is_core
     kind = Resource(options.group, project.domain, options.version, options.kind, pluralize(options.kind))
     like = next((r for r in own if (r.group, r.kind) == (options.group, options.kind)), kind)
     helps.append(f"to create it: `{_making(like, options.version)}`")

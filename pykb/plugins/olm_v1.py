@@ -18,9 +18,10 @@ from pykb.deployment.manifests import CRD, POLICY_KINDS, Object
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.project import BUNDLE_LEFT_OUT
 from pykb.diagnostics.codes.scaffold import FILE_BROKEN
+from pykb.files.plan import digest
 from pykb.gen.emit.yaml import dump_document
 from pykb.plugins import PluginKey
-from pykb.plugins.rendered import Rendered, WrittenFiles, container_of, pod_of
+from pykb.plugins.rendered import Rendered, WrittenFiles, container_of, pod_of, take_out
 from pykb.plugins.rendered import render as render_objects
 from pykb.plugins.request import ApiRequest, EditRequest, InitRequest
 from pykb.project.file import Project
@@ -71,11 +72,7 @@ class OlmV1:
         fresh = {path: text, **_docker(self._labels(plan))}
         WrittenFiles(FOLDER, plan, request.force).withdraw(_annotations(request.project))
         for name, content in fresh.items():
-            current = plan.text(name)
-            if current is not None:
-                plan.update(name, None)
-                if current != content:
-                    plan.lose(name)
+            take_out(plan, name, digest(content.encode()))
 
     @staticmethod
     def _labels(plan: PlanBuilder) -> Mapping[str, Any]:

@@ -163,6 +163,15 @@ class Record:
         return (json.dumps({"files": self.files, "values": self.values}, indent=1, sort_keys=True) + "\n").encode()
 
 
+def take_out(plan: PlanBuilder, path: str, written: str) -> None:
+    """Remove a file. Reports one that the user edited: then it does not have the hash of what was written."""
+    current = plan.current(path)
+    if current is not None:
+        plan.update(path, None)
+        if digest(current) != written:
+            plan.lose(path)
+
+
 @dataclass(frozen=True, slots=True)
 class WrittenFiles:
     """The files of a plugin below a folder of the project.
@@ -213,12 +222,7 @@ class WrittenFiles:
         last = self.last
         known = {name: digest(text.encode()) for name, text in fresh.items()} | dict(last.files)
         for name, written in sorted(known.items()):
-            path = f"{self.folder}/{name}"
-            current = self.plan.current(path)
-            if current is not None:
-                self.plan.update(path, None)
-                if digest(current) != written:
-                    self.plan.lose(path)
+            take_out(self.plan, f"{self.folder}/{name}", written)
         self.plan.update(f"{self.folder}/{RECORD}", None)
 
     def _put(self, name: str, content: bytes, last: Record) -> None:

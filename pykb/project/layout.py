@@ -89,10 +89,10 @@ def place_of(text: str, table: str, key: str) -> Span:
         if line.startswith("["):
             header = line.strip().strip("[]").replace(" ", "")
             inside = header == table
-            if header == f"{table}.{key}":
-                column = line.index(key) + 1
-                return Span(SETTINGS, number, column, number, column + len(key))
-        elif inside and line.split("=")[0].strip().strip("\"'") == key:
+            is_there = header == f"{table}.{key}"
+        else:
+            is_there = inside and line.split("=")[0].strip().strip("\"'") == key
+        if is_there:
             column = line.index(key) + 1
             return Span(SETTINGS, number, column, number, column + len(key))
     return Span(SETTINGS, 1, 1)

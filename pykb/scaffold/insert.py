@@ -150,7 +150,7 @@ def missing(fragments: Sequence[Fragment], path: str) -> Diagnostic:
         FragmentKind.LIST_ITEM: "at the end of the list",
         FragmentKind.TEXT_ITEM: "at the end of the list",
     }[fragments[0].kind]
-    comment = _anchor_comment(fragments[0].anchor)
+    comment = f"# {_PREFIX}{fragments[0].anchor}"  # all files with anchors have such comments
     message = f"`{path}` has no `{comment}` line to insert above"
     helps = (
         f"add these lines to `{path}`, {place}, then run the command again:\n"
@@ -187,11 +187,6 @@ def _lists(node: object) -> list[list[object]]:
         for value in node.values():
             found += _lists(value)
     return found
-
-
-def _anchor_comment(name: str) -> str:
-    """The text of an anchor. All files with anchors use ``#`` comments."""
-    return f"# {_PREFIX}{name}"
 
 
 def _find_anchor(lines: list[str], name: str) -> Anchor | None:
