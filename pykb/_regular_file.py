@@ -101,8 +101,8 @@ def check_folder(folder: Path, *, most: int = MOST_BYTES) -> None:
 
 
 def is_bytecode(path: Path) -> bool:
-    """Whether a path is a folder of bytecode, or in one."""
-    return "__pycache__" in path.parts
+    """Whether a path is bytecode, or its folder. Bytecode has paths of the machine that it was made on."""
+    return "__pycache__" in path.parts or path.suffix in {".pyc", ".pyo"}
 
 
 def real_path(path: Path) -> Path:

@@ -22,8 +22,6 @@ from pathlib import Path
 from py_compile import PycInvalidationMode
 from typing import NamedTuple
 
-from pykb._regular_file import is_bytecode
-
 __all__ = ["assemble"]
 
 _UNUSED = (
@@ -57,8 +55,8 @@ def assemble(into: str, *extra: str) -> None:
     executable, environment = Path(sys.executable), Path(sys.prefix)
     root.add(executable)
     standard = Path(sysconfig.get_path("stdlib"))
-    root.add(standard, skip=lambda path: is_bytecode(path) or any(fnmatch(path.name, each) for each in _UNUSED))
-    root.add(environment, skip=is_bytecode)
+    root.add(standard, skip=lambda path: _is_cache(path) or any(fnmatch(path.name, each) for each in _UNUSED))
+    root.add(environment, skip=_is_cache)
     _add_system(root)
     for path in extra:
         root.add(Path(path))
@@ -67,6 +65,11 @@ def assemble(into: str, *extra: str) -> None:
     _add_packages(root)
     for folder in (standard, environment):
         _compile(root, folder)
+
+
+def _is_cache(path: Path) -> bool:
+    """Whether it is a folder of bytecode, which is made anew. A package may have bytecode in place of its source."""
+    return path.name == "__pycache__"
 
 
 def _add_system(root: Root) -> None:
