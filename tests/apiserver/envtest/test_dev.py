@@ -254,6 +254,17 @@ def hooked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def staying(hooked: Path) -> Iterator[Rest]:
+    """The control plane of `pykb cluster up` in that project."""
+    pykb(hooked, "cluster", "up", "--no-controller-manager")
+    cluster = Cluster(hooked / ".pykb" / "cluster")
+    try:
+        yield Rest.from_kubeconfig(cluster.status().kubeconfig)
+    finally:
+        cluster.down()
+
+
 def create(rest: Rest, foo: str) -> str:
     """Try to create a thing; the server's words, empty when it took it."""
     thing = {"apiVersion": "shop.example.com/v1", "kind": "Thing", "metadata": {"name": "a"}, "spec": {"foo": foo}}
@@ -261,71 +272,62 @@ def create(rest: Rest, foo: str) -> str:
     return "" if answer.ok else answer.message
 
 
-def test_webhooks_are_served_and_follow_the_files(hooked: Path, devs: list[Dev]) -> None:
+def test_webhooks_are_served_and_follow_the_files(hooked: Path, staying: Rest, devs: list[Dev]) -> None:
     """The API server calls the manager, after each change with its new code; what nobody serves is told."""
     dev = Dev(hooked)
     devs.append(dev)
-    kubeconfig = Path(dev.says("export KUBECONFIG=").rpartition("=")[2].strip())
     dev.says("installed mutatingwebhookconfigurations/pykb-dev-mutating-webhook-configuration")
     dev.says("installed validatingwebhookconfigurations/pykb-dev-validating-webhook-configuration")
     dev.says("webhooks are served at https://127.0.0.1:")
-    rest = Rest.from_kubeconfig(kubeconfig)
-    assert create(rest, "WORD").endswith("denied the request: foo may not be WORD")
-    assert create(rest, "other") == ""
+    assert create(staying, "WORD").endswith("denied the request: foo may not be WORD")
+    assert create(staying, "other") == ""
 
     before = (hooked / WEBHOOK).read_text()
     text = before.replace("WORD", "other").replace("    builder.with_defaulter(ThingDefaulter())\n", "")
     (hooked / WEBHOOK).write_text(text)
     dev.says("webhooks are served at https://127.0.0.1:")
     dev.says("error[webhook-unserved]: the manager serves nothing at `/mutate-shop-example-com-v1-thing`")
-    assert "could not find the requested resource" in create(rest, "other")
+    assert "could not find the requested resource" in create(staying, "other")
     (hooked / WEBHOOK).write_text(before.replace("WORD", "other"))
     dev.says("webhooks are served at https://127.0.0.1:")
-    assert create(rest, "other").endswith("denied the request: foo may not be other")
+    assert create(staying, "other").endswith("denied the request: foo may not be other")
     (hooked / WEBHOOK).write_text(before)
     assert dev.end(signal.SIGINT) == 0
 
 
 @pytest.mark.slow
-def test_a_manager_without_a_webhook_server_is_told(hooked: Path, devs: list[Dev]) -> None:
+def test_a_manager_without_a_webhook_server_is_told(hooked: Path, staying: Rest, devs: list[Dev]) -> None:
     """Nothing was registered, so nothing listens, and the API server refuses what the manifest lists."""
     dev = Dev(hooked)
     devs.append(dev)
-    kubeconfig = Path(dev.says("export KUBECONFIG=").rpartition("=")[2].strip())
     dev.says("webhooks are served at https://127.0.0.1:")
     edit(hooked / "shop/__main__.py", "    setup_thing_webhook(manager)\n", "    # setup_thing_webhook(manager)\n")
     try:
         dev.says("manager started")
         dev.says("error[webhook-unserved]: the manager serves nothing at `/mutate-shop-example-com-v1-thing`")
-        assert "connection refused" in create(Rest.from_kubeconfig(kubeconfig), "other")
+        assert "connection refused" in create(staying, "other")
     finally:
         edit(hooked / "shop/__main__.py", "    # setup_thing_webhook(manager)\n", "    setup_thing_webhook(manager)\n")
     dev.says("webhooks are served at https://127.0.0.1:")
     assert dev.end(signal.SIGINT) == 0
 
 
-def test_a_cluster_that_stays_is_left_without_webhooks(hooked: Path, devs: list[Dev]) -> None:
+def test_a_cluster_that_stays_is_left_without_webhooks(hooked: Path, staying: Rest, devs: list[Dev]) -> None:
     """The loop takes them back at its end; what a killed one leaves, the next one replaces."""
-    pykb(hooked, "cluster", "up", "--no-controller-manager")
-    cluster = Cluster(hooked / ".pykb" / "cluster")
-    try:
-        rest = Rest.from_kubeconfig(cluster.status().kubeconfig)
-        dev = Dev(hooked)
-        devs.append(dev)
-        dev.says("webhooks are served at")
-        dev.end(signal.SIGKILL)
-        assert len(installed_with(rest, "pykb-dev-")) == 2
+    dev = Dev(hooked)
+    devs.append(dev)
+    dev.says("webhooks are served at")
+    dev.end(signal.SIGKILL)
+    assert len(installed_with(staying, "pykb-dev-")) == 2
 
-        dev = Dev(hooked)
-        devs.append(dev)
-        dev.says("webhooks are served at")
-        assert len(installed_with(rest, "pykb-dev-")) == 2
-        assert create(rest, "WORD").endswith("foo may not be WORD")
-        assert dev.end(signal.SIGTERM) == 0
-        assert installed_with(rest, "pykb-dev-") == []
-        assert create(rest, "WORD") == ""
-    finally:
-        cluster.down()
+    dev = Dev(hooked)
+    devs.append(dev)
+    dev.says("webhooks are served at")
+    assert len(installed_with(staying, "pykb-dev-")) == 2
+    assert create(staying, "WORD").endswith("foo may not be WORD")
+    assert dev.end(signal.SIGTERM) == 0
+    assert installed_with(staying, "pykb-dev-") == []
+    assert create(staying, "WORD") == ""
 
 
 def test_a_real_cluster_gets_no_webhooks(hooked: Path, control_plane: ControlPlane, devs: list[Dev]) -> None:

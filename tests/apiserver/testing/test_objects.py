@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import pkgutil
 import sys
 from collections.abc import Iterator
@@ -41,7 +42,7 @@ CRDS = sorted(
         TESTDATA / "import/crds/autoscalers.scale.example.com.yaml",
     ]
 )
-OBJECTS = 15
+OBJECTS = max(8, int(os.environ.get("PYKB_FUZZ_CASES", "0")) // 1000)
 
 
 @pytest.fixture(scope="module")
