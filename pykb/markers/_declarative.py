@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 
 from pykb.diagnostics.codes.markers import MARKER_ARGUMENT, MARKER_ARGUMENT_MISSING, MARKER_SYNTAX
-from pykb.markers._lexer import Lexer, MarkerSyntaxError, to_number, unquote
+from pykb.markers._lexer import Lexer, MarkerError, to_number, unquote
 from pykb.markers._values import check_value
 from pykb.markers.definition import STRING, Argument, MarkerDefinition, ValueKind
 from pykb.markers.parser import ParsedArguments, unknown_argument
@@ -43,8 +43,8 @@ def parse_tag(definition: MarkerDefinition, text: str, start: int, nested: Neste
         reader.arguments()
         reader.value(nested)
         reader.end()
-    except MarkerSyntaxError as error:
-        parsed.problems.append(error.problem)
+    except MarkerError as error:
+        parsed.problems.append(error)
         return parsed, len(text)
     if not parsed.problems:
         reader.missing()
@@ -85,7 +85,7 @@ class _TagReader:
             names = [a.name for a in self.definition.arguments if a.name]
             found = self.text[start : self.position]
             listed = ", ".join(f"`{n}`" for n in names)
-            raise MarkerSyntaxError(
+            raise MarkerError(
                 start,
                 self.position,
                 f"`+{self.definition.name}` takes no argument without a name, found `{found}`",
@@ -134,7 +134,7 @@ class _TagReader:
         self.position += 1
         if argument is None:
             name = f"+{self.definition.name}"
-            raise MarkerSyntaxError(
+            raise MarkerError(
                 equals, len(self.text), f"`{name}` takes no value, found `{self.text[equals:]}`", label="remove this"
             )
         self._skip_blanks()
@@ -151,7 +151,7 @@ class _TagReader:
     def _nested(self, argument: Argument, nested: NestedTag, start: int) -> None:
         if self._char() != "+":
             name, found = self.definition.name, self.text[start:]
-            raise MarkerSyntaxError(
+            raise MarkerError(
                 start,
                 len(self.text),
                 f"`+{name}` takes a tag, found `{found}`",
@@ -186,7 +186,7 @@ class _TagReader:
         start = self.position
         try:
             return self._scalar()
-        except MarkerSyntaxError:
+        except MarkerError:
             end = self.text.find(" #", start)
             self.position = len(self.text) if end < 0 else end
             return self.text[start : self.position].strip()
@@ -204,12 +204,12 @@ class _TagReader:
     def missing(self) -> None:
         for argument in self.definition.arguments:
             if not argument.optional and argument.name not in self.parsed.values:
-                self.parsed.problems.append(self._lacks(argument).problem)
+                self.parsed.problems.append(self._lacks(argument))
 
-    def _lacks(self, argument: Argument) -> MarkerSyntaxError:
+    def _lacks(self, argument: Argument) -> MarkerError:
         what = f"the argument {argument.spelling}" if argument.name else "a value"
         example = self.definition.example
-        return MarkerSyntaxError(
+        return MarkerError(
             0,
             len(self.text),
             f"`+{self.definition.name}` needs {what} ({argument.type}), found none",
@@ -263,16 +263,14 @@ class _TagReader:
             self.position += 1
         return self._char()
 
-    def _wrong(self, message: str, start: int, *, end: int = 0, help_: str = "") -> MarkerSyntaxError:
+    def _wrong(self, message: str, start: int, *, end: int = 0, help_: str = "") -> MarkerError:
         if not end:
             word = re.match(r"[\w.\-]+|.", self.text[start:])
             end = start + (len(word[0]) if word else 1)
             if ", found" not in message:
                 message += f", found `{word[0]}`" if word else ", found the end of the tag"
         code = MARKER_SYNTAX if "`" in message and "expected `" in message else MARKER_ARGUMENT
-        return MarkerSyntaxError(
-            start, end, message, *((help_,) if help_ else ()), code=code, label="not expected here"
-        )
+        return MarkerError(start, end, message, *((help_,) if help_ else ()), code=code, label="not expected here")
 
 
 def _article(argument: Argument) -> str:

@@ -9,7 +9,7 @@ Source of the rules: https://pkg.go.dev/text/scanner and https://go.dev/ref/spec
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from math import isinf
 
@@ -18,33 +18,19 @@ from pykb.diagnostics.codes.markers import MARKER_ARGUMENT
 from pykb.markers.definition import ValueKind, ValueType
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """A mistake in a marker.
+class MarkerError(Exception):
+    """A mistake in a marker. It is raised where the reading of the marker ends, and never leaves ``pykb.markers``.
 
     Attributes:
-        code: Its kind.
         start: Offset of the first wrong character in the marker's text.
         end: Offset after the last one.
         message: The headline.
+        help: What to type.
+        code: Its kind.
         label: A few words at the place.
         notes: Why.
-        help: What to type.
         fix: The start and the end of what to replace, and the text to put there, if only one text is possible.
     """
-
-    code: Code
-    start: int
-    end: int
-    message: str
-    label: str = ""
-    notes: tuple[str, ...] = ()
-    help: tuple[str, ...] = field(default=())
-    fix: tuple[int, int, str] | None = None
-
-
-class MarkerSyntaxError(Exception):
-    """A problem that ends the reading of one marker. Never leaves ``pykb.markers``."""
 
     def __init__(
         self,
@@ -55,9 +41,11 @@ class MarkerSyntaxError(Exception):
         code: Code = MARKER_ARGUMENT,
         label: str = "",
         notes: tuple[str, ...] = (),
+        fix: tuple[int, int, str] | None = None,
     ) -> None:
         super().__init__(message)
-        self.problem = Problem(code, start, end, message, label=label, notes=notes, help=help)
+        self.start, self.end, self.message, self.help = start, end, message, help
+        self.code, self.label, self.notes, self.fix = code, label, notes, fix
 
 
 _BLANK = " \t\r\n"
@@ -171,16 +159,16 @@ def require_sound(token: Token) -> None:
     """Raise an error if a token is malformed.
 
     Raises:
-        MarkerSyntaxError: A quote is not closed, or a number is malformed.
+        MarkerError: A quote is not closed, or a number is malformed.
     """
     if token.flaw:
-        raise MarkerSyntaxError(token.start, token.end, f"{token.flaw} in `{token.text}`", label="starts here")
+        raise MarkerError(token.start, token.end, f"{token.flaw} in `{token.text}`", label="starts here")
 
 
-def expected(what: str, lexer: Lexer, start: int, token: Token) -> MarkerSyntaxError:
+def expected(what: str, lexer: Lexer, start: int, token: Token) -> MarkerError:
     """An error that shows the whole word found in place of the expected value."""
     if token.kind is TokenKind.END:
-        return MarkerSyntaxError(start, start + 1, f"expected {what}, found the end of the marker", label="ends here")
+        return MarkerError(start, start + 1, f"expected {what}, found the end of the marker", label="ends here")
     end = token.end
     while end < len(lexer.text) and token.text not in DELIMITERS and lexer.text[end] not in " ,;}":
         end += 1
@@ -190,7 +178,7 @@ def expected(what: str, lexer: Lexer, start: int, token: Token) -> MarkerSyntaxE
     found = lexer.text[start:end]
     if found[:1] in {'"', "'"} and len(found) > 2:
         hint = (f"write it without quotes: `{found.strip(found[0])}`",)
-    return MarkerSyntaxError(start, end, f"expected {what}, found `{found}`", *hint, label=f"expected {what}")
+    return MarkerError(start, end, f"expected {what}, found `{found}`", *hint, label=f"expected {what}")
 
 
 INT64 = 1 << 63
@@ -206,7 +194,7 @@ def read_integer(lexer: Lexer, _: ValueType) -> object:
         raise expected("an integer", lexer, start, token)
     require_sound(token)
     if not _DECIMAL_INTEGER.fullmatch(text):
-        raise MarkerSyntaxError(
+        raise MarkerError(
             start,
             token.end,
             f"expected a decimal integer, found `{text}`",
@@ -242,7 +230,7 @@ def read_bare_number(lexer: Lexer, kind: ValueType) -> object:
 
 def _finite(text: str, start: int, end: int) -> int | float:
     if isinf(float(text)):
-        raise MarkerSyntaxError(start, end, f"`{text}` is too large", label="out of range")
+        raise MarkerError(start, end, f"`{text}` is too large", label="out of range")
     return to_number(text)
 
 
@@ -264,7 +252,7 @@ def to_number(text: str) -> int | float:
 def _in_64_bits(value: int, start: int, end: int) -> int:
     if -INT64 <= value < INT64:
         return value
-    raise MarkerSyntaxError(start, end, f"`{value}` does not fit into 64 bits", label="out of range")
+    raise MarkerError(start, end, f"`{value}` does not fit into 64 bits", label="out of range")
 
 
 def _signed(lexer: Lexer) -> tuple[int, str, Token]:
@@ -332,7 +320,7 @@ def _escaped(match: re.Match[str], token: Token) -> bytes:
     if code < 0x110000 and not 0xD800 <= code < 0xE000:
         return chr(code).encode()
     start = token.start + 1 + match.start()
-    raise MarkerSyntaxError(
+    raise MarkerError(
         start,
         start + max(2, len(match[0])),
         f"`{match[0]}` is not an escape sequence of a double-quoted string",

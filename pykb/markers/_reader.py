@@ -17,7 +17,7 @@ from pykb.diagnostics.codes.markers import (
 )
 from pykb.diagnostics.suggest import edit_distance
 from pykb.markers._declarative import parse_tag
-from pykb.markers._lexer import Problem
+from pykb.markers._lexer import MarkerError
 from pykb.markers.definition import Grammar, MarkerDefinition, MarkerTarget
 from pykb.markers.model import Marker, MarkerComment, Place
 from pykb.markers.parser import TAG_NAME, ParsedArguments, SplitName, parse_arguments, split_name
@@ -122,7 +122,7 @@ class MarkerReader:
             return None, len(comment.text)
         return self._tag(definition, comment, target, match.end(), start=at)
 
-    def _report(self, problems: Iterable[Problem], comment: MarkerComment) -> None:
+    def _report(self, problems: Iterable[MarkerError], comment: MarkerComment) -> None:
         for problem in problems:
             self._diagnostics.report(
                 problem.code,
@@ -239,14 +239,14 @@ class MarkerReader:
         best = min(found, key=lambda d: len(d.targets))
         return f"{_VALIDATION}{items}{best.name.removeprefix(_VALIDATION)}"
 
-    def _blank_after_plus(self, text: str, start: int) -> Iterator[Problem]:
+    def _blank_after_plus(self, text: str, start: int) -> Iterator[MarkerError]:
         joined = f"+{text[start:]}"
         known, _ = self._registry.resolve(joined)
         if known is not None or _in_namespace(joined[1:].split(maxsplit=1)[0]):
             message = "expected the name directly after `+`, found a blank"
             yield _wrong_shape(0, start, message, f"write `{joined}`", (0, start, "+"))
 
-    def _wrong_shape(self, text: str) -> Problem | None:
+    def _wrong_shape(self, text: str) -> MarkerError | None:
         """A known name with wrong characters around it."""
         split = split_name(text)
         return (
@@ -256,7 +256,7 @@ class MarkerReader:
             or self._argument_without_value(split, text)
         )
 
-    def _blank_before_value(self, split: SplitName, text: str) -> Problem | None:
+    def _blank_before_value(self, split: SplitName, text: str) -> MarkerError | None:
         name = split.whole.rstrip()
         if not split.has_value or name == split.whole or not self._known(name):
             return None
@@ -265,7 +265,7 @@ class MarkerReader:
         fix = (len(name) + 1, len(text), f"={value}")
         return _wrong_shape(len(name) + 1, split.value_start, message, f"write `+{name}={value}`", fix)
 
-    def _colon_without_name(self, split: SplitName, text: str) -> Problem | None:
+    def _colon_without_name(self, split: SplitName, text: str) -> MarkerError | None:
         bare = split.whole.rstrip(":")
         if bare == split.whole or not self._known(bare):
             return None
@@ -274,7 +274,7 @@ class MarkerReader:
         start, end = len(bare) + 1, len(split.whole) + 1
         return _wrong_shape(start, end, message, f"write `{fixed}`", (start, end, ""))
 
-    def _text_after_name(self, split: SplitName, text: str) -> Problem | None:
+    def _text_after_name(self, split: SplitName, text: str) -> MarkerError | None:
         word, blank, rest = split.whole.partition(" ")
         if not blank or not word or not self._known(word):
             return None
@@ -286,7 +286,7 @@ class MarkerReader:
         fix = (len(word) + 1, len(text), f"={found}") if takes and found.isalnum() else None
         return _wrong_shape(len(word) + 2, len(text), message, help_, fix)
 
-    def _argument_without_value(self, split: SplitName, text: str) -> Problem | None:
+    def _argument_without_value(self, split: SplitName, text: str) -> MarkerError | None:
         marker, _, argument = split.whole.rpartition(":")
         known = self._registry.get(marker) if argument and not split.has_value else None
         if known is None or known.argument(argument) is None:
@@ -298,8 +298,10 @@ class MarkerReader:
         return self._registry.look_up(name, name.rpartition(":")[0] or name) is not None
 
 
-def _wrong_shape(start: int, end: int, message: str, help_: str, fix: tuple[int, int, str] | None = None) -> Problem:
-    return Problem(MARKER_SYNTAX, start, end, message, label="here", help=(help_,), fix=fix)
+def _wrong_shape(
+    start: int, end: int, message: str, help_: str, fix: tuple[int, int, str] | None = None
+) -> MarkerError:
+    return MarkerError(start, end, message, help_, code=MARKER_SYNTAX, label="here", fix=fix)
 
 
 def _in_namespace(word: str) -> bool:

@@ -10,18 +10,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from math import isinf
 from typing import cast
 
-from pykb.diagnostics.codes.markers import MARKER_ARGUMENT
 from pykb.diagnostics.suggest import closest, only_meaning
 from pykb.markers._lexer import (
     DELIMITERS,
     INT64,
     Lexer,
-    MarkerSyntaxError,
-    Problem,
+    MarkerError,
     TokenKind,
     expected,
     read_integer,
@@ -48,7 +45,7 @@ def _read_json(lexer: Lexer, _: ValueType) -> object:
     lexer.position = len(lexer.text)
     if text.strip().startswith("ref("):
         message = f"`{text.strip()}` names a Go constant, which Python does not have"
-        raise MarkerSyntaxError(start, len(lexer.text), message, "write the value itself", label="no JSON")
+        raise MarkerError(start, len(lexer.text), message, "write the value itself", label="no JSON")
     try:
         value = json.loads(
             text,
@@ -67,7 +64,7 @@ def _read_json(lexer: Lexer, _: ValueType) -> object:
             what = "half a surrogate pair is not text"
         elif not isinstance(error, json.JSONDecodeError):
             what = str(error)
-        raise MarkerSyntaxError(
+        raise MarkerError(
             where, len(lexer.text), what, f"for a string, write `+default={bare}`", label="wrong from here on"
         ) from None
     return cast("object", value)
@@ -102,7 +99,7 @@ def read_value(lexer: Lexer, kind: ValueType, *, in_list: bool = False) -> objec
     """Read one value of the given type.
 
     Raises:
-        MarkerSyntaxError: The text is not a value of this type.
+        MarkerError: The text is not a value of this type.
     """
     if kind.kind is ValueKind.ANY:
         return read_value(lexer, _guess_type(lexer, lists=not in_list), in_list=in_list)
@@ -147,7 +144,7 @@ def _read_map(lexer: Lexer, kind: ValueType) -> object:
         key = read_string(lexer, in_map=True)
         if key in values:
             message = f"the key `{key}` appears twice in a map"
-            raise MarkerSyntaxError(start, lexer.position, message, label="a second time")
+            raise MarkerError(start, lexer.position, message, label="a second time")
         _require(lexer, ":", f"`:` after the key `{key}`")
         values[key] = read_value(lexer, item)
         if lexer.peek_past_blanks() == "}":
@@ -207,7 +204,7 @@ def _guess_braces(ahead: Lexer) -> ValueType:
     if item is STRING:
         try:
             read_string(ahead, in_map=True)
-        except MarkerSyntaxError:
+        except MarkerError:
             return ValueType(ValueKind.LIST, item)
         if ahead.next().text == ":" or first == "}":
             return OBJECT
@@ -223,7 +220,7 @@ def _guess_number(ahead: Lexer) -> ValueType:
     return STRING
 
 
-def check_value(argument: Argument, value: object, text: str, start: int, end: int) -> Problem | None:
+def check_value(argument: Argument, value: object, text: str, start: int, end: int) -> MarkerError | None:
     """Find the first problem of a value of the right type, or ``None``.
 
     Args:
@@ -235,23 +232,21 @@ def check_value(argument: Argument, value: object, text: str, start: int, end: i
     """
     found = text[start:end]
     if quoted := _single_quotes(argument, found):
-        return Problem(
-            MARKER_ARGUMENT,
+        return MarkerError(
             start,
             end,
             f"single quotes are not quotes in a marker: the value would contain them, found `{found}`",
+            f"write {quoted}",
             label="the quotes become part of the value",
-            help=(f"write {quoted}",),
             fix=(start, end, quoted.strip("`")) if quoted.startswith("`") else None,
         )
     if argument.textual and not isinstance(value, str):
-        return Problem(
-            MARKER_ARGUMENT,
+        return MarkerError(
             start,
             end,
             f"expected a string, found `{found}`",
+            f'write `"{found}"`',
             label="read as another type",
-            help=(f'write `"{found}"`',),
         )
     if isinstance(value, bool):
         return None
@@ -261,13 +256,12 @@ def check_value(argument: Argument, value: object, text: str, start: int, end: i
         return _check_choice(argument, value, start, end)
     if isinstance(value, Sequence) and not isinstance(value, str):
         if not value and argument.type.kind is ValueKind.LIST:
-            return Problem(
-                MARKER_ARGUMENT,
+            return MarkerError(
                 start,
                 end,
                 f"{argument.spelling} is an empty list",
+                'an empty string (the core group, for example) is written `""`',
                 label="nothing there",
-                help=('an empty string (the core group, for example) is written `""`',),
             )
         return _check_elements(argument, value, text, start, end)
     return None
@@ -283,7 +277,7 @@ def _single_quotes(argument: Argument, found: str) -> str:
     return f'`"{inner}"`' if plain else f"the value in back-ticks: `{inner}`"
 
 
-def _check_range(argument: Argument, value: float, start: int, end: int) -> Problem | None:
+def _check_range(argument: Argument, value: float, start: int, end: int) -> MarkerError | None:
     low, high = argument.minimum, argument.maximum
     if (low is None or value >= low) and (high is None or value <= high):
         return None
@@ -291,52 +285,54 @@ def _check_range(argument: Argument, value: float, start: int, end: int) -> Prob
         wanted = f"a number from {low} to {high}"
     else:
         wanted = f"at least {low}" if low is not None else f"at most {high}"
-    return Problem(MARKER_ARGUMENT, start, end, f"expected {wanted}, found `{value}`", label="out of range")
+    return MarkerError(start, end, f"expected {wanted}, found `{value}`", label="out of range")
 
 
-def _check_choice(argument: Argument, value: str, start: int, end: int) -> Problem | None:
+def _check_choice(argument: Argument, value: str, start: int, end: int) -> MarkerError | None:
     known = {c.casefold() for c in argument.choices} if argument.folded else set(argument.choices)
     if (value.casefold() if argument.folded else value) in known:
         return None
     nearest, meant = closest(value, argument.choices), only_meaning(value, argument.choices)
     listed = [f"`{c}`" for c in argument.choices]
     wanted = " or ".join([", ".join(listed[:-1]), listed[-1]] if len(listed) > 1 else listed)
-    return Problem(
-        MARKER_ARGUMENT,
+    return MarkerError(
         start,
         end,
         f"expected {wanted}, found `{value}`",
+        *((f"write `{nearest}`",) if nearest else ()),
         label=f"not a value of {argument.spelling}",
-        help=(f"write `{nearest}`",) if nearest else (),
         fix=(start, end, meant) if meant else None,
     )
 
 
-def _check_elements(argument: Argument, values: Sequence[object], text: str, start: int, end: int) -> Problem | None:
+def _check_elements(
+    argument: Argument, values: Sequence[object], text: str, start: int, end: int
+) -> MarkerError | None:
     for element in values:
         if not isinstance(element, str):
             continue
         if element.startswith(";"):
-            return Problem(
-                MARKER_ARGUMENT,
+            return MarkerError(
                 start,
                 end,
                 f"the list has an empty element: it would be read as `{element}`",
+                'an empty string is written `""`',
                 label="two `;` in a row",
-                help=('an empty string is written `""`',),
             )
         if len(element) > 1 and element[0] == element[-1] == "'":
-            return Problem(
-                MARKER_ARGUMENT,
+            return MarkerError(
                 start,
                 end,
                 f"single quotes are not quotes in a marker: the element would be `{element}`",
+                f'write `"{element[1:-1]}"`, or leave the quotes out',
                 label="the quotes become part of the value",
-                help=(f'write `"{element[1:-1]}"`, or leave the quotes out',),
             )
         if argument.choices and (problem := _check_choice(argument, element, start, end)):
             place = find_element(text, start, end, element)  # a long search, so only for a finding
-            return _check_choice(argument, element, *place) if place else replace(problem, fix=None)
+            if place:
+                return _check_choice(argument, element, *place)
+            problem.fix = None
+            return problem
     return None
 
 

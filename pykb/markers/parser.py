@@ -12,7 +12,7 @@ from pykb.diagnostics.codes.markers import (
     MARKER_SYNTAX,
 )
 from pykb.diagnostics.suggest import closest, only_meaning
-from pykb.markers._lexer import Lexer, MarkerSyntaxError, Problem, TokenKind, read_bare_number
+from pykb.markers._lexer import Lexer, MarkerError, TokenKind, read_bare_number
 from pykb.markers._values import check_value, read_value
 from pykb.markers.definition import Argument, MarkerDefinition, ValueKind
 
@@ -52,7 +52,7 @@ class ParsedArguments:
 
     values: dict[str, object] = field(default_factory=dict)
     places: dict[str, tuple[int, int]] = field(default_factory=dict)
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[MarkerError] = field(default_factory=list)
 
 
 def parse_arguments(definition: MarkerDefinition, text: str) -> ParsedArguments:
@@ -67,18 +67,17 @@ def parse_arguments(definition: MarkerDefinition, text: str) -> ParsedArguments:
         elif split.has_value:
             start, end = len(definition.name) + 1, len(text)
             parsed.problems.append(
-                Problem(
-                    MARKER_ARGUMENT,
+                MarkerError(
                     start,
                     end,
                     f"`+{definition.name}` takes no value, found `{text[start:]}`",
+                    f"write `+{definition.name}`",
                     label="remove this",
-                    help=(f"write `+{definition.name}`",),
                     fix=(start, end, "") if text[start:] == "=true" else None,
                 )
             )
-    except MarkerSyntaxError as error:
-        parsed.problems.append(error.problem)
+    except MarkerError as error:
+        parsed.problems.append(error)
     return parsed
 
 
@@ -89,7 +88,7 @@ def _parse_anonymous(
     extra = split.whole[len(definition.name) :].removeprefix(":")
     if extra:
         start = len(definition.name) + 2
-        raise MarkerSyntaxError(
+        raise MarkerError(
             start,
             start + len(extra),
             f"`+{definition.name}` takes one value without a name, found an argument `{extra}`",
@@ -99,7 +98,7 @@ def _parse_anonymous(
         )
     if not lexer.rest.strip() and argument.type.kind is not ValueKind.RAW:
         if not argument.optional or split.has_value:
-            raise MarkerSyntaxError(
+            raise MarkerError(
                 0,
                 len(text),
                 f"`+{definition.name}` needs a value ({argument.type}), found none",
@@ -122,7 +121,7 @@ def _examples(definition: MarkerDefinition) -> tuple[str, ...]:
 def _parse_named(definition: MarkerDefinition, text: str, split: SplitName, parsed: ParsedArguments) -> None:
     if split.has_value and split.whole == definition.name:
         names = ", ".join(f"`{a.name}`" for a in definition.arguments)
-        raise MarkerSyntaxError(
+        raise MarkerError(
             len(definition.name) + 1,
             len(text),
             f"`+{definition.name}` takes named arguments, found a value without a name",
@@ -141,19 +140,19 @@ def _parse_named(definition: MarkerDefinition, text: str, split: SplitName, pars
                 parsed.problems.append(_missing_argument(definition, argument, len(text)))
 
 
-def _suggested(definition: MarkerDefinition, problem: Problem) -> str | None:
+def _suggested(definition: MarkerDefinition, problem: MarkerError) -> str | None:
     return next((a.name for a in definition.arguments if f"`{a.name}`" in "".join(problem.help)), None)
 
 
-def _missing_argument(definition: MarkerDefinition, argument: Argument, end: int) -> Problem:
-    return Problem(
-        MARKER_ARGUMENT_MISSING,
+def _missing_argument(definition: MarkerDefinition, argument: Argument, end: int) -> MarkerError:
+    return MarkerError(
         0,
         end,
         f"`+{definition.name}` needs the argument `{argument.name}` ({argument.type}), found none",
+        *_examples(definition),
+        code=MARKER_ARGUMENT_MISSING,
         label=f"`{argument.name}` is missing",
         notes=(argument.summary,) if argument.summary else (),
-        help=_examples(definition),
     )
 
 
@@ -182,27 +181,27 @@ def _read_named(definition: MarkerDefinition, lexer: Lexer, parsed: ParsedArgume
         lexer.next()
 
 
-def unknown_argument(definition: MarkerDefinition, name: str, start: int) -> Problem:
+def unknown_argument(definition: MarkerDefinition, name: str, start: int) -> MarkerError:
     """The problem of an unknown argument, with the most similar known one."""
     names = [a.name for a in definition.arguments if a.name]
     nearest = closest(name, names)
     meant = only_meaning(name, names)
     listed = ", ".join(f"`{each}`" for each in names)
-    return Problem(
-        MARKER_ARGUMENT_UNKNOWN,
+    return MarkerError(
         start,
         start + len(name),
         f"`+{definition.name}` has no argument `{name}`",
+        *((f"an argument with a similar name exists: `{nearest}`",) if nearest else ()),
+        code=MARKER_ARGUMENT_UNKNOWN,
         label="not an argument of this marker",
         notes=() if nearest else (f"its arguments are {listed}" if listed else "it takes none",),
-        help=(f"an argument with a similar name exists: `{nearest}`",) if nearest else (),
         fix=(start, start + len(name), meant) if meant else None,
     )
 
 
-def _no_argument_name(lexer: Lexer, start: int, found: str) -> MarkerSyntaxError:
+def _no_argument_name(lexer: Lexer, start: int, found: str) -> MarkerError:
     if not found:
-        return MarkerSyntaxError(
+        return MarkerError(
             max(0, len(lexer.text.rstrip()) - 1),
             len(lexer.text),
             "expected an argument after the comma, found the end of the marker",
@@ -210,7 +209,7 @@ def _no_argument_name(lexer: Lexer, start: int, found: str) -> MarkerSyntaxError
             label="ends here",
             notes=("a marker is one line: it does not continue in the next comment",),
         )
-    return MarkerSyntaxError(
+    return MarkerError(
         start,
         start + len(found),
         f"expected the name of an argument, found `{found}`",
@@ -220,14 +219,14 @@ def _no_argument_name(lexer: Lexer, start: int, found: str) -> MarkerSyntaxError
     )
 
 
-def _no_equals(definition: MarkerDefinition, lexer: Lexer, name: str, start: int, found: str) -> MarkerSyntaxError:
+def _no_equals(definition: MarkerDefinition, lexer: Lexer, name: str, start: int, found: str) -> MarkerError:
     previous = lexer.text[:start].rstrip()
     help_: tuple[str, ...] = ()
     if definition.argument(name) is None and "," in previous:
         help_ = ("separate the elements of a list by `;`", "a value that contains a comma needs quotes or back-ticks")
     elif found == ":":
         help_ = (f"write `{name}=`",)
-    return MarkerSyntaxError(
+    return MarkerError(
         start if found else max(0, len(lexer.text) - len(name)),
         start + max(1, len(found)) if found else len(lexer.text),
         f"expected `=` after the argument name `{name}`, found {f'`{found}`' if found else 'the end of the marker'}",
@@ -237,12 +236,12 @@ def _no_equals(definition: MarkerDefinition, lexer: Lexer, name: str, start: int
     )
 
 
-def _no_comma(lexer: Lexer, name: str) -> MarkerSyntaxError:
+def _no_comma(lexer: Lexer, name: str) -> MarkerError:
     found = lexer.rest
     help_ = "a value that contains `;` or `}` needs quotes or back-ticks"
     if found.startswith("#"):
         help_ = "put the comment on a line of its own"
-    return MarkerSyntaxError(
+    return MarkerError(
         lexer.position,
         len(lexer.text),
         f"expected a comma or the end of the marker after the value of `{name}`, found `{found}`",
@@ -265,7 +264,7 @@ def _at_end(definition: MarkerDefinition, lexer: Lexer, text: str) -> None:
         help_ = (f"write `+{definition.name}={value.removesuffix(found).rstrip()}`",)
     elif definition.value and definition.value.type.kind is ValueKind.LIST:
         help_ = ("separate the elements of a list by `;`, or put all of them into `{...}`",)
-    raise MarkerSyntaxError(
+    raise MarkerError(
         start,
         len(text),
         f"expected the end of the marker after the value, found `{found}`",
@@ -290,8 +289,7 @@ def _store(
     end = max(end, start + 1)
     problem = check_value(argument, value, text, start, end)
     if problem is None and argument.name in parsed.values:
-        problem = Problem(
-            MARKER_ARGUMENT,
+        problem = MarkerError(
             start if name_start is None else name_start,
             end,
             f"the argument `{argument.name}` is given twice",
