@@ -77,9 +77,9 @@ def parse(text: str, origin: str, diagnostics: Diagnostics) -> list[Document]:
     documents: list[Document] = []
     try:
         documents.extend(
-            Document(found.content, origin, found.node)
-            for found in yaml_text.documents(text, ManifestLoader)
-            if found.content is not None
+            Document(each.content, origin, each.node)
+            for each in yaml_text.documents(text, ManifestLoader)
+            if each.content is not None
         )
     except yaml.MarkedYAMLError as error:
         message = f"`{origin}` {yaml_text.verdict(error)}: {error.problem}"
@@ -268,8 +268,7 @@ def _definition(
     item: Mapping[str, Any], document: Document, path: _Path, diagnostics: Diagnostics
 ) -> Definition | None:
     metadata, spec = _mapping(item.get("metadata")), _mapping(item.get("spec"))
-    problem = _problem(item, document, path)
-    if problem is not None:
+    if problem := _problem(item, document, path):
         diagnostics.add(problem)
         return None
     names, conversion = spec["names"], _mapping(spec.get("conversion"))

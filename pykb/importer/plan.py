@@ -131,29 +131,21 @@ def _usual_version(entry: Mapping[str, Any]) -> dict[str, Any]:
 def _schemas(before: Schema, after: Schema, path: str, is_known: IsKnown, *, plain: bool = False) -> Iterator[str]:
     """Differences between schemas. With ``plain``, descriptions may be missing."""
     inner_plain = plain or (bool(before.get("properties")) and is_known(before))
-    for name in _keys(before, after):
+    for name in dict.fromkeys([*before, *after]):
         one, other = before.get(name), after.get(name)
         if name == "description" and other is None and inner_plain:
             continue
-        if name in {"items", "additionalProperties", "properties"}:
-            for where, left, right in _sub_schemas(name, one, other):
-                yield from _parts(left, right, f"{path}/{where}", is_known, plain=inner_plain)
-            continue
-        if name == "required" and isinstance(one, list) and isinstance(other, list):
-            one, other = sorted(one), sorted(other)
-        if one != other or (name in before) != (name in after):
-            yield _difference(f"{path}/{name}", one, other)
-
-
-def _sub_schemas(name: str, one: object, other: object) -> Iterator[tuple[str, object, object]]:
-    if name == "properties" and isinstance(one, Mapping) and isinstance(other, Mapping):
-        yield from ((f"{name}/{key}", one.get(key), other.get(key)) for key in _keys(one, other))
-    else:
-        yield name, one, other
-
-
-def _keys(one: Mapping[str, Any], other: Mapping[str, Any]) -> Iterable[str]:
-    return dict.fromkeys([*one, *other])
+        if name == "properties" and isinstance(one, Mapping) and isinstance(other, Mapping):
+            for key in dict.fromkeys([*one, *other]):
+                parts = one.get(key), other.get(key)
+                yield from _parts(*parts, f"{path}/{name}/{key}", is_known, plain=inner_plain)
+        elif name in {"items", "additionalProperties", "properties"}:
+            yield from _parts(one, other, f"{path}/{name}", is_known, plain=inner_plain)
+        else:
+            if name == "required" and isinstance(one, list) and isinstance(other, list):
+                one, other = sorted(one), sorted(other)
+            if one != other or (name in before) != (name in after):
+                yield _difference(f"{path}/{name}", one, other)
 
 
 def _parts(one: object, other: object, path: str, is_known: IsKnown, *, plain: bool) -> Iterator[str]:
@@ -307,9 +299,9 @@ class Class:
 
     def names(self) -> list[Name]:
         """The names to import for it."""
-        found = [name for expression in self.annotations for name in names(expression)]
-        found += [name for member in self.members for name in member.names()]
-        return found + ([api("annotate")] if self.annotations else [])
+        annotations = [name for expression in self.annotations for name in names(expression)]
+        members = [name for member in self.members for name in member.names()]
+        return [*annotations, *members, *([api("annotate")] if self.annotations else [])]
 
 
 def module_text(group: str, version: str, kinds: Sequence[tuple[Definition, Version]], builtin: BuiltinTypes) -> str:
@@ -329,7 +321,8 @@ def module_text(group: str, version: str, kinds: Sequence[tuple[Definition, Vers
     needed += [api("CustomResource"), api("GroupVersion"), *([api("Struct")] if shapes.ordered else [])]
     head = quoting.docstring(f"Types of {group}/{version}: {', '.join(d.kind for d, _ in kinds)}.", 0).split("\n")
     constant = f"{GROUP_VERSION} = GroupVersion({laid(literal(group), indent=0, column=0)}, "
-    lines = [*head, "", _imports(needed), f"{constant}{laid(literal(version), indent=0, column=0)})"]
+    imports = block((Import(name.module, (name.name,)) for name in needed if name.module), width=_SHORTEST)
+    lines = [*head, "", imports, f"{constant}{laid(literal(version), indent=0, column=0)})"]
     for one in classes:
         lines += ["", "", *one.lines()]
     return "\n".join(lines) + "\n"
@@ -381,20 +374,12 @@ def _patch(schema: Mapping[str, Any]) -> dict[str, object]:
     required = schema.get("required") or ()
     if any(name in OF_EVERY_KIND and name != "metadata" for name in required):
         patch["required"] = list(required)
-    odd = _odd_properties(schema)
-    if odd:
-        patch["properties"] = odd
-    return patch
-
-
-def _odd_properties(schema: Mapping[str, Any]) -> dict[str, object]:
-    """The keywords by which ``apiVersion``, ``kind`` and ``metadata`` differ from those of every kind."""
     odd: dict[str, object] = {}
     for name, usual in OF_EVERY_KIND.items():
-        said = {k: v for k, v in children(schema).get(name, usual).items() if k != "description"}
-        if said != usual:
-            odd[name] = {k: v for k, v in said.items() if usual.get(k) != v}
-    return odd
+        own = {k: v for k, v in children(schema).get(name, usual).items() if k != "description"}
+        if own != usual:
+            odd[name] = {k: v for k, v in own.items() if usual.get(k) != v}
+    return {**patch, "properties": odd} if odd else patch
 
 
 def _status(member: Member, speller: Speller, schema: Mapping[str, Any]) -> Member:
@@ -408,10 +393,6 @@ def _status(member: Member, speller: Speller, schema: Mapping[str, Any]) -> Memb
     if shape is None or speller.shapes.builtin(status) or without_default:
         return member
     return member.made_by(call(api("Field"), default_factory=Name(shape.name)))
-
-
-def _imports(needed: Iterable[Name]) -> str:
-    return block((Import(name.module, (name.name,)) for name in needed if name.module), width=_SHORTEST)
 
 
 _SHORTEST = 79
@@ -429,16 +410,15 @@ def _kind_markers(definition: Definition, version: Version, *, is_first: bool) -
         is_first: Whether this version has the CRD's annotations and labels.
     """
     spec = version.spec
-    found = [*_version_markers(spec, is_single=len(definition.versions) == 1), *_subresource_markers(spec)]
-    resource = _resource(definition)
-    if resource:
-        found.append("resource:" + resource)
-    found += ["printcolumn:" + _arguments(_column(column)) for column in spec.get("additionalPrinterColumns") or []]
-    found += [f"selectablefield:JSONPath={_quoted(str(f['jsonPath']))}" for f in spec.get("selectableFields") or []]
+    markers = [*_version_markers(spec, is_single=len(definition.versions) == 1), *_subresource_markers(spec)]
+    if resource := _resource(definition):
+        markers.append("resource:" + _arguments(resource))
+    markers += ["printcolumn:" + _arguments(_column(column)) for column in spec.get("additionalPrinterColumns") or []]
+    markers += [f"selectablefield:JSONPath={_quoted(f['jsonPath'])}" for f in spec.get("selectableFields") or []]
     if is_first:
-        found += [f"metadata:annotations={_quoted(f'{k}={v}')}" for k, v in sorted(definition.annotations.items())]
-        found += [f"metadata:labels={_quoted(f'{k}={v}')}" for k, v in sorted(definition.labels.items())]
-    return [f"kubebuilder:{marker}" for marker in found]
+        markers += [f"metadata:annotations={_quoted(f'{k}={v}')}" for k, v in sorted(definition.annotations.items())]
+        markers += [f"metadata:labels={_quoted(f'{k}={v}')}" for k, v in sorted(definition.labels.items())]
+    return [f"kubebuilder:{marker}" for marker in markers]
 
 
 def _version_markers(spec: Mapping[str, Any], *, is_single: bool) -> Iterator[str]:
@@ -448,7 +428,7 @@ def _version_markers(spec: Mapping[str, Any], *, is_single: bool) -> Iterator[st
         yield "unservedversion"
     if spec.get("deprecated"):
         warning = spec.get("deprecationWarning")
-        yield "deprecatedversion" + (f":warning={_quoted(str(warning))}" if warning is not None else "")
+        yield "deprecatedversion" + (f":warning={_quoted(warning)}" if warning is not None else "")
 
 
 def _subresource_markers(spec: Mapping[str, Any]) -> Iterator[str]:
@@ -457,11 +437,17 @@ def _subresource_markers(spec: Mapping[str, Any]) -> Iterator[str]:
         yield "subresource:status"
     scale = subresources.get("scale")
     if isinstance(scale, Mapping):
-        yield "subresource:scale:" + _arguments(_scale(scale))
+        paths = {argument: scale[key] for key, argument in _SCALE.items() if scale.get(key) is not None}
+        yield "subresource:scale:" + _arguments({argument: _quoted(path) for argument, path in paths.items()})
 
 
-def _quoted(text: str) -> str:
+_SCALE = {"specReplicasPath": "specpath", "statusReplicasPath": "statuspath", "labelSelectorPath": "selectorpath"}
+"""The arguments of the marker for the keys of the subresource."""
+
+
+def _quoted(value: object) -> str:
     """A text quoted by Go's rules, as in markers."""
+    text = str(value)
     if "`" not in text and text.isprintable() and ('"' in text or "\\" in text):
         return f"`{text}`"
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
@@ -477,38 +463,30 @@ def _arguments(arguments: Mapping[str, str]) -> str:
     return ",".join(f"{name}={value}" for name, value in arguments.items())
 
 
-def _scale(scale: Mapping[str, object]) -> dict[str, str]:
-    names = {"specReplicasPath": "specpath", "statusReplicasPath": "statuspath", "labelSelectorPath": "selectorpath"}
-    return {ours: _quoted(str(scale[theirs])) for theirs, ours in names.items() if scale.get(theirs) is not None}
-
-
 def _column(column: Mapping[str, object]) -> dict[str, str]:
-    found = {
-        "name": _quoted(str(column.get("name"))),
+    arguments = {
+        "name": _quoted(column.get("name")),
         "type": str(column.get("type")),
-        "JSONPath": _quoted(str(column.get("jsonPath"))),
+        "JSONPath": _quoted(column.get("jsonPath")),
     }
-    for name in ("description", "format"):
-        if column.get(name):
-            found[name] = _quoted(str(column[name]))
-    if column.get("priority"):
-        found["priority"] = str(column["priority"])
-    return found
+    arguments |= {name: _quoted(column[name]) for name in ("description", "format") if column.get(name)}
+    return arguments | ({"priority": str(column["priority"])} if column.get("priority") else {})
 
 
-def _resource(definition: Definition) -> str:
+def _resource(definition: Definition) -> dict[str, str]:
+    """The names and the scope that differ from those of a kind without the marker."""
     names = definition.names
-    found: dict[str, str] = {}
+    arguments: dict[str, str] = {}
     if names.get("plural") != pluralize(definition.kind).lower():
-        found["path"] = str(names["plural"])
+        arguments["path"] = str(names["plural"])
     if names.get("singular") not in (None, "", definition.kind.lower()):
-        found["singular"] = str(names["singular"])
+        arguments["singular"] = str(names["singular"])
     if definition.scope != "Namespaced":
-        found["scope"] = definition.scope
-    for theirs, ours in (("shortNames", "shortName"), ("categories", "categories")):
-        if names.get(theirs):
-            found[ours] = ";".join(str(name) for name in names[theirs])
-    return _arguments(found)
+        arguments["scope"] = definition.scope
+    for key, argument in (("shortNames", "shortName"), ("categories", "categories")):
+        if names.get(key):
+            arguments[argument] = ";".join(map(str, names[key]))
+    return arguments
 
 
 _CHECKSUM = re.compile(rf"^{IMPORTED}checksum: (?P<sum>[0-9a-f]{{16}})\n", re.MULTILINE)
@@ -593,15 +571,6 @@ def kinds_in(text: str) -> frozenset[str]:
     return frozenset(match["kind"] or match["name"] for match in _KIND.finditer(text))
 
 
-def package_init(path: str) -> str:
-    """The ``__init__.py`` of the output folder or of a group's folder."""
-    return (
-        '"""Types imported from CustomResourceDefinitions."""\n'
-        if "/" not in path
-        else '"""Types of one API group."""\n'
-    )
-
-
 def _header(checksum: str) -> str:
     return f"{IMPORTED}checksum: {checksum}\n{_LENIENT}"
 
@@ -616,7 +585,9 @@ def _sum(body: str) -> str:
 
 def needed_inits(output: str, files: Iterable[ModuleFile]) -> Mapping[str, str]:
     """The ``__init__.py`` files of the packages, by path."""
+    inits = {
+        f"{output}/{file.path.rpartition('/')[0]}/__init__.py": '"""Types of one API group."""\n' for file in files
+    }
     # The working directory itself is not a package.
-    own = [] if output == "." else [output]
-    folders = dict.fromkeys([*own, *(f"{output}/{file.path.rpartition('/')[0]}" for file in files)])
-    return {f"{folder}/__init__.py": package_init(folder.removeprefix(output)) for folder in folders}
+    own = {} if output == "." else {f"{output}/__init__.py": '"""Types imported from CustomResourceDefinitions."""\n'}
+    return {**own, **inits}
