@@ -148,14 +148,11 @@ class _Attachment:
             markers += self._markers(block, place)
         own = self._own(markers)
         self._diagnostics.extend(check_consistency(own))
-        description = describe_docstring(node.docstring) if node.docstring else None
-        if description is None and above is not None:
-            description = describe_comment(c.text for c in above.comments)
         found = [(self._field(f), f.block) for f in node.fields]
         self._diagnostics.extend(check_fields(found))
         fields = {f.name: f for f, _ in found}
         return TypeDeclaration(
-            node.name, node.qualname, node.span, description, tuple(own), fields, node.bases, node.kind
+            node.name, node.qualname, node.span, _description(node, above), tuple(own), fields, node.bases, node.kind
         )
 
     def _field(self, node: FieldNode) -> FieldDeclaration:
@@ -163,9 +160,7 @@ class _Attachment:
         place = Place((MarkerTarget.FIELD,), f"the field `{node.name}`", node.span)
         own = self._own(self._markers(near, place) + self._markers(above, place))
         self._diagnostics.extend(check_consistency(own))
-        description = describe_docstring(node.docstring) if node.docstring else None
-        if description is None and above is not None:
-            description = describe_comment(c.text for c in above.comments)
+        description = _description(node, above)
         return FieldDeclaration(node.name, node.span, node.annotation_span, description, tuple(own), node.arguments)
 
     def _blocks_above(self, line: int, column: int) -> tuple[CommentBlock | None, CommentBlock | None]:
@@ -227,7 +222,7 @@ class _Attachment:
                 reason=f"no attribute or class follows{where}",
                 help="put it directly above the class or attribute it describes, in the same column",
             )
-        self._package += self._own(self._markers(block, place)) or []
+        self._package += self._own(self._markers(block, place))
 
     def _scope(self, block: CommentBlock) -> Scope | None:
         inside = [s for s in self._declarations.scopes if s.first_line < block.first_line <= s.last_line]
@@ -248,49 +243,37 @@ class _Attachment:
     def _near_misses(self) -> None:
         """Report markers that have no effect and that the author probably meant to have one."""
         for comment in [*(c for b in self._comments.blocks for c in b.comments), *self._comments.trailing]:
-            if comment.text.startswith(":"):
-                self._documentation(comment)
-            elif _go_comment(comment.text).startswith(_NAMESPACES):
-                self._slashes(comment)
-            elif _WITHOUT_PLUS.match(comment.text) and (comment.own_line or is_comment(self._text, comment)):
-                self._without_plus(comment)
+            text = comment.text.strip()
+            at = comment.column + 1 + len(comment.text) - len(comment.text.lstrip())
+            if comment.text.startswith(":"):  # for Sphinx: `#: text`
+                text = text[1:].strip()
+                is_marker = text.startswith("+") and self._registry.resolve(text)[0] is not None
+                if (is_marker or text.startswith(_NAMESPACES)) and self._is_comment(comment):
+                    message = "expected `#` before a marker, found `#:`"
+                    self._near_miss(message, text, comment, comment.column, 2, label="text of the documentation")
+            elif _go_comment(text).startswith(_NAMESPACES):
+                message = "expected a marker after `#`, found the `//` of a Go comment"
+                self._near_miss(message, _go_comment(text), comment, at, 2)
+            elif _WITHOUT_PLUS.match(comment.text) and self._is_comment(comment):
+                message = "expected `+` before the name of a marker"
+                self._near_miss(message, f"+{text}", comment, at, len(text), severity=Severity.WARNING)
 
-    def _slashes(self, comment: Comment) -> None:
-        """Report markers after the slashes of a Go comment."""
-        column = comment.column + 1 + comment.text.index("/")
-        self._diagnostics.report(
-            MARKER_SYNTAX,
-            Span(self._path, comment.line, column, comment.line, column + 2),
-            "expected a marker after `#`, found the `//` of a Go comment",
-            f"write `# {_go_comment(comment.text)}`",
-            label="text of the description",
-        )
+    def _is_comment(self, comment: Comment) -> bool:
+        return comment.own_line or is_comment(self._text, comment)
 
-    def _without_plus(self, comment: Comment) -> None:
-        text = comment.text.strip()
-        column = comment.column + 1 + comment.text.index(text)
-        self._diagnostics.report(
-            MARKER_SYNTAX,
-            Span(self._path, comment.line, column, comment.line, column + len(text)),
-            "expected `+` before the name of a marker",
-            f"write `# +{text}`",
-            label="text of the description",
-            severity=Severity.WARNING,
-        )
-
-    def _documentation(self, comment: Comment) -> None:
-        """Report markers in comments for Sphinx (``#: text``)."""
-        text = comment.text[1:].strip()
-        known = text.startswith(_NAMESPACES) or (text.startswith("+") and self._registry.resolve(text)[0] is not None)
-        if not known or (not comment.own_line and not is_comment(self._text, comment)):
-            return
-        self._diagnostics.report(
-            MARKER_SYNTAX,
-            Span(self._path, comment.line, comment.column, comment.line, comment.column + 2),
-            "expected `#` before a marker, found `#:`",
-            f"write `# {text}`",
-            label="text of the documentation",
-        )
+    def _near_miss(
+        self,
+        message: str,
+        meant: str,
+        comment: Comment,
+        column: int,
+        length: int,
+        *,
+        label: str = "text of the description",
+        severity: Severity | None = None,
+    ) -> None:
+        span = Span(self._path, comment.line, column, comment.line, column + length)
+        self._diagnostics.report(MARKER_SYNTAX, span, message, f"write `# {meant}`", label=label, severity=severity)
 
     def _docstrings(self) -> None:
         """Report markers inside docstrings, where they are only text."""
@@ -389,6 +372,13 @@ class Declarations:
     scopes: list[Scope] = field(default_factory=list)
     docstring: str | None = None
     docstring_lines: list[range] = field(default_factory=list)
+
+
+def _description(node: TypeNode | FieldNode, above: CommentBlock | None) -> str | None:
+    """The docstring, or the text of the comment above."""
+    if node.docstring and (description := describe_docstring(node.docstring)) is not None:
+        return description
+    return describe_comment(comment.text for comment in above.comments) if above else None
 
 
 def declare(tree: ast.Module, columns: Columns) -> Declarations:
