@@ -284,19 +284,10 @@ def _read(read: Callable[[Path], _T], root: Path, default: _T, diagnostics: Diag
 def _rules(output_dir: str | None, config: str, given: Given, line: CommandLine, typed: _Typed) -> OutputRules:
     defaults = {name: swapped(folder, config) for name, folder in DEFAULT_FOLDERS.items()}
     folders = defaults if output_dir is None else dict.fromkeys(GENERATORS, output_dir)
-    printed = set(GENERATORS if given.stdout else ())
-    discarded: set[str] = set()
-    for name in GENERATORS:
-        rule = line.output_for(name)
-        if rule is None:
-            continue
-        match rule.kind:
-            case OutputKind.STDOUT:
-                printed.add(name)
-            case OutputKind.NONE:
-                discarded.add(name)
-            case _:
-                folders[name] = typed.path(rule.directory)
+    rules = {name: rule for name in GENERATORS if (rule := line.output_for(name))}
+    folders = folders | {name: typed.path(rule.directory) for name, rule in rules.items() if rule.directory}
+    printed = GENERATORS if given.stdout else (n for n, rule in rules.items() if rule.kind is OutputKind.STDOUT)
+    discarded = (name for name, rule in rules.items() if rule.kind is OutputKind.NONE)
     return OutputRules(folders, printed=frozenset(printed), discarded=frozenset(discarded))
 
 

@@ -218,12 +218,10 @@ def _object(value: Mapping[str, object], schema: SchemaNode, path: str, where: s
     properties = schema.properties or {}
     if schema.get("x-kubernetes-embedded-resource"):
         yield from _resource(value, where)
-    for name, prop in properties.items():
-        if prop.required and name not in value:  # also with a default, which the server fills in later
-            yield f"the required field `{path}.{name}` is missing".replace("`.", "`")
     named = schema.get("required")  # names without a property, as in `anyOf`
-    for name in named if isinstance(named, list) else ():
-        if name not in value:
+    required = [name for name, prop in properties.items() if prop.required]
+    for name in [*required, *(named if isinstance(named, list) else ())]:
+        if name not in value:  # also with a default, which the server fills in later
             yield f"the required field `{path}.{name}` is missing".replace("`.", "`")
     for name, item in value.items():
         if name in properties:
