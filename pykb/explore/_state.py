@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -66,9 +65,8 @@ class Difference:
         return HIDDEN if is_hidden else shorten(value)
 
 
-@lru_cache(maxsize=512)
 def read(content: bytes) -> Manifest:
-    """An object from its JSON. Nobody changes it: histories have most of their objects in common."""
+    """An object from its JSON."""
     manifest: Manifest = orjson.loads(content)
     return manifest
 

@@ -70,8 +70,7 @@ def _changes(schema: Mapping[str, Any], value: Any, path: Path, *, edges: bool) 
     elif isinstance(value, list):
         yield from _of_list(schema, value, path, edges=edges)
     elif value is not None:
-        found = _edges(schema, value) if edges else _others(schema, value)
-        yield from ((path, each) for each in found if each != value)
+        yield from ((path, each) for each in _others(schema, value, edges=edges) if each != value)
 
 
 def _of_object(
@@ -102,37 +101,33 @@ def _of_list(schema: Mapping[str, Any], value: list[Any], path: Path, *, edges: 
         yield from _changes(items, each, (*path, index), edges=edges)
 
 
-def _others(schema: Mapping[str, Any], value: Any) -> Iterator[Any]:
+def _others(schema: Mapping[str, Any], value: Any, *, edges: bool) -> Iterator[Any]:
+    """Other values: at the edges of the schema, or ordinary ones."""
     if schema.get("enum"):
         yield from schema["enum"]
     elif isinstance(value, bool):
         yield not value
+    elif isinstance(value, int) and edges:
+        yield schema.get("minimum", 0)
+        yield min(schema.get("maximum", _INT32), _INT32)
     elif isinstance(value, int):
         yield value + 1 if value < schema.get("maximum", _INT32) else value - 1
+    elif isinstance(value, str) and schema.get("format") not in _FORMATTED and edges:
+        if not schema.get("minLength") and not schema.get("pattern"):
+            yield ""
+        yield "a" * min(schema.get("maxLength", 63), 253)
     elif isinstance(value, str) and schema.get("format") not in _FORMATTED:
         if re.match(r"\d+(?!.*-)", value):  # a number or a quantity as text
             yield re.sub(r"\d+", lambda found: str(int(found[0]) + 1), value, count=1)
         yield f"{value}-b" if len(value) + 2 <= schema.get("maxLength", 253) else value[:-1]
 
 
-def _edges(schema: Mapping[str, Any], value: Any) -> Iterator[Any]:
-    if schema.get("enum"):
-        yield from schema["enum"]
-    elif isinstance(value, bool):
-        yield not value
-    elif isinstance(value, int):
-        yield schema.get("minimum", 0)
-        yield min(schema.get("maximum", _INT32), _INT32)
-    elif isinstance(value, str) and schema.get("format") not in _FORMATTED:
-        if not schema.get("minLength") and not schema.get("pattern"):
-            yield ""
-        yield "a" * min(schema.get("maxLength", 63), 253)
-
-
 def _sample(schema: Mapping[str, Any]) -> Any:
     """A small value of a schema; ``None`` if none is known."""
     if "default" in schema:  # another value, since an object without the field has this one
-        return next((each for each in _others(schema, schema["default"]) if each != schema["default"]), None)
+        return next(
+            (each for each in _others(schema, schema["default"], edges=False) if each != schema["default"]), None
+        )
     if schema.get("enum"):
         return schema["enum"][0]
     if schema.get("format") in _FORMATTED or schema.get("pattern"):

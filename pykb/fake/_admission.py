@@ -1,4 +1,4 @@
-"""Prepares an object for storage: metadata, pruning, defaults, validation, versions, and the mark of a deletion.
+"""Prepares an object for storage: metadata, pruning, defaults, validation, versions, deletion, rules of single kinds.
 
 Source: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/ and the pages on labels, annotations,
 finalizers and owners next to it.
@@ -6,6 +6,8 @@ finalizers and owners next to it.
 
 from __future__ import annotations
 
+import base64
+import copy
 import re
 import secrets
 import uuid
@@ -17,17 +19,17 @@ import orjson
 
 from pykb.api.time import format_time
 from pykb.client.errors import ApiError
-from pykb.client.structure import prune
+from pykb.client.structure import Shape, Structure, prune
 from pykb.client.writer import APPLY_CONTENT_TYPE
-from pykb.fake import _builtin as builtin
-from pykb.fake import _http as refusal
-from pykb.fake._http import bad_request, cause, refuse
+from pykb.fake._http import bad_request, cause, invalid, refuse
 from pykb.fake._resources import Request, Resource
 from pykb.fake._schema import fill_defaults, find_mistakes, untyped
 
-# Metadata that the server manages and clients cannot set.
 _RANDOM = 5
+"""Letters of a generated name behind its prefix."""
+
 _LETTERS = "bcdfghjklmnpqrstvwxz2456789"  # without vowels, so that no words appear
+# Metadata that the server manages and clients cannot set.
 _KEPT = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "selfLink")
 Causes = list[dict[str, str]]
 
@@ -60,6 +62,49 @@ _STANDARD_FINALIZERS = ("orphan", "foregroundDeletion", "kubernetes")
 
 # The finalizer that each policy adds.
 _POLICIES = {"Foreground": "foregroundDeletion", "Background": None, "Orphan": "orphan"}
+
+
+_DAEMONS = ("currentNumberScheduled", "desiredNumberScheduled", "numberMisscheduled", "numberReady")
+_BUDGET = ("currentHealthy", "desiredHealthy", "disruptionsAllowed", "expectedPods")
+_STATUS: Mapping[str, Mapping[str, Any]] = {
+    "CronJob": {},
+    "DaemonSet": dict.fromkeys(_DAEMONS, 0),
+    "Deployment": {},
+    "HorizontalPodAutoscaler": {"desiredReplicas": 0},
+    "Ingress": {"loadBalancer": {}},
+    "Job": {},
+    "PersistentVolume": {"phase": "Pending"},
+    "PersistentVolumeClaim": {"phase": "Pending"},
+    "Pod": {"phase": "Pending"},
+    "PodDisruptionBudget": dict.fromkeys(_BUDGET, 0),
+    "ReplicaSet": {"replicas": 0},
+    "ReplicationController": {"replicas": 0},
+    "Service": {"loadBalancer": {}},
+    "StatefulSet": {"availableReplicas": 0, "replicas": 0},
+}
+_IMMUTABLE: Mapping[str, tuple[str, ...]] = {
+    "DaemonSet": ("selector",),
+    "Deployment": ("selector",),
+    "Job": ("selector", "template", "completionMode"),
+    "ReplicaSet": ("selector",),
+    "StatefulSet": ("selector", "volumeClaimTemplates", "serviceName", "podManagementPolicy"),
+}
+_CONTENT_RULE = "Forbidden: field is immutable when `immutable` is set"
+_KEY = "[-._a-zA-Z0-9]+"
+_KEY_RULE = (
+    "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or "
+    f"'key-name', regex used for validation is '{_KEY}')"
+)
+_ANSWERED_WITH_THE_OBJECT = frozenset(
+    {
+        *("CSIDriver", "CSINode", "CustomResourceDefinition", "PersistentVolume", "PersistentVolumeClaim", "Pod"),
+        *("PodTemplate", "ResourceQuota", "Service", "ServiceAccount", "StorageClass", "VolumeAttachment"),
+        "VolumeAttributesClass",
+    }
+)
+"""The kinds whose deletion is answered with the object. Others answer with a Status."""
+
+_CONTENT = {"ConfigMap": ("data", "binaryData"), "Secret": ("data",)}
 
 
 def now() -> str:
@@ -146,7 +191,7 @@ def start_life(resource: Resource, obj: dict[str, Any]) -> None:
         metadata["generation"] = 1
     if resource.has_status:
         obj.pop("status", None)
-    builtin.begin(resource, obj)
+    _begin_status(resource, obj)
 
 
 def carry_over(resource: Resource, old: Mapping[str, Any], new: dict[str, Any], subresource: str) -> dict[str, Any]:
@@ -193,7 +238,7 @@ def admit(resource: Resource, obj: dict[str, Any], *, strict: bool) -> None:
     prepare(resource, obj, strict=strict)
     if resource.schema is None and resource.cls is not None:
         _check_class(resource, obj)
-    mistakes = _metadata_mistakes(resource, obj["metadata"]) + builtin.mistakes(resource, obj)
+    mistakes = _metadata_mistakes(resource, obj["metadata"]) + _content_mistakes(resource, obj)
     if resource.schema is not None:
         rest = {name: value for name, value in obj.items() if name not in ("apiVersion", "kind", "metadata")}
         mistakes += find_mistakes(rest, resource.schema, "")
@@ -207,7 +252,7 @@ def prepare(resource: Resource, obj: dict[str, Any], *, strict: bool) -> None:
     Raises:
         ApiError: A field is unknown (strict).
     """
-    builtin.complete(resource, obj)
+    complete(resource, obj)
     unknown = prune(obj, resource.structure)
     if unknown and strict:
         fields = ", ".join(f'unknown field "{path}"' for path in unknown)
@@ -362,8 +407,8 @@ def policy_of(options: Mapping[str, Any]) -> str | None:
     if policy not in (None, *_POLICIES):
         known = ", ".join(f'"{name}"' for name in (*_POLICIES, "nil"))
         message = f'Unsupported value: "{policy}": supported values: {known}'
-        causes = [refusal.cause("propagationPolicy", "FieldValueNotSupported", message)]
-        raise refusal.invalid("DeleteOptions", "meta.k8s.io", "", causes)
+        causes = [cause("propagationPolicy", "FieldValueNotSupported", message)]
+        raise invalid("DeleteOptions", "meta.k8s.io", "", causes)
     return policy
 
 
@@ -393,7 +438,7 @@ def marked(resource: Resource, old: Mapping[str, Any], finalizers: list[str]) ->
 
 def answer_to_deletion(resource: Resource, obj: dict[str, Any]) -> dict[str, Any]:
     """The answer when an object is gone: the object for some built-in kinds, and a Status for all others."""
-    if not resource.custom and resource.gvk.kind in builtin.ANSWERED_WITH_THE_OBJECT:
+    if not resource.custom and resource.gvk.kind in _ANSWERED_WITH_THE_OBJECT:
         return obj
     metadata, group = obj["metadata"], resource.gvk.group
     details = {"name": metadata["name"], **({"group": group} if group else {})}
@@ -406,3 +451,87 @@ def is_released(resource: Resource, obj: Mapping[str, Any]) -> bool:
     metadata = obj["metadata"]
     held = metadata.get("finalizers") or resource.gvk.kind == "Namespace"
     return bool(metadata.get("deletionTimestamp")) and not held
+
+
+# -- Rules of single built-in kinds: the values that the server sets, and the changes that it refuses. Only rules that
+# controllers meet are included. Defaults of built-in kinds (a pod's restart policy, a deployment's strategy) are not.
+
+
+def _begin_status(resource: Resource, obj: dict[str, Any]) -> None:
+    """Set the initial status of a new object, in place."""
+    if not resource.custom and resource.gvk.kind in _STATUS:
+        obj.setdefault("status", copy.deepcopy(dict(_STATUS[resource.gvk.kind])))
+
+
+def complete(resource: Resource, obj: dict[str, Any]) -> None:
+    """Convert an object to its stored form, in place."""
+    metadata = obj["metadata"]
+    if resource.custom:
+        _drop_empty(metadata, resource.structure.child("metadata"))
+        return
+    _drop_empty(obj, resource.structure)
+    if resource.gvk.kind == "Secret":
+        clear = obj.pop("stringData", None) or {}
+        if clear:
+            coded = {name: base64.b64encode(str(value).encode()).decode() for name, value in clear.items()}
+            obj["data"] = {**(obj.get("data") or {}), **coded}
+        obj.setdefault("type", "Opaque")
+    elif resource.gvk.kind == "Namespace" and metadata.get("name"):
+        metadata["labels"] = {**(metadata.get("labels") or {}), "kubernetes.io/metadata.name": metadata["name"]}
+
+
+def _content_mistakes(resource: Resource, obj: Mapping[str, Any]) -> Causes:
+    """Return how an object violates the rules of its kind."""
+    return [
+        cause(f"{part}[{key}]", "FieldValueInvalid", f'Invalid value: "{key}": {_KEY_RULE}')
+        for part in (() if resource.custom else _CONTENT.get(resource.gvk.kind, ()))
+        for key in obj.get(part) or {}
+        if not re.fullmatch(_KEY, key)
+    ]
+
+
+def forbidden_changes(resource: Resource, old: Mapping[str, Any], new: Mapping[str, Any]) -> Causes:
+    """Return which parts of a change the kind does not allow."""
+    if resource.custom:
+        return []
+    kind, was, wanted = resource.gvk.kind, old.get("spec") or {}, new.get("spec") or {}
+    changed = {name for name in {*was, *wanted} if was.get(name) != wanted.get(name)}
+    found = [_immutable(f"spec.{name}", wanted.get(name)) for name in _IMMUTABLE.get(kind, ()) if name in changed]
+    if kind == "Secret" and old.get("type") != new.get("type"):
+        found.append(_immutable("type", new.get("type")))
+    if old.get("immutable"):
+        found += _content_changes(kind, old, new)
+    return found
+
+
+def _content_changes(kind: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Causes:
+    """The changes of an immutable ConfigMap or Secret."""
+    parts = [name for name in _CONTENT.get(kind, ()) if (old.get(name) or {}) != (new.get(name) or {})]
+    if kind in _CONTENT and not new.get("immutable"):
+        parts.append("immutable")
+    return [cause(name, "FieldValueForbidden", _CONTENT_RULE) for name in parts]
+
+
+def _immutable(path: str, value: Any) -> dict[str, str]:
+    return cause(path, "FieldValueInvalid", f"Invalid value: {orjson.dumps(value).decode()}: field is immutable")
+
+
+def _drop_empty(value: Any, structure: Structure) -> None:
+    """Remove empty maps and lists, which the server's types omit when they write an object."""
+    if isinstance(value, dict) and structure.shape in (Shape.STRUCT, Shape.MAP):
+        declared = structure.fields if structure.shape is Shape.STRUCT else {}
+        for name, inner in list(value.items()):
+            if inner is None or isinstance(inner, (dict, list)):
+                below = structure.child(name)
+                _drop_empty(inner, below)
+                if name in declared and _is_empty(inner, below):
+                    del value[name]
+    elif isinstance(value, list) and structure.element is not None:
+        for item in value:
+            _drop_empty(item, structure.element)
+
+
+def _is_empty(value: Any, structure: Structure) -> bool:
+    # An empty struct has a meaning (`emptyDir: {}`, a selector of everything). An empty map or list
+    # does not.
+    return value == [] or (value == {} and structure.shape is Shape.MAP) or value is None

@@ -9,15 +9,16 @@ from dataclasses import replace
 from typing import Any
 
 from pykb.client.writer import APPLY_CONTENT_TYPE
-from pykb.fake import _builtin as builtin
 from pykb.fake import _http as refusal
 from pykb.fake import _ownership as ownership
 from pykb.fake._admission import (
     admit,
     answer_to_deletion,
     carry_over,
+    complete,
     count_generation,
     finalizers_left,
+    forbidden_changes,
     is_released,
     marked,
     now,
@@ -75,7 +76,7 @@ class Writing:
         obj["metadata"].update({name: own[name] for name in kept if own.get(name)})
         if status is not None:
             obj["status"] = status
-        builtin.complete(resource, obj)
+        complete(resource, obj)
         if resource.gvk.kind == "Namespace":
             obj.setdefault("status", {"phase": "Active"})
         await self._storage.put(resource.storage_key, self._versions.write(resource, obj))
@@ -335,7 +336,7 @@ def _check_preconditions(resource: Resource, old: Mapping[str, Any], preconditio
 def _check_change(resource: Resource, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
     if error := refuse_new_finalizers(resource, old, new):
         raise error
-    if causes := builtin.forbidden_changes(resource, old, new):
+    if causes := forbidden_changes(resource, old, new):
         raise resource.invalid(new["metadata"]["name"], causes)
 
 
