@@ -168,8 +168,10 @@ Fields = frozenset[tuple[str, str]]
 
 def fields_from_chance(one: Outcome, other: Outcome) -> Fields:
     """The fields in which two runs of the same steps differ, if only their random values are not the same."""
-    pairs = zip(one.states[:1], other.states[:1], strict=False)
-    return frozenset((each.identity.kind, each.path) for pair in pairs for each in differences(*pair) if each.path)
+    if not one.states or not other.states:
+        return frozenset()
+    found = differences(one.states[0], other.states[0])
+    return frozenset((each.identity.kind, each.path) for each in found if each.path)
 
 
 def is_from_chance(difference: Difference, fields: Fields, outcome: Outcome) -> bool:

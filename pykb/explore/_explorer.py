@@ -237,8 +237,8 @@ class Explorer:
             self._doubtful.append(_Doubt(case, outcome, violations))
         else:
             self._report.histories[case.code.slug] += len(case.parts) or 1
-            self._guilty.update([id(case)] * bool(violations))
             for violation in violations:
+                self._guilty.add(id(case))
                 self._note(context, case, outcome, violation)
         if self._progress is not None:
             self._progress(Progress(case.code.slug, self._report.histories.total(), len(list(self._joined()))))
@@ -543,8 +543,9 @@ def _asleep(history: History, context: Context, outcome: Outcome) -> str:
     is_late = history.fault is not None and history.fault.kind is FaultKind.LATE
     if _is_about_own(history, context) and not is_late:
         return ""
-    last = [each for each in outcome.changes if each.by is None and not each.identity.is_record][-1:]
-    return next((each.identity.kind for each in last if max(outcome.reconciles, default=0.0) < each.at), "")
+    others = [change for change in outcome.changes if change.by is None and not change.identity.is_record]
+    is_unseen = others and max(outcome.reconciles, default=0.0) < others[-1].at
+    return others[-1].identity.kind if is_unseen else ""
 
 
 def _absent(history: History, lines: Iterable[tuple[Difference, Line]]) -> Iterator[Line]:

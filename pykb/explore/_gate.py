@@ -101,7 +101,8 @@ class Sent:
         what = f"the {subresource} of {resource}" if subresource else resource
         if self.verb == "create" and not self.name:  # the API server generates it
             what = f"one of {what}"
-        return f"{_DONE.get(self.verb, self.verb)} {what}{'/' * bool(self.name)}{self.name}"
+        where = f"{what}/{self.name}" if self.name else what
+        return f"{_DONE.get(self.verb, self.verb)} {where}"
 
 
 _DONE = {"create": "creates", "update": "updates", "patch": "patches", "delete": "deletes"}

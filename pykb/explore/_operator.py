@@ -142,7 +142,7 @@ class Operator(ReconcileListener):
         """Note the end of a reconcile."""
         key = (record.id.controller, record.id.request)
         if self.needs_details:
-            self.outcome.told.append((self._loop.time(), line_of(record)))
+            self.outcome.reconcile_lines.append((self._loop.time(), line_of(record)))
         if record.error is None:
             self._failing.discard(key)
         else:

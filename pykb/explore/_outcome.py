@@ -91,7 +91,7 @@ class Outcome:
         changes: All changes.
         failures: The errors of reconciles.
         reconciles: When each reconcile ended.
-        told: A line for each reconcile, with the time of its end. Only if causes were asked for.
+        reconcile_lines: A line for each reconcile, with the time of its end. Only if causes were asked for.
         began: When each step that was waited for began.
         at_rest: Whether the world came to rest.
         rested_at: When it last came to rest.
@@ -109,7 +109,7 @@ class Outcome:
     changes: list[Change] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
     reconciles: list[float] = field(default_factory=list)
-    told: list[tuple[float, str]] = field(default_factory=list)
+    reconcile_lines: list[tuple[float, str]] = field(default_factory=list)
     began: list[float] = field(default_factory=list)
     at_rest: bool = True
     rested_at: float = 0.0

@@ -44,7 +44,8 @@ class Finding:
 
     def to_diagnostic(self) -> Diagnostic:
         """As a message for people."""
-        told = [*self.story[:-1], *([self.because] if self.because else []), *self.story[-1:]]
+        *story, end = self.story
+        told = [*story, self.because, end] if self.because else self.story
         steps = [f"{number}. {text}" for number, text in enumerate(told, start=1)]
         found = [str(each) for each in self.differences[1:5]]
         more = len(self.differences) - 5
@@ -173,7 +174,7 @@ def reason(sent: Sent) -> str:
 def transcript(outcome: Outcome) -> Iterator[str]:
     """Yield every request, change, reconcile and error of a run with its time, in order."""
     lines = [(sent.at, 0, f"the operator {_act(sent)}: {sent.status or 'no answer'}") for sent in outcome.sent]
-    lines += [(at, 3, line) for at, line in outcome.told]
+    lines += [(at, 3, line) for at, line in outcome.reconcile_lines]
     for change in outcome.changes:
         who = "" if change.by is not None else " by somebody else"
         lines.append((change.at, 1, f"    {change.identity} is {_done(change)}{who}"))

@@ -334,16 +334,18 @@ class LoopClock:
         await asyncio.sleep(delay.total_seconds())
 
 
-class _AnyDatetime(type):
+class _Virtual(type):
+    """Of a class that stands for its base: whatever is an instance or a subclass of the base is one of it."""
+
     def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, datetime)
+        return isinstance(instance, cls.__bases__[0])
 
     def __subclasscheck__(cls, subclass: type) -> bool:
-        return issubclass(subclass, datetime)
+        return issubclass(subclass, cls.__bases__[0])
 
 
 def _virtual_datetime(now: Callable[[], float]) -> type[datetime]:
-    class VirtualDatetime(datetime, metaclass=_AnyDatetime):  # the metaclass only answers isinstance
+    class VirtualDatetime(datetime, metaclass=_Virtual):
         @classmethod
         def __get_pydantic_core_schema__(cls, _source: object, handler: Callable[[type], Any]) -> Any:
             return handler(datetime)
@@ -364,11 +366,7 @@ def _virtual_datetime(now: Callable[[], float]) -> type[datetime]:
 
 
 def _virtual_date(now: Callable[[], float]) -> type[date]:
-    class AnyDate(type):
-        def __instancecheck__(cls, instance: object) -> bool:
-            return isinstance(instance, date)
-
-    class VirtualDate(date, metaclass=AnyDate):
+    class VirtualDate(date, metaclass=_Virtual):
         @classmethod
         def __get_pydantic_core_schema__(cls, _source: object, handler: Callable[[type], Any]) -> Any:
             return handler(date)

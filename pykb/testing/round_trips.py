@@ -198,31 +198,23 @@ def _as_sent(obj: Object) -> Object:
     return type(obj).from_stored(wire)
 
 
-def _general(path: Path) -> Path:
-    return tuple("" if isinstance(part, int) else part for part in path)
-
-
 def _report(fault: _Fault, converter: Converter[Any, Any]) -> str:
     trip, name = fault.trip, type(converter).__name__
     there = f"{trip.other.gvk.version}.{trip.other.gvk.kind}"
     head = f"{name}: {fault.step or f'{trip.from_} -> {there} -> {trip.from_} gives another object'}"
-    return "\n".join(
-        [
-            f"{head}: {fault.error}" if fault.error else head,
-            *(f"  {difference}" for difference in fault.found[:MOST_SHOWN]),
-            *([f"  and {len(fault.found) - MOST_SHOWN} more"] if len(fault.found) > MOST_SHOWN else []),
-            f"the smallest {trip.from_} that shows it:",
-            *_yaml(fault.obj.to_wire()),
-            *([f"the same object as {there}:", *_yaml(fault.between)] if fault.between else []),
-            *_remedies(fault),
-        ]
-    )
-
-
-def _remedies(fault: _Fault) -> Iterator[str]:
-    if fault.found and not fault.step:
-        paths = ", ".join(dict.fromkeys(f'"{spell(_general(d.path))}"' for d in fault.found[:MOST_SHOWN]))
-        yield f"if the loss is intended: ignore=({paths},); else keep the value in an annotation"
+    lines = [f"{head}: {fault.error}" if fault.error else head]
+    shown, more = fault.found[:MOST_SHOWN], len(fault.found) - MOST_SHOWN
+    lines += [f"  {difference}" for difference in shown]
+    if more > 0:
+        lines.append(f"  and {more} more")
+    lines += [f"the smallest {trip.from_} that shows it:", *_yaml(fault.obj.to_wire())]
+    if fault.between:
+        lines += [f"the same object as {there}:", *_yaml(fault.between)]
+    if shown and not fault.step:
+        general = [tuple("" if isinstance(step, int) else step for step in difference.path) for difference in shown]
+        paths = ", ".join(dict.fromkeys(f'"{spell(path)}"' for path in general))
+        lines.append(f"if the loss is intended: ignore=({paths},); else keep the value in an annotation")
+    return "\n".join(lines)
 
 
 def _yaml(wire: Mapping[str, Any]) -> list[str]:

@@ -154,7 +154,9 @@ def _written(record: ReconcileRecord) -> str:
 
 
 def _write(sent: SentRequest) -> str:
-    what = f"the {sent.subresource} of " * bool(sent.subresource) + f"{sent.object.kind} {sent.object.name}".rstrip()
+    what = f"{sent.object.kind} {sent.object.name}".rstrip()
+    if sent.subresource:
+        what = f"the {sent.subresource} of {what}"
     more = f" and {len(sent.changes) - 1} more" if len(sent.changes) > 1 else ""
     changes = f" [{sent.changes[0]}{more}]" if sent.changes else ""
     failed = f" in vain: {sent.error.partition(':')[0]}" if sent.error else ""
