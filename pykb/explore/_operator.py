@@ -18,9 +18,8 @@ from pykb.explore._gate import Behind, Gate, Tape, place_in, waker
 from pykb.explore._history import FaultKind, History
 from pykb.explore._outcome import Outcome, failure_of, place_of_error
 from pykb.explore._project import Subject
-from pykb.explore._rules import Conditions
 from pykb.explore._time import LoopClock, VirtualLoop, real_day
-from pykb.explore._webhooks import place_of, use_webhooks
+from pykb.explore._webhooks import Conditions, place_of, use_webhooks
 from pykb.fake import FakeApiServer
 from pykb.runtime import Client, Manager, ManagerOptions, ReconcileListener, ReconcileRecord
 from pykb.runtime.records.lines import because, line_of

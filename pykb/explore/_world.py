@@ -16,8 +16,8 @@ from pykb.explore._history import FaultKind, History, Identity, Manifest, Step, 
 from pykb.explore._operator import RESTART_SECONDS, Operator
 from pykb.explore._outcome import Change, Outcome
 from pykb.explore._project import Subject
-from pykb.explore._rules import Rules
 from pykb.explore._state import read, state_of
+from pykb.explore._webhooks import Rules
 from pykb.fake import FakeApiServer
 from pykb.runtime import ApiError, Client, ClientOptions, MergePatch, NoKindMatch, NotFound
 

@@ -6,7 +6,7 @@ import pytest
 
 from pykb.api.object import Unstructured
 from pykb.client.mapper import ResourceMapper
-from pykb.explore._rules import Conditions, Rules
+from pykb.explore._webhooks import Conditions, Rules
 from pykb.meta.gvk import GroupVersionKind
 from pykb.runtime import Client, Invalid
 from pykb.runtime.fake import FakeApiServer

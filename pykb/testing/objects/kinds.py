@@ -29,8 +29,14 @@ from pykb.gen.passes.resolve import Resolver
 from pykb.markers.registry import builtin_registry
 from pykb.meta.names import is_subdomain
 from pykb.testing._paths import parse_path, why_no_field
-from pykb.testing.objects._scalars import Strategy, dns_labels
-from pykb.testing.objects._values import NothingFitsError, UnsatisfiableFieldError, metadata, values_of
+from pykb.testing.objects._values import (
+    NothingFitsError,
+    Strategy,
+    UnsatisfiableFieldError,
+    dns_labels,
+    metadata,
+    values_of,
+)
 
 __all__ = [
     "NothingFitsError",

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pykb.client.mapper import ResourceMapper
-from pykb.explore._rules import Conditions
+from pykb.explore._webhooks import Conditions
 from pykb.runtime import ApiError, Client, Manager
 from pykb.runtime.fake import FakeApiServer
 from pykb.testing import eventually

@@ -8,7 +8,7 @@ import pytest
 from pykb.api.core.v1 import ConfigMap
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.runtime import ControllerBuilder, MergePatch, ReconcileListener, Reconciler, Request
-from pykb.runtime.records._hot_loop import STEPS
+from pykb.runtime.records.recording import STEPS
 from pykb.testing import eventually, running
 
 from .conftest import Widget, WidgetSpec, client_for, manager_for  # noqa: TID252 - shared by this folder only

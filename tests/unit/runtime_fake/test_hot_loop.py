@@ -24,7 +24,7 @@ from pykb.runtime import (
 )
 from pykb.runtime._lasting import SILENCE
 from pykb.runtime.fake import fake_client
-from pykb.runtime.records._hot_loop import PERIOD, STEPS, SUSPICIOUS, HotLoops
+from pykb.runtime.records.recording import PERIOD, STEPS, SUSPICIOUS, HotLoops
 from pykb.testing import eventually, running
 
 ENOUGH = 3 * STEPS
