@@ -26,10 +26,14 @@ SHORT = {
 
 @pytest.fixture(scope="module", params=[True, False], ids=["gate-on", "gate-off"])
 def plane(request, server_minor, tmp_path_factory):
-    """A control plane, with the gate and without it. Before Kubernetes 1.36, none has it."""
-    gates = {"ShardedListAndWatch": request.param} if server_minor >= 36 else {}
-    with ControlPlane(feature_gates=gates) as made:
-        made.filters = gates.get("ShardedListAndWatch", False)
+    """A control plane with the gate, and that of the run without it. Before Kubernetes 1.36, none has it."""
+    if not request.param or server_minor < 36:
+        shared = request.getfixturevalue("widgets")
+        shared.filters = False
+        yield shared
+        return
+    with ControlPlane(feature_gates={"ShardedListAndWatch": True}) as made:
+        made.filters = True
         install(made, tmp_path_factory.mktemp("crds"))
         yield made
 
