@@ -132,7 +132,8 @@ def load(path: Path, root: Path, diagnostics: Diagnostics) -> LoadedModule | Non
     """Import a file of the project by its dotted name. Returns ``None`` and reports it when that fails."""
     top, name = _module_name(path, root)
     package = name.partition(".")[0]
-    if package in _RESERVED and not _is_loaded_from(package, root):
+    loaded = sys.modules.get(package)
+    if package in _RESERVED and (loaded is None or not _lies_in(loaded, root)):
         diagnostics.add(_hides(package, path, root))
         return None
     entry = str(top)
@@ -180,12 +181,6 @@ def _make_room(name: str, root: Path) -> None:
         del sys.modules[other]
 
 
-def _is_loaded_from(package: str, root: Path) -> bool:
-    """Whether the package was loaded from this project."""
-    loaded = sys.modules.get(package)
-    return loaded is not None and _lies_in(loaded, root)
-
-
 def _hides(package: str, path: Path, root: Path) -> Diagnostic:
     return IMPORT_FAILED.at(
         Span(_shown(str(path), root), 1, 1),
@@ -205,9 +200,7 @@ def _import_failure(error: BaseException, path: Path, root: Path) -> Diagnostic:
     while trace is not None:
         code = trace.tb_frame.f_code
         if Path(code.co_filename).is_relative_to(root) and "site-packages" not in Path(code.co_filename).parts:
-            positions = list(code.co_positions())[trace.tb_lasti // 2]
-            line, end_line, column, end_column = positions
-            place = _place(_shown(code.co_filename, root), trace.tb_lineno, line, end_line, column, end_column)
+            place = _place(_shown(code.co_filename, root), trace)
         trace = trace.tb_next
     kind = type(error).__name__
     return IMPORT_FAILED.at(
@@ -247,11 +240,11 @@ def _renamed(error: BaseException, root: Path) -> tuple[str, ...]:
     return (f"`{match[2]}` has no `{match[1]}`: {say}, or restore it",)
 
 
-def _place(
-    path: str, at: int, line: int | None, end_line: int | None, column: int | None, end_column: int | None
-) -> Span:
+def _place(path: str, trace: types.TracebackType) -> Span:
+    """The expression that a step of a traceback stands at."""
+    line, end_line, column, end_column = list(trace.tb_frame.f_code.co_positions())[trace.tb_lasti // 2]
     if line is None or column is None or end_column is None or line != end_line:
-        return Span(path, at, (column or 0) + 1)
+        return Span(path, trace.tb_lineno, (column or 0) + 1)
     return Span(path, line, column + 1, line, end_column + 1)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import dropwhile
 from pathlib import Path
 from typing import Any
 
@@ -41,11 +42,11 @@ def check_samples(root: Path, crds: Sequence[Crd], diagnostics: Diagnostics, *, 
     for path in _sample_files(root):
         shown = path.relative_to(root).as_posix()
         try:
-            found = list(_objects(yaml_text.documents(read_text(path), ManifestLoader)))
+            objects = list(_objects(yaml_text.documents(read_text(path), ManifestLoader)))
         except (OSError, UnicodeDecodeError, yaml.MarkedYAMLError) as error:
             diagnostics.add(_unreadable(shown, error))
             continue
-        for node, data in found:
+        for node, data in objects:
             span = Span(shown, node.start_mark.line + 1, node.start_mark.column + 1)
             identity = _identity(data)
             if identity is None:
@@ -92,11 +93,10 @@ def _is_json_patch(data: object) -> bool:
 
 def _identity(data: object) -> tuple[str, str] | None:
     """The apiVersion and the kind of an object. ``None`` when it lacks one of them."""
-    if not isinstance(data, dict):
-        return None
-    api_version, kind = data.get("apiVersion"), data.get("kind")
-    is_named = isinstance(api_version, str) and isinstance(kind, str) and bool(api_version and kind)
-    return (str(api_version), str(kind)) if is_named else None
+    match data:
+        case {"apiVersion": str(api_version), "kind": str(kind)} if api_version and kind:
+            return api_version, kind
+    return None
 
 
 def _unreadable(shown: str, error: OSError | UnicodeDecodeError | yaml.MarkedYAMLError) -> Diagnostic:
@@ -194,7 +194,7 @@ def read_samples(root: Path) -> dict[tuple[str, str], str]:
 
     Files that are not YAML or not manifests are ignored.
     """
-    found: dict[tuple[str, str], str] = {}
+    samples: dict[tuple[str, str], str] = {}
     for path in sorted(config_path(root, SAMPLES).glob("*.yaml")):
         try:
             text = read_text(path)
@@ -206,15 +206,12 @@ def read_samples(root: Path) -> dict[tuple[str, str], str]:
             except yaml.YAMLError:
                 continue
             if isinstance(data, dict) and isinstance(data.get("metadata"), dict):
-                key = (str(data.get("apiVersion")), str(data.get("kind")))
-                found.setdefault(key, _without_head(document))
-    return found
+                samples.setdefault((str(data.get("apiVersion")), str(data.get("kind"))), _without_head(document))
+    return samples
 
 
 def _without_head(text: str) -> str:
-    lines = text.strip("\n").split("\n")
-    while lines and (not lines[0].strip() or lines[0].startswith("#")):
-        del lines[0]
+    lines = dropwhile(lambda line: not line.strip() or line.startswith("#"), text.split("\n"))
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -242,13 +239,11 @@ _BY_FORMAT = {
 
 def minimal_example(crd: Crd, version: CrdVersion) -> dict[str, object]:
     """A manifest with the required fields. CEL rules are ignored."""
-    metadata: dict[str, object] = {"name": "example"}
-    if crd.scope == "Namespaced":
-        metadata["namespace"] = "default"
+    namespace = {"namespace": "default"} if crd.scope == "Namespaced" else {}
     out: dict[str, object] = {
         "apiVersion": f"{crd.group}/{version.name}",
         "kind": crd.names.kind,
-        "metadata": metadata,
+        "metadata": {"name": "example", **namespace},
     }
     for name, prop in (version.schema.properties or {}).items():
         if name not in {"apiVersion", "kind", "metadata", "status"} and (prop.required or name == "spec"):
@@ -281,14 +276,12 @@ def _value(node: SchemaNode) -> object:
 
 
 def _object(node: SchemaNode) -> Mapping[str, object]:
-    found = {name: _value(prop.schema) for name, prop in (node.properties or {}).items() if prop.required}
-    missing = int(_number(node, "minProperties", 0)) - len(found)
+    required = {name: _value(prop.schema) for name, prop in (node.properties or {}).items() if prop.required}
+    missing = max(int(_number(node, "minProperties", 0)) - len(required), 0)
     if node.values is not None:
-        found.update({f"key{n}" if n else "key": _value(node.values) for n in range(missing)})
-    elif missing > 0:
-        optional = [(name, prop) for name, prop in (node.properties or {}).items() if name not in found]
-        found.update({name: _value(prop.schema) for name, prop in optional[:missing]})
-    return found
+        return required | {f"key{n}" if n else "key": _value(node.values) for n in range(missing)}
+    optional = [(name, prop) for name, prop in (node.properties or {}).items() if name not in required]
+    return required | {name: _value(prop.schema) for name, prop in optional[:missing]}
 
 
 def _text(node: SchemaNode) -> str:
@@ -303,10 +296,8 @@ def _text(node: SchemaNode) -> str:
 
 
 def _matches(pattern: object, text: str) -> bool:
-    if pattern is None:
-        return True
     try:
-        return re.search(str(pattern), text) is not None
+        return pattern is None or re.search(str(pattern), text) is not None
     except re.error:
         return False
 

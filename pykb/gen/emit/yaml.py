@@ -277,30 +277,20 @@ def _compare(left: str, right: str) -> int:
     return len(left) - len(right)
 
 
+_DIGITS = re.compile(r"\d+")
+
+
 def _compare_numbers(left: str, right: str, index: int) -> int:
     # A zero is a leading zero only where no other digit stands before it in the (common) text.
-    prefix = ""
-    if "0" in (left[index], right[index]):
-        back = index - 1
-        while back >= 0 and left[back].isdecimal():
-            if left[back] != "0":
-                prefix = "1"
-                break
-            back -= 1
-    a_run, b_run = _digits(left, index), _digits(right, index)
+    before = _DIGITS.match(left[:index][::-1])
+    prefix = "1" if "0" in (left[index], right[index]) and before and before[0].strip("0") else ""
+    a_run, b_run = (match[0] if (match := _DIGITS.match(text, index)) else "" for text in (left, right))
     a_number, b_number = _value(prefix + a_run), _value(prefix + b_run)
     if a_number != b_number:
         return -1 if a_number < b_number else 1
     if len(a_run) != len(b_run):
         return len(a_run) - len(b_run)
     return -1 if left[index] < right[index] else 1
-
-
-def _digits(text: str, start: int) -> str:
-    end = start
-    while end < len(text) and text[end].isdecimal():
-        end += 1
-    return text[start:end]
 
 
 def _value(digits: str) -> int:
