@@ -28,6 +28,9 @@ REFUSES = "an older API server refuses the object"
 IGNORES = "an older API server drops it in silence"
 
 
+_BASE = "IntroducedVersion in k8s.io/apiserver, pkg/cel/environment/base.go"
+
+
 @dataclass(frozen=True, slots=True)
 class Feature:
     """Something that API servers have since a version.
@@ -44,35 +47,28 @@ class Feature:
 
     name: str
     since: Minor
-    source: str
+    source: str = _BASE
     consequence: str = REFUSES
     keys: tuple[str, ...] = ()
     ways: tuple[str, ...] = ()
 
 
-_BASE = "IntroducedVersion in k8s.io/apiserver, pkg/cel/environment/base.go"
 _TWO = ("all", "exists", "exists_one", "existsOne", "transformList", "transformMap", "transformMapEntry")
 _FORMATS = ("byte", "date", "datetime", "uri", "uuid", "labelValue", "qualifiedName", "named")
 _NAMES = ("dns1035Label", "dns1035LabelPrefix", "dns1123Label", "dns1123LabelPrefix")
 _SUBDOMAINS = ("dns1123Subdomain", "dns1123SubdomainPrefix")
 _LISTS = ("distinct", "flatten", "reverse", "slice", "sort")
 CEL = (
-    Feature("CEL's quantities", (1, 29), _BASE, keys=("quantity", "isQuantity")),
+    Feature("CEL's quantities", (1, 29), keys=("quantity", "isQuantity")),
     Feature(
-        "CEL's optional values",
-        (1, 29),
-        _BASE,
-        keys=(OPTIONAL, "optional.of", "optional.none", "optional.ofNonZeroValue"),
+        "CEL's optional values", (1, 29), keys=(OPTIONAL, "optional.of", "optional.none", "optional.ofNonZeroValue")
     ),
-    Feature("CEL's comparison of numbers of two types", (1, 29), _BASE, keys=(MIXED_NUMBERS,)),
-    Feature("version 2 of CEL's string library", (1, 30), _BASE, keys=(".format", "strings.quote")),
-    Feature("CEL's set library", (1, 30), _BASE, keys=("sets.contains", "sets.equivalent", "sets.intersects")),
-    Feature("CEL's IP addresses", (1, 31), _BASE, keys=("ip", "isIP", "ip.isCanonical", "cidr", "isCIDR")),
+    Feature("CEL's comparison of numbers of two types", (1, 29), keys=(MIXED_NUMBERS,)),
+    Feature("version 2 of CEL's string library", (1, 30), keys=(".format", "strings.quote")),
+    Feature("CEL's set library", (1, 30), keys=("sets.contains", "sets.equivalent", "sets.intersects")),
+    Feature("CEL's IP addresses", (1, 31), keys=("ip", "isIP", "ip.isCanonical", "cidr", "isCIDR")),
     Feature(
-        "CEL's format library",
-        (1, 32),
-        _BASE,
-        keys=tuple(f"format.{name}" for name in (*_FORMATS, *_NAMES, *_SUBDOMAINS)),
+        "CEL's format library", (1, 32), keys=tuple(f"format.{name}" for name in (*_FORMATS, *_NAMES, *_SUBDOMAINS))
     ),
     Feature(
         "CEL's selectors of authorization checks",
@@ -80,15 +76,15 @@ CEL = (
         "KEP-4601, the feature gate AuthorizeWithSelectors",
         keys=(".fieldSelector", ".labelSelector"),
     ),
-    Feature("CEL's macros with two variables", (1, 33), _BASE, keys=tuple(f".{name}/2" for name in _TWO)),
+    Feature("CEL's macros with two variables", (1, 33), keys=tuple(f".{name}/2" for name in _TWO)),
     Feature(
         "CEL's later functions of optional values",
         (1, 33),
         "cel-go 0.23, since k8s.io/apiserver takes the newest version of its library",
         keys=("optional.unwrap", ".unwrapOpt", ".first", ".last"),
     ),
-    Feature("CEL's semantic versions", (1, 34), _BASE, keys=("semver", "isSemver")),
-    Feature("CEL's list library", (1, 35), _BASE, keys=("lists.range", ".sortBy/1", *(f".{name}" for name in _LISTS))),
+    Feature("CEL's semantic versions", (1, 34), keys=("semver", "isSemver")),
+    Feature("CEL's list library", (1, 35), keys=("lists.range", ".sortBy/1", *(f".{name}" for name in _LISTS))),
 )
 _BY_KEY: Mapping[str, Feature] = {key: feature for feature in CEL for key in feature.keys}
 WORDS_AS_FIELDS: Minor = (1, 32)
