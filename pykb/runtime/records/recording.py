@@ -220,14 +220,12 @@ class _Waking(NamedTuple):
     event: Event[Any] | None
 
 
+@dataclass(slots=True)
 class _Waiting:
     """The additions of one request since its last reconcile started."""
 
-    __slots__ = ("left_out", "wakings")
-
-    def __init__(self) -> None:
-        self.wakings: list[_Waking] = []
-        self.left_out = 0
+    wakings: list[_Waking] = field(default_factory=list)
+    left_out: int = 0
 
     def add(self, found: _Waking) -> None:
         if found.event is not None and any(each.event is found.event for each in self.wakings):
