@@ -293,14 +293,11 @@ def _check_certificates(options: NewWebhook, project: Project, found: Diagnostic
 
 
 def _check_exists(wanted: Webhooks, present: Webhooks, known: Resource, project: Project, found: Diagnostics) -> None:
-    again = [
-        name
-        for name, new, old in (
-            ("a defaulting", wanted.defaulting, present.defaulting),
-            ("a validating", wanted.validation, present.validation),
-        )
-        if new and old
-    ]
+    again = []
+    if wanted.defaulting and present.defaulting:
+        again.append("a defaulting")
+    if wanted.validation and present.validation:
+        again.append("a validating")
     if wanted.conversion and present.conversion and not set(wanted.spoke) - set(present.spoke):
         again.append("a conversion")
     for name in again:
