@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -78,7 +79,8 @@ def test_everything_that_a_sample_has_can_be_deleted(sample: str, tmp_path: Path
             assert apply(plan) is None
     left, _ = read(root)
     assert left.resources == ()
-    start(NewProject(project.domain, project.project_name, namespaced=project.namespaced), fresh)
+    options = NewProject(project.domain, project.project_name, namespaced=project.namespaced)
+    start(replace(options, replicas=project.replicas), fresh)
     generated = "rbac/role.yaml"
     assert {path for path in files(root / "config") if path.as_posix() != generated} == {
         path for path in files(fresh / "config") if path.as_posix() != generated
