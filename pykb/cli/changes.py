@@ -117,7 +117,7 @@ def _generate(root: Path) -> None:
 
         message = "the files were written, but the manifests could not be generated"
         helps = ("see above; then: `pykb generate`",)
-        report([GENERATE_FAILED.at(None, message, help=helps)])
+        report([GENERATE_FAILED.at(None, message, *helps)])
         raise typer.Exit(EXIT_FINDINGS)
 
 
@@ -177,11 +177,11 @@ def check_options(*, fix: bool, shows: str, reads: str) -> None:
     """Report options that do not go together. ``shows`` and ``reads`` are those that were given."""
     if shows and not fix:
         helps = (f"`pykb generate --fix {shows}`, or `--check` for a diff of the manifests",)
-        finish([FLAG_REQUIRED.at(None, f"`{shows}` shows what `--fix` would change", help=helps)], code=EXIT_USAGE)
+        finish([FLAG_REQUIRED.at(None, f"`{shows}` shows what `--fix` would change", *helps)], code=EXIT_USAGE)
     if reads and fix:
         message = f"`{reads}` writes nothing, but `--fix` changes the source"
         finish(
-            [FLAG_CONFLICT.at(None, message, help=(f"run `pykb generate --fix` before it, without `{reads}`",))],
+            [FLAG_CONFLICT.at(None, message, f"run `pykb generate --fix` before it, without `{reads}`")],
             code=EXIT_USAGE,
         )
 

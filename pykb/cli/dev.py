@@ -183,7 +183,7 @@ def _refuse_other(running: Status, *, port: int, version: str, feature_gates: Ma
         others.append((f"--feature-gates {_as_text(feature_gates)}", f"with {gates or 'the default features'}"))
     helps = ("pykb cluster down      # deletes its data, then start it again",)
     finish(
-        [USAGE.at(None, f"`{given}`: the control plane already runs {how}", help=helps) for given, how in others],
+        [USAGE.at(None, f"`{given}`: the control plane already runs {how}", *helps) for given, how in others],
         code=EXIT_USAGE,
     )
 
@@ -228,7 +228,7 @@ def _tell_without_controller_manager() -> None:
     message = "the control plane runs without kube-controller-manager"
     helps = ("pykb envtest use       # gets it", "pykb cluster up        # adds it to the running one")
     notes = WITHOUT_CONTROLLER_MANAGER
-    report([CONTROLLER_MANAGER_MISSING.at(None, message, notes=notes, help=helps, severity=Severity.WARNING)])
+    report([CONTROLLER_MANAGER_MISSING.at(None, message, *helps, notes=notes, severity=Severity.WARNING)])
 
 
 def status(name: Name = "") -> None:

@@ -91,15 +91,15 @@ def _from_usage_error(error: click.UsageError) -> Diagnostic:
             name = error.param.opts[0] if is_option else str(error.param.name).upper()
             choices = " or ".join(f"`{each}`" for each in getattr(error.param.type, "choices", ()))
             helps = (f"{name} is {choices}", see) if choices else (see,)
-            return codes.USAGE.at(None, f"`{command}` needs `{name}`", help=helps)
+            return codes.USAGE.at(None, f"`{command}` needs `{name}`", *helps)
         case click.BadOptionUsage() if "does not take a value" in error.message:
             name = error.option_name
             helps = (f"`{name}`, or `{name}=false`",)
-            return codes.USAGE.at(None, f"`{name}` must be true or false, found another value", help=helps)
+            return codes.USAGE.at(None, f"`{name}` must be true or false, found another value", *helps)
         case click.BadParameter() if error.param is not None:
-            return codes.USAGE.at(None, f"`{error.param.opts[0]}`: {_sentence(error.message)}", help=(see,))
+            return codes.USAGE.at(None, f"`{error.param.opts[0]}`: {_sentence(error.message)}", see)
     instead = _instead_of_argument(error.format_message(), command)
-    return codes.USAGE.at(None, _sentence(error.format_message()), help=(*instead, see))
+    return codes.USAGE.at(None, _sentence(error.format_message()), *instead, see)
 
 
 def _instead_of_argument(message: str, command: str) -> tuple[str, ...]:
@@ -130,14 +130,14 @@ def _unknown_option(error: click.NoSuchOption, command: str, see: str) -> Diagno
     helps: tuple[str, ...] = (f"there is {longer}", see) if longer else (see,)
     if near:
         helps = (f"an option with a similar name exists: `{near}`",)
-    return codes.UNKNOWN_OPTION.at(None, f"`{command}` has no option `{error.option_name}`", help=helps)
+    return codes.UNKNOWN_OPTION.at(None, f"`{command}` has no option `{error.option_name}`", *helps)
 
 
 def unknown_command(words: str, known: Iterable[str], *, see: str) -> Diagnostic:
     """The diagnostic for a command that does not exist."""
     if words.partition(" ")[0] == "alpha":
         what = "`pykb update` brings a project to the scaffold of this version; `pykb edit` changes its options"
-        return codes.UNKNOWN_COMMAND.at(None, f"no command `pykb {words}`", help=(what,))
+        return codes.UNKNOWN_COMMAND.at(None, f"no command `pykb {words}`", what)
     names = [*known, "help"]
     near = closest(words, names)
     longer = ", ".join(f"`pykb {name}`" for name in names if words in name.split())
@@ -146,7 +146,7 @@ def unknown_command(words: str, known: Iterable[str], *, see: str) -> Diagnostic
         what = f"a command with a similar name exists: `pykb {near}`"
     elif longer:
         what = f"there is {longer}"
-    return codes.UNKNOWN_COMMAND.at(None, f"no command `pykb {words}`", help=(what,))
+    return codes.UNKNOWN_COMMAND.at(None, f"no command `pykb {words}`", what)
 
 
 def _sentence(text: str) -> str:
@@ -176,7 +176,7 @@ def _from_exception(error: BaseException) -> tuple[Diagnostic, int]:
         case click.ClickException():
             return codes.USAGE.at(None, _sentence(error.format_message())), EXIT_USAGE
         case UnicodeDecodeError():
-            return codes.NOT_ENCODED.at(None, "a file is not encoded in UTF-8", notes=(str(error),)), EXIT_FINDINGS
+            return codes.NOT_ENCODED.at(None, "a file is not encoded in UTF-8", notes=str(error)), EXIT_FINDINGS
         case OSError() if error.errno in _SYSTEM or isinstance(error, UnsuitableFileError):
             where = f"`{error.filename}`: " if error.filename is not None else ""
             return codes.SYSTEM_ERROR.at(None, f"{where}{error.strerror}"), EXIT_FINDINGS
@@ -201,7 +201,7 @@ def _bug(error: BaseException) -> Diagnostic:
     text = " ".join(str(error).split())[:300]
     what = f"{type(error).__name__}: {text}" if text else type(error).__name__
     return codes.INTERNAL_ERROR.at(
-        None, f"this is a bug in pykb: `{what}`", notes=(versions, f"command: {argv}"), help=helps
+        None, f"this is a bug in pykb: `{what}`", *helps, notes=(versions, f"command: {argv}")
     )
 
 

@@ -102,7 +102,7 @@ def _finish_unknown(message: str, what: str) -> NoReturn:
     """End the command: nothing has the name. Says what to type."""
     from pykb.diagnostics.codes.cli import UNKNOWN_CODE
 
-    report([UNKNOWN_CODE.at(None, message, help=(what,))])
+    report([UNKNOWN_CODE.at(None, message, what)])
     raise typer.Exit(EXIT_USAGE)
 
 

@@ -146,7 +146,7 @@ def _check_codes(codes: Sequence[str], flag: str) -> None:
         if code not in CODES:
             near = closest(code, CODES)
             helps = (f"did you mean `{near}`?",) if near else (f"the codes: {', '.join(CODES)}",)
-            finish([USAGE.at(None, f"`{flag}` does not know `{code}`", help=helps)], code=EXIT_USAGE)
+            finish([USAGE.at(None, f"`{flag}` does not know `{code}`", *helps)], code=EXIT_USAGE)
 
 
 def _tell(result: Report, root: Path, seed: int) -> None:

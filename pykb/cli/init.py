@@ -45,7 +45,7 @@ def init(options: NewProject, how: Preview) -> None:
         from pykb.diagnostics.codes.cli import FLAG_CONFLICT
 
         message = f"`--project-version {options.project_version}`: pykb writes version 3 of PROJECT only"
-        finish([FLAG_CONFLICT.at(None, message, help=("leave the option out",))], code=EXIT_USAGE)
+        finish([FLAG_CONFLICT.at(None, message, "leave the option out")], code=EXIT_USAGE)
     root = Path.cwd()
     settle(root, writes=how.writes)
     plan, found = plan_project(options, root, year=_this_year())

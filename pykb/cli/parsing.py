@@ -165,7 +165,7 @@ def _forgotten_values(args: list[str], params: list[click.Parameter], *, command
 
 def _missing(option: str, message: str, command: str) -> Any:
     value = option.lstrip("-").upper().replace("-", "_")
-    return MISSING_VALUE.at(None, message, help=(f"`{command} {option} {value}`",))
+    return MISSING_VALUE.at(None, message, f"`{command} {option} {value}`")
 
 
 class LazyGroup(typer.core.TyperGroup):

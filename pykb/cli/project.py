@@ -80,7 +80,7 @@ def require_project(*, writes: bool, updates: bool = False, imports: bool = Fals
         finding = PROJECT_MISSING.at(
             None,
             "no project was found: no file `PROJECT` in this directory or its parents",
-            help=("to start one: `pykb init --domain example.com`",),
+            "to start one: `pykb init --domain example.com`",
         )
         finish([finding], code=EXIT_USAGE)
         raise typer.Exit(EXIT_USAGE)
@@ -120,7 +120,7 @@ def _compare_versions(project: Project) -> None:
     message = (
         f"the project was made by pykb {project.cli_version}, this is the {'newer' if older else 'older'} {__version__}"
     )
-    report([PROJECT_CLI_VERSION.at(project.place("cliVersion"), message, help=helps)])
+    report([PROJECT_CLI_VERSION.at(project.place("cliVersion"), message, *helps)])
 
 
 _GUARD = "PYKB_HANDED_OVER"
@@ -164,7 +164,7 @@ def hand_over(root: Path) -> None:
         message = f"pyproject.toml pins pykb {pinned}, and .venv has {theirs}"
         if pinned != __version__:
             helps = ("`make environment` installs the pinned one",)
-            raise ENVIRONMENT_OUTDATED.problem(message, *helps, notes=("nothing was written",))
+            raise ENVIRONMENT_OUTDATED.problem(message, *helps, notes="nothing was written")
         console.say(f"note: {message}: using this one, which is pinned; `make environment` brings .venv up to date")
         return
     if is_own or words is None:

@@ -22,7 +22,7 @@ def find_root() -> Path | None:
         raise PROJECT_OWNER.problem(
             f"this directory is in the project `{root}`, which belongs to another user",
             f"if you trust it, run the command there: `cd {root}`",
-            notes=("nothing was read or written",),
+            notes="nothing was read or written",
         )
     return root
 

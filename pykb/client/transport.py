@@ -369,8 +369,8 @@ class Transport:
         diagnostic = CLUSTER_UNREACHABLE.at(
             None,
             f"the API server at `{server}` does not answer: {cause}",
-            notes=(f"the server is that of {origin}",) if origin else (),
-            help=(help_text,),
+            help_text,
+            notes=f"the server is that of {origin}" if origin else "",
         )
         return ServerUnreachable(diagnostic, connected=connected)
 

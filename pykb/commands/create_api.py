@@ -152,7 +152,7 @@ def _source(options: NewApi, project: Project, found: Diagnostics) -> Resource |
     if source is None:
         message = f"the project has no version `{options.api.from_version}` of the kind `{options.kind}` to copy from"
         helps = tuple(f"`--from {r.version}`" for r in alike) or ("leave `--from` out: it would be the first version",)
-        found.add(VERSION_SOURCE.at(None, message, notes=("nothing was written",), help=helps))
+        found.add(VERSION_SOURCE.at(None, message, *helps, notes="nothing was written"))
     return source
 
 
@@ -203,7 +203,7 @@ def _say_builtin(options: NewApi, found: Diagnostics) -> None:
     message = f"`{options.kind}` is also a kind of Kubernetes, in the group `{group}`"
     help_text = "for a controller of Kubernetes' own kind: `--no-resource`"
     notes = ("this command creates a separate kind of your own",)
-    found.add(KIND_TAKEN.at(None, message, notes=notes, help=(help_text,), severity=Severity.WARNING))
+    found.add(KIND_TAKEN.at(None, message, help_text, notes=notes, severity=Severity.WARNING))
 
 
 def _say_unconverted(resource: Resource, project: Project, found: Diagnostics) -> None:
@@ -217,7 +217,7 @@ def _say_unconverted(resource: Resource, project: Project, found: Diagnostics) -
     group = f"--group {hub.group} " if hub.group else ""
     words = f"{group}--version {hub.version} --kind {hub.kind} --conversion --spoke {resource.version}"
     helps = (f"`pykb create webhook {words}`",)
-    found.add(CONVERTER_MISSING.at(project.span(hub), message, label="the hub", help=helps))
+    found.add(CONVERTER_MISSING.at(project.span(hub), message, *helps, label="the hub"))
 
 
 FILE_NAME_LENGTH = 255
@@ -233,22 +233,22 @@ def _check_options(options: NewApi, found: Diagnostics) -> None:
     if options.resource and (options.external_api_path or options.external_api_domain):
         flag = "--external-api-path" if options.external_api_path else "--external-api-domain"
         message = f"`{flag}` is for a type of another package, but `--resource` creates one in this project"
-        found.add(FLAG_CONFLICT.at(None, message, help=("`--no-resource`",)))
+        found.add(FLAG_CONFLICT.at(None, message, "`--no-resource`"))
     if options.external_api_domain and not options.external_api_path:
         message = "`--external-api-domain` needs the module of the type"
-        found.add(FLAG_REQUIRED.at(None, message, help=("`--external-api-path some.module`",)))
+        found.add(FLAG_REQUIRED.at(None, message, "`--external-api-path some.module`"))
     for option, _ in () if options.resource else given(options.api):
         message = f"`{option.flag}` is about types, but `--no-resource` creates none"
-        found.add(FLAG_CONFLICT.at(None, message, help=(f"`--resource`, or leave `{option.flag}` out",)))
+        found.add(FLAG_CONFLICT.at(None, message, f"`--resource`, or leave `{option.flag}` out"))
     for option, _ in given(replace(options.api, from_version="")) if options.api.from_version else ():
         message = f"`{option.flag}` is about new types, but `--from` copies those of {options.api.from_version}"
-        found.add(FLAG_CONFLICT.at(None, message, help=(f"leave `{option.flag}` out, and edit the copied types",)))
+        found.add(FLAG_CONFLICT.at(None, message, f"leave `{option.flag}` out, and edit the copied types"))
     if options.controller_name and not options.controller:
         message = "`--controller-name` names a controller, but `--no-controller` creates none"
-        found.add(FLAG_CONFLICT.at(None, message, help=("`--controller`, or leave the name out",)))
+        found.add(FLAG_CONFLICT.at(None, message, "`--controller`, or leave the name out"))
     if not options.resource and not options.controller:
         message = "with `--no-resource` and `--no-controller` there is nothing to scaffold"
-        found.add(NOTHING_TO_DO.at(None, message, help=("leave out one of the two",)))
+        found.add(NOTHING_TO_DO.at(None, message, "leave out one of the two"))
 
 
 def _check_operand(options: NewApi, has_plugin: bool, found: Diagnostics) -> None:
@@ -257,21 +257,21 @@ def _check_operand(options: NewApi, has_plugin: bool, found: Diagnostics) -> Non
     if operand == NO_OPERAND:
         if has_plugin and any(PluginKey.parse(DEPLOY_IMAGE).answers_to(key) for key in options.plugins):
             message = "the plugin `deploy-image` needs the image that the controller deploys"
-            found.add(FLAG_REQUIRED.at(None, message, help=("`--image memcached:1.6`",)))
+            found.add(FLAG_REQUIRED.at(None, message, "`--image memcached:1.6`"))
         return
     if not has_plugin:
         message = "`--image` and the options of its container belong to the plugin `deploy-image`"
-        found.add(FLAG_REQUIRED.at(None, message, help=("`--plugins deploy-image`",)))
+        found.add(FLAG_REQUIRED.at(None, message, "`--plugins deploy-image`"))
     if not operand.image:
         message = "the options of the container need the image"
-        found.add(FLAG_REQUIRED.at(None, message, help=("`--image memcached:1.6`",)))
+        found.add(FLAG_REQUIRED.at(None, message, "`--image memcached:1.6`"))
     elif not is_image(operand.image):
         message = f"`--image {operand.image}` is not the name of a container image"
         helps = ("lower case letters, digits and `/`, then a tag or digest: `--image example.com/team/cache:1.6`",)
-        found.add(IMAGE_NAME.at(None, message, help=helps))
+        found.add(IMAGE_NAME.at(None, message, *helps))
     for option, why in _unfit(options):
         message = f"`{option}` does not fit `--image`: {why}"
-        found.add(FLAG_CONFLICT.at(None, message, help=(f"leave `{option}` out",)))
+        found.add(FLAG_CONFLICT.at(None, message, f"leave `{option}` out"))
 
 
 def _unfit(options: NewApi) -> Iterator[tuple[str, str]]:
@@ -300,7 +300,7 @@ def _check_resource(options: NewApi, resource: Resource, project: Project, found
     elif known is None and not resource.core and not resource.external:
         message = f"the project has no API `{resource}`, and this command would not create it"
         helps = ("to create it: `--resource`", "for a type of another package: `--external-api-path some.module`")
-        found.add(FLAG_REQUIRED.at(None, message, notes=_NOTHING, help=helps))
+        found.add(FLAG_REQUIRED.at(None, message, *helps, notes=_NOTHING))
     if options.controller:
         _check_controller(options, resource, known, project, found)
 
@@ -314,7 +314,7 @@ def _check_crd_name(resource: Resource, found: Diagnostics) -> None:
         if len(file) > FILE_NAME_LENGTH:
             size = f"a name of {len(file)} characters, at most {FILE_NAME_LENGTH} fit"
             message = f"the {what}'s file `{file}` would have {size}"
-            found.add(GROUP_NAME.at(None, message, notes=_NOTHING, help=("use a shorter `--group` or `--plural`",)))
+            found.add(GROUP_NAME.at(None, message, "use a shorter `--group` or `--plural`", notes=_NOTHING))
 
 
 def _check_plural(options: NewApi, resource: Resource, project: Project, found: Diagnostics) -> None:
@@ -324,7 +324,7 @@ def _check_plural(options: NewApi, resource: Resource, project: Project, found: 
         return
     message = f"the plural of `{resource.kind}` would be `{resource.plural}`, as controller-gen forms it"
     helps = (f"`--plural {proposed}`", f"to use it anyway: `--plural {resource.plural}`")
-    found.add(PLURAL_NAME.at(None, message, notes=("a plural can never be changed", *_NOTHING), help=helps))
+    found.add(PLURAL_NAME.at(None, message, *helps, notes=("a plural can never be changed", *_NOTHING)))
 
 
 def _check_exists(
@@ -337,7 +337,7 @@ def _check_exists(
             "to add another controller: `--no-resource --controller-name some-name`",
             "to overwrite its files: `--force` (the old ones are kept in `.pykb/backup`)",
         )
-        found.add(RESOURCE_EXISTS.at(project.span(known), message, label="scaffolded here", notes=_NOTHING, help=helps))
+        found.add(RESOURCE_EXISTS.at(project.span(known), message, *helps, label="scaffolded here", notes=_NOTHING))
 
 
 def _next_version(resource: Resource, project: Project) -> str:
@@ -358,7 +358,7 @@ def _check_groups(resource: Resource, project: Project, found: Diagnostics) -> N
         if not resource.group:
             message = f"`--group` is missing: the API group of this project is `{have}`"
         place, label = project.span(others[0], "group"), "the group of this project"
-        found.add(MULTIGROUP_OFF.at(place, message, label=label, notes=_NOTHING, help=helps))
+        found.add(MULTIGROUP_OFF.at(place, message, *helps, label=label, notes=_NOTHING))
     clash = next((r for r in others if project.multigroup and r.group_package == resource.group_package), None)
     if clash is not None:
         message = f"the groups `{resource.group}` and `{clash.group}` would share the folder `{resource.group_package}`"
@@ -370,7 +370,7 @@ def _check_kinds(resource: Resource, project: Project, found: Diagnostics) -> No
         if not other.api or other.api_group != resource.api_group:
             continue
         for message, help_text in _clashes(resource, other):
-            found.add(RESOURCE_CONFLICT.at(project.span(other), message, notes=_NOTHING, help=(help_text,)))
+            found.add(RESOURCE_CONFLICT.at(project.span(other), message, help_text, notes=_NOTHING))
 
 
 def _clashes(new: Resource, old: Resource) -> Iterator[tuple[str, str]]:
@@ -412,7 +412,7 @@ def _check_controller(
         if options.resource:
             helps.insert(0, "one controller serves all versions: `--no-controller`")
         message = f"`{holder}` already has a controller"
-        found.add(CONTROLLER_EXISTS.at(project.span(holder), message, notes=_NOTHING, help=tuple(helps)))
+        found.add(CONTROLLER_EXISTS.at(project.span(holder), message, *tuple(helps), notes=_NOTHING))
 
 
 def _check_controller_name(options: NewApi, resource: Resource, project: Project, found: Diagnostics) -> None:
@@ -426,4 +426,4 @@ def _check_controller_name(options: NewApi, resource: Resource, project: Project
                 message = f"`--controller-name {name}` and `{taken}` give the same class"
             else:
                 continue
-            found.add(CONTROLLER_NAME.at(project.span(other), message, notes=_NOTHING, help=helps))
+            found.add(CONTROLLER_NAME.at(project.span(other), message, *helps, notes=_NOTHING))

@@ -127,7 +127,7 @@ def _say_core(resource: Resource, project: Project, found: Diagnostics) -> None:
         "or allow changes while the manager does not answer: `failurePolicy=ignore` in the marker",
     )
     notes = ("if the manager needs one to start, it can never start: only the running manager answers",)
-    found.add(CORE_WEBHOOK.at(None, message, notes=notes, help=helps))
+    found.add(CORE_WEBHOOK.at(None, message, *helps, notes=notes))
 
 
 def _find_target(options: NewWebhook, project: Project, found: Diagnostics) -> Resource | None:
@@ -181,7 +181,7 @@ def _external(options: NewWebhook, project: Project, found: Diagnostics) -> Reso
     if own is not None and own.api:
         message = f"`{resource}` is a kind of this project, not of another package"
         helps = ("leave `--external-api-path` and `--external-api-domain` out",)
-        found.add(RESOURCE_CONFLICT.at(project.span(own), message, notes=_NOTHING, help=helps))
+        found.add(RESOURCE_CONFLICT.at(project.span(own), message, *helps, notes=_NOTHING))
     return resource
 
 
@@ -189,7 +189,7 @@ def _check_plural(options: NewWebhook, known: Resource, project: Project, found:
     if options.plural and options.plural != known.plural:
         message = f"`{known}` has the plural `{known.plural}`, not `{options.plural}`"
         helps = (f"`--plural {known.plural}`, or leave it out",)
-        found.add(RESOURCE_CONFLICT.at(project.span(known), message, notes=_NOTHING, help=helps))
+        found.add(RESOURCE_CONFLICT.at(project.span(known), message, *helps, notes=_NOTHING))
 
 
 def _say_missing(options: NewWebhook, project: Project, found: Diagnostics) -> None:
@@ -221,13 +221,13 @@ def _check_options(options: NewWebhook, found: Diagnostics) -> None:
     _check_path("--validation-path", validation, "--programmatic-validation", options.validation, found)
     if defaulting and defaulting == validation:
         message = f"`--defaulting-path` and `--validation-path` are both `{defaulting}`"
-        found.add(SERVED_PATH.at(None, message, help=("give each webhook its own path",)))
+        found.add(SERVED_PATH.at(None, message, "give each webhook its own path"))
     if options.spoke and not options.conversion:
         message = "`--spoke` names a version to convert, which needs `--conversion`"
-        found.add(FLAG_REQUIRED.at(None, message, help=(f"`--conversion --spoke {options.spoke[0]}`",)))
+        found.add(FLAG_REQUIRED.at(None, message, f"`--conversion --spoke {options.spoke[0]}`"))
     if options.external_api_domain and not options.external_api_path:
         message = "`--external-api-domain` needs the module of the type"
-        found.add(FLAG_REQUIRED.at(None, message, help=("`--external-api-path some.module`",)))
+        found.add(FLAG_REQUIRED.at(None, message, "`--external-api-path some.module`"))
     naming.check_own_kind(options.kind, found)
 
 
@@ -242,27 +242,27 @@ def _check_type(options: NewWebhook, found: Diagnostics) -> None:
         "`--programmatic-validation` refuses invalid objects",
         "`--conversion` converts between versions of the kind",
     )
-    found.add(FLAG_REQUIRED.at(None, "no type of webhook was given", help=helps))
+    found.add(FLAG_REQUIRED.at(None, "no type of webhook was given", *helps))
 
 
 def _check_path(flag: str, path: str, type_flag: str, wanted: bool, found: Diagnostics) -> None:
     if not path:
         return
     if not wanted:
-        found.add(FLAG_REQUIRED.at(None, f"`{flag}` needs `{type_flag}`", help=(f"`{type_flag} {flag} {path}`",)))
+        found.add(FLAG_REQUIRED.at(None, f"`{flag}` needs `{type_flag}`", f"`{type_flag} {flag} {path}`"))
     _check_path_form(flag, path, found)
 
 
 def _check_path_form(flag: str, path: str, found: Diagnostics) -> None:
     if path == CONVERT:
         message = f"`{flag} {path}` is the path of the conversion webhook of all kinds"
-        found.add(SERVED_PATH.at(None, message, help=("use another path, or omit the option",)))
+        found.add(SERVED_PATH.at(None, message, "use another path, or omit the option"))
         return
     if is_served_path(path):
         return
     near = "/" + "/".join(filter(None, (as_subdomain(part) for part in path.split("/"))))
     message = f"`{flag} {path}`: expected `/` and then lower case letters, digits, hyphens and dots"
-    found.add(SERVED_PATH.at(None, message, help=(f"`{flag} {near}`",) if len(near) > 1 else ()))
+    found.add(SERVED_PATH.at(None, message, f"`{flag} {near}`" if len(near) > 1 else ""))
 
 
 def _check_project(
@@ -289,7 +289,7 @@ def _check_certificates(options: NewWebhook, project: Project, found: Diagnostic
         f"`--certificates {present}`, or leave it out",
         f"to switch all webhooks of the project: `pykb edit --certificates {options.certificates}`",
     )
-    found.add(FLAG_CONFLICT.at(project.place(*CERTIFICATES), message, notes=_NOTHING, help=helps))
+    found.add(FLAG_CONFLICT.at(project.place(*CERTIFICATES), message, *helps, notes=_NOTHING))
 
 
 def _check_exists(wanted: Webhooks, present: Webhooks, known: Resource, project: Project, found: Diagnostics) -> None:
@@ -308,7 +308,7 @@ def _check_exists(wanted: Webhooks, present: Webhooks, known: Resource, project:
             helps.insert(0, f"to convert another version: `--conversion --spoke {others[0]}`" if others else text)
         message = f"`{known}` already has {name} webhook"
         found.add(
-            WEBHOOK_EXISTS.at(project.span(known), message, label="scaffolded here", notes=_NOTHING, help=tuple(helps))
+            WEBHOOK_EXISTS.at(project.span(known), message, *tuple(helps), label="scaffolded here", notes=_NOTHING)
         )
 
 
@@ -319,20 +319,20 @@ def _check_conversion(wanted: Webhooks, resource: Resource, project: Project, fo
         message = (
             f"`{resource}` is not a kind of this project: only the project that defines a kind converts its versions"
         )
-        found.add(FLAG_CONFLICT.at(None, message, notes=_NOTHING, help=("leave `--conversion` out",)))
+        found.add(FLAG_CONFLICT.at(None, message, "leave `--conversion` out", notes=_NOTHING))
     elif hub is not None and hub.version != resource.version:
         message = f"`{resource.kind}` already has the hub {hub.version}, and a kind has only one hub"
         flags = f"`--version {hub.version} --conversion --spoke {resource.version}`"
-        found.add(CONVERSION_SPOKE.at(project.span(hub), message, notes=_NOTHING, help=(flags,)))
+        found.add(CONVERSION_SPOKE.at(project.span(hub), message, flags, notes=_NOTHING))
     elif len(have) == 1 and not set(wanted.spoke) - {resource.version}:
         message = f"`{resource.kind}` has one version, {resource.version}: there is nothing to convert"
         other = "v2" if resource.version == "v1" else "v1"
         helps = (f"create another version first: `{_making(resource, other)}`",)
-        found.add(CONVERSION_SPOKE.at(project.span(resource, "version"), message, notes=_NOTHING, help=helps))
+        found.add(CONVERSION_SPOKE.at(project.span(resource, "version"), message, *helps, notes=_NOTHING))
     else:
         for spoke in wanted.spoke:
             for problem, advice in _spoke_problems(spoke, resource, have):
-                found.add(CONVERSION_SPOKE.at(None, problem, notes=_NOTHING, help=advice))
+                found.add(CONVERSION_SPOKE.at(None, problem, *advice, notes=_NOTHING))
 
 
 def _spoke_problems(spoke: str, resource: Resource, have: list[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -362,16 +362,16 @@ def _check_paths_taken(wanted: Webhooks, resource: Resource, project: Project, f
                 f"the path `{path}` would have {len(path) - 1} characters after `/`, at most {SUBDOMAIN_LENGTH} fit"
             )
             shorter = f"/{path[1:].partition('-')[0]}-{resource.version}-{resource.singular}"
-            found.add(SERVED_PATH.at(None, message, notes=_NOTHING, help=(f"`{flag} {shorter}`",)))
+            found.add(SERVED_PATH.at(None, message, f"`{flag} {shorter}`", notes=_NOTHING))
         if path in taken:
             message = f"`{flag} {path}` is the path of a webhook of `{taken[path]}`"
             helps = ("use another path, or omit the option",)
             span = project.span(taken[path])
-            found.add(SERVED_PATH.at(span, message, label="this one", notes=_NOTHING, help=helps))
+            found.add(SERVED_PATH.at(span, message, *helps, label="this one", notes=_NOTHING))
     is_double = len(paths) > len(set(paths.values()))
     if is_double and not (wanted.defaulting_path and wanted.validation_path):
         message = f"both webhooks of `{resource}` would be served at `{next(iter(paths.values()))}`"
-        found.add(SERVED_PATH.at(None, message, notes=_NOTHING, help=("use another path, or omit the option",)))
+        found.add(SERVED_PATH.at(None, message, "use another path, or omit the option", notes=_NOTHING))
 
 
 def _paths(webhooks: Webhooks, resource: Resource) -> dict[str, str]:

@@ -93,11 +93,11 @@ def _check(options: Edits, project: Project, found: Diagnostics) -> None:
         flags = f"`--multigroup`, `--namespaced`, {numbers}`--certificates`"
         more = "`--license`, `--license-file` or `--owner`"
         helps = (flags, more, "`--plugins helm` or `--remove-plugins helm`")
-        found.add(NOTHING_TO_DO.at(None, "no change was given", help=helps))
+        found.add(NOTHING_TO_DO.at(None, "no change was given", *helps))
     groups = sorted({resource.group for resource in project.resources})
     if options.multigroup is False and project.multigroup and len(groups) > 1:
         message = f"the project has {len(groups)} API groups, which need folders of their own: {', '.join(groups)}"
-        found.add(GROUPS_FIXED.at(project.place("multigroup"), message, notes=("nothing was written",)))
+        found.add(GROUPS_FIXED.at(project.place("multigroup"), message, notes="nothing was written"))
     naming.check_owner(options.owner, found)
 
 
@@ -113,7 +113,7 @@ def _wanted(options: Edits, before: State, year: str, found: Diagnostics) -> Sta
         return replace(before, project=project)
     if not options.license and not options.license_file and before.license == "none":
         message = "`--owner` is written into a licence header, but the project has none that pykb knows"
-        found.add(FLAG_REQUIRED.at(None, message, help=("`--license apache2`, or `--license-file FILE`",)))
+        found.add(FLAG_REQUIRED.at(None, message, "`--license apache2`, or `--license-file FILE`"))
     owner = options.owner or license.owner(before.header)
     name = options.license or before.license
     header = license.header(name, owner=owner, file=options.license_file, year=year, found=found)
@@ -179,7 +179,7 @@ def _say_cluster_wide(plan: PlanBuilder, project: Project, found: Diagnostics) -
             if _RBAC.match(line):
                 message = "this marker still gives a permission in the whole cluster"
                 helps = (f"for the manager's namespace only: `,namespace={project.project_name}-system` at its end",)
-                found.add(CLUSTER_WIDE.at(Span(path, number, line.index("#") + 1), message, help=helps))
+                found.add(CLUSTER_WIDE.at(Span(path, number, line.index("#") + 1), message, *helps))
 
 
 def _add_plugins(
@@ -224,10 +224,10 @@ def _going(named: Sequence[str], project: Project, found: Diagnostics) -> list[s
         if not keys:
             layout = ", ".join(f"`{key}`" for key in project.layout)
             message = f"the project does not have the plugin `{word}`"
-            found.add(PLUGIN_KEPT.at(project.place("layout"), message, help=(f"it has {layout}",)))
+            found.add(PLUGIN_KEPT.at(project.place("layout"), message, f"it has {layout}"))
         elif any(str(each.key) in keys for each in MAKERS):
             message = f"the plugin `{word}` makes the project, and cannot be removed from it"
-            found.add(PLUGIN_KEPT.at(project.place("layout"), message, notes=("nothing was written",)))
+            found.add(PLUGIN_KEPT.at(project.place("layout"), message, notes="nothing was written"))
         going += [key for key in keys if key not in going]
     return going
 
@@ -246,7 +246,7 @@ def _check_shards(plan: PlanBuilder, project: Project, found: Diagnostics) -> No
     text, before = plan.text(_FILE), (plan.before(_FILE) or b"").decode("utf-8", "replace")
     if text is None:
         message = f"`{_FILE}` does not exist, so pykb cannot set the flags of the manager"
-        found.add(FILE_MISSING.at(None, message, notes=_NOTHING, help=("bring it back, then run the command again",)))
+        found.add(FILE_MISSING.at(None, message, "bring it back, then run the command again", notes=_NOTHING))
         return
     wanted = f"--shards={project.shards}" if project.shards else ""
     args, replicas = _setting(text, "args")[0], _setting(text, "replicas")[0]
@@ -255,7 +255,7 @@ def _check_shards(plan: PlanBuilder, project: Project, found: Diagnostics) -> No
         message = f"pykb cannot {'set' if wanted else 'remove'} `--shards` in the arguments of the manager"
         old = (flags or ["--leader-elect"])[0]
         what = f"put `{wanted or '--leader-elect'}` in place of `{old}`, then run the command again"
-        found.add(SHARDS_UNSET.at(_setting(before, "args")[1], message, notes=_NOTHING, help=(what,)))
+        found.add(SHARDS_UNSET.at(_setting(before, "args")[1], message, what, notes=_NOTHING))
     if isinstance(replicas, int):
         check_ranges(project, replicas, _setting(before, "replicas")[1], found)
 

@@ -86,7 +86,7 @@ def _remove_package(plan: PlanBuilder, path: str, scaffolded: bytes, found: Diag
         return
     message = f"`{path}` has edits, and a project without folders of groups has no such file"
     helps = ("move them to another module first",)
-    found.add(NOT_FOLLOWED.at(Span(path, 1, 1), message, notes=("nothing was written",), help=helps))
+    found.add(NOT_FOLLOWED.at(Span(path, 1, 1), message, *helps, notes="nothing was written"))
 
 
 def moved(resource: Resource, project: Project) -> Resource:
@@ -167,9 +167,7 @@ def _targets(
     for path, (target, *_) in targets.items():
         if path != target and plan.current(target) is not None:
             message = f"`{path}` would move to `{target}`, which exists"
-            found.add(
-                NOT_FOLLOWED.at(Span(target, 1, 1), message, notes=("nothing was written",), help=("move it away",))
-            )
+            found.add(NOT_FOLLOWED.at(Span(target, 1, 1), message, "move it away", notes="nothing was written"))
     return targets
 
 
@@ -220,14 +218,14 @@ def _followed(
                 span, why = Span(path, error.lineno or 1, error.offset or 1), f"does not parse ({error.msg})"
             message = f"`{path}` {why}, and may use modules that would move"
             helps = ("correct the file first",)
-            found.add(NOT_FOLLOWED.at(span, message, notes=("nothing was written",), help=helps))
+            found.add(NOT_FOLLOWED.at(span, message, *helps, notes="nothing was written"))
         return content
     rewritten = _rewrite(source, path, new, renames, style)
     for line, why in sorted(set(rewritten.problems)):
         text = source.lines[line - 1]
         span = Span(path, line, len(text) - len(text.lstrip()) + 1)
         helps = ("pykb does not rewrite it: change the line first",)
-        found.add(NOT_FOLLOWED.at(span, why, notes=("nothing was written",), help=helps))
+        found.add(NOT_FOLLOWED.at(span, why, *helps, notes="nothing was written"))
     return rewritten.text.encode()
 
 

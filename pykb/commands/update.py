@@ -276,15 +276,15 @@ def _origin(options: Updates, project: Project, root: Path, found: Diagnostics) 
         message = what or f"`cliVersion` in PROJECT does not say which pykb made the project: `{named}`"
         helps = () if what else ("name its version: `pykb update --from 0.1.0`",)
         span = None if what else project.place("cliVersion")
-        found.add(codes.RELEASE_UNKNOWN.at(span, message, notes=_NOTHING, help=helps))
+        found.add(codes.RELEASE_UNKNOWN.at(span, message, *helps, notes=_NOTHING))
     elif named == here:
         is_unreleased = (root / WHEEL).is_file()
         helps = (f"if an earlier build of this version made it: `pykb update --from {WHEEL}`",) if is_unreleased else ()
-        found.add(UNCHANGED.at(None, f"nothing was changed: pykb {here} made the project", help=helps))
+        found.add(UNCHANGED.at(None, f"nothing was changed: pykb {here} made the project", *helps))
     elif version_numbers(named) > version_numbers(here):
         message = f"the project was made by pykb {named}, this is the older {here}"
         helps = (f"to get it: `pip install 'pykubebuilder[cli]=={named}'`",)
-        found.add(codes.RELEASE_UNKNOWN.at(None, message, notes=_NOTHING, help=helps))
+        found.add(codes.RELEASE_UNKNOWN.at(None, message, *helps, notes=_NOTHING))
     else:
         return releases.published(named, root)
     return None
@@ -329,7 +329,7 @@ def _report(update: Update, mine: Mapping[str, File], found: Diagnostics, *, is_
         severity = Severity.ERROR if is_error else Severity.WARNING
         span = Span(path, line or 1, 1) if path in mine else None
         notes = _NOTHING * is_last
-        found.add(codes.UPDATE_CONFLICT.at(span, message, notes=notes, help=helps * is_last, severity=severity))
+        found.add(codes.UPDATE_CONFLICT.at(span, message, *helps * is_last, notes=notes, severity=severity))
     for path in update.kept:
         message = f"the scaffold no longer has `{path}`; it has edits and stays"
         found.add(codes.UPDATE_KEPT.at(Span(path, 1, 1), message))
@@ -361,13 +361,13 @@ def _check_committed(root: Path, found: Diagnostics) -> None:
     if not git.has_repository(root):
         message = "the project is not in a git repository, so the update could not be taken back"
         helps = ("`git init && git add --all && git commit`", "`--diff` shows what would be written")
-        found.add(codes.UPDATE_NO_REPOSITORY.at(None, message, notes=_NOTHING, help=helps))
+        found.add(codes.UPDATE_NO_REPOSITORY.at(None, message, *helps, notes=_NOTHING))
         return
     changed = git.uncommitted(root)
     if changed:
         message = f"the project has changes that are not committed: {_listed(changed)}"
         helps = ("commit them, or put them aside: `git stash`", "`--diff` shows what would be written")
-        found.add(codes.UPDATE_UNCOMMITTED.at(None, message, notes=_NOTHING, help=helps))
+        found.add(codes.UPDATE_UNCOMMITTED.at(None, message, *helps, notes=_NOTHING))
 
 
 def _check_tracked(plan: PlanBuilder, found: Diagnostics) -> None:
@@ -377,7 +377,7 @@ def _check_tracked(plan: PlanBuilder, found: Diagnostics) -> None:
     lost = [path for path in others if not path.startswith(f"{STATE}/") and plan.before(path) is not None]
     if lost:
         message = f"the update would change files that are not committed: {_listed(lost)}"
-        found.add(codes.UPDATE_UNCOMMITTED.at(None, message, notes=_NOTHING, help=("commit them, or move them away",)))
+        found.add(codes.UPDATE_UNCOMMITTED.at(None, message, "commit them, or move them away", notes=_NOTHING))
 
 
 def _listed(paths: list[str]) -> str:

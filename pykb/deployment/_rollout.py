@@ -358,8 +358,9 @@ def _diagnostic(cluster: Cluster, deployment: dict[str, Any], cause: Cause | Non
     return ROLLOUT_FAILED.at(
         None,
         f"{title_of(deployment)} does not start: {cause.title}",
+        *cause.remedies,
+        f"kubectl get pods,events --namespace {namespace}",
         notes=tuple(notes),
-        help=(*cause.remedies, f"kubectl get pods,events --namespace {namespace}"),
     )
 
 

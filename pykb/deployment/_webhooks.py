@@ -194,6 +194,7 @@ def _diagnostic(operator: Sequence[Object], obstacle: Obstacle, timeout: timedel
     return WEBHOOK_UNANSWERED.at(
         None,
         f"{obstacle.title} after {timeout.total_seconds():g} s",
+        *obstacle.remedies,
+        *logs,
         notes=(*notes, "the API server refuses objects of these kinds until it reaches the webhooks"),
-        help=(*obstacle.remedies, *logs),
     )

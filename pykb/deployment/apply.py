@@ -102,7 +102,7 @@ def _check_served(cluster: Cluster, objects: Sequence[Object]) -> None:
     titles = ", ".join(f"`{title_of(each)}`" for each in unserved if each["apiVersion"] == version)
     raise KIND_UNSERVED.problem(
         f"the cluster does not serve `{version}`",
-        *((f"install it: {where}",) if where else ()),
+        f"install it: {where}" if where else "",
         "pykb dev     # tries the operator without a deployment",
         notes=(*((f"it has no {what}",) if what else ()), f"needed for {titles}", "nothing was applied"),
     )
@@ -113,14 +113,12 @@ def _without_policies(unserved: Sequence[Object]) -> Diagnostic:
     return KIND_UNSERVED.at(
         None,
         f"the cluster does not serve `{unserved[0]['kind']}` of `{POLICY_VERSION}`, which Kubernetes has since 1.30",
+        "pykb edit --certificates cert-manager     # the manager needs no such permissions",
+        "or accept it: take the policies out of config/certificates/kustomization.yaml",
         notes=(
             f"needed for {', '.join(f'`{title_of(each)}`' for each in unserved)}",
             "without it, whoever owns the manager's pod can have every write of the cluster sent to a server of theirs",
             "nothing was applied",
-        ),
-        help=(
-            "pykb edit --certificates cert-manager     # the manager needs no such permissions",
-            "or accept it: take the policies out of config/certificates/kustomization.yaml",
         ),
     )
 
@@ -147,7 +145,7 @@ def _namespace_missing(name: str) -> EnvironmentProblem:
         f"the namespace `{name}` does not exist, and config/default does not make it",
         f"kubectl create namespace {name}     # or ask the team that owns the cluster's namespaces",
         "`namespace` in config/default/kustomization.yaml names another one",
-        notes=("nothing was applied",),
+        notes="nothing was applied",
     )
 
 
@@ -384,7 +382,7 @@ def undeploy(
             "see the log of the manager",
             "--timeout 600     # waits longer",
             "--force           # deletes the manager anyway",
-            notes=(cluster.kubectl("get", ",".join(left), "--all-namespaces", f"--output={_HELD}").rstrip(),),
+            notes=cluster.kubectl("get", ",".join(left), "--all-namespaces", f"--output={_HELD}").rstrip(),
         )
     said += _stop(cluster, operator, reporter, timeout)
     return [*said, *delete(cluster, operator, reporter, timeout=timeout)]

@@ -119,7 +119,7 @@ def check_version(server: Mapping[str, str], oldest: Minor) -> None:
         f"or support it: `{setting(version)}` in [tool.pykb] of pyproject.toml, then `pykb generate`"
         if version >= OLDEST
         else f"pykb supports {shown(OLDEST)} and newer",
-        notes=("nothing was applied",),
+        notes="nothing was applied",
     )
 
 
@@ -144,7 +144,7 @@ def check_can_have_nodes(cluster: Cluster) -> None:
             f"no cluster was chosen, and the project's own control plane (`{cluster.own}`) has no nodes",
             "pykb deploy --kubeconfig ~/.kube/config",
             "make run     # runs the manager on this machine",
-            notes=("nothing was applied",),
+            notes="nothing was applied",
         )
 
 

@@ -75,23 +75,22 @@ class Code:
         self,
         span: Span | None,
         message: str,
-        *,
+        *help: str,  # noqa: A002 - the word the output uses
         label: str = "",
         labels: tuple[Label, ...] = (),
-        notes: tuple[str, ...] = (),
-        help: tuple[str, ...] = (),  # noqa: A002 - the word the output uses
+        notes: str | tuple[str, ...] = (),
         fix: tuple[Edit, ...] = (),
         severity: Severity | None = None,
     ) -> Diagnostic:
-        """Make a diagnostic of this kind."""
+        """Make a diagnostic of this kind. The arguments are those of :class:`Diagnostic`; an empty text is left out."""
         return Diagnostic(
             code=self,
             message=message,
             span=span,
             label=label,
             labels=labels,
-            notes=notes,
-            help=help,
+            notes=tuple(filter(None, (notes,) if isinstance(notes, str) else notes)),
+            help=tuple(filter(None, help)),
             fix=fix,
             severity=severity or self.severity,
         )
@@ -99,11 +98,12 @@ class Code:
     def problem(
         self,
         message: str,
-        *help: str,  # noqa: A002 - the word the output uses
-        notes: tuple[str, ...] = (),
+        *help: str,  # noqa: A002
+        span: Span | None = None,
+        notes: str | tuple[str, ...] = (),
     ) -> EnvironmentProblem:
-        """Make the exception for a problem of this kind outside of the project's files."""
-        return EnvironmentProblem(self.at(None, message, notes=notes, help=help))
+        """Make the exception for a problem of this kind, most often one outside of the project's files."""
+        return EnvironmentProblem(self.at(span, message, *help, notes=notes))
 
 
 def warning(slug: str, title: str, explanation: str) -> Code:
@@ -175,12 +175,12 @@ class Diagnostics:
         *help: str,  # noqa: A002 - the word the output uses
         label: str = "",
         labels: tuple[Label, ...] = (),
-        notes: tuple[str, ...] = (),
+        notes: str | tuple[str, ...] = (),
         fix: tuple[Edit, ...] = (),
         severity: Severity | None = None,
     ) -> None:
         """Add a finding of a kind, with what to type. The other arguments are those of :meth:`Code.at`."""
-        self.add(code.at(span, message, label=label, labels=labels, notes=notes, help=help, fix=fix, severity=severity))
+        self.add(code.at(span, message, *help, label=label, labels=labels, notes=notes, fix=fix, severity=severity))
 
     def take(self) -> tuple[Diagnostic, ...]:
         """Remove all findings and return them."""

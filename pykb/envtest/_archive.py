@@ -155,5 +155,5 @@ def _wrong_checksum(name: str, found: str, expected: str) -> EnvironmentProblem:
     return ASSETS_CHECKSUM.problem(
         f"`{name}` has the SHA-512 `{found[:16]}...`, expected `{expected[:16]}...`",
         "try again; if this repeats, ask your proxy administrator whether the proxy changes downloads",
-        notes=("the download was deleted",),
+        notes="the download was deleted",
     )

@@ -282,7 +282,7 @@ class Cluster:
             if time.monotonic() > deadline:
                 raise CLUSTER_STATE.problem(
                     f"the control plane did not stop within {STOP_TIMEOUT.total_seconds():g} s",
-                    notes=(f"its supervisor is process {self._supervisor()}",),
+                    notes=f"its supervisor is process {self._supervisor()}",
                 )
             time.sleep(POLL_SECONDS)
         self._clear()
@@ -402,5 +402,5 @@ class Cluster:
             f"cannot read the state of the control plane in `{self.folder / name}`",
             "pykb cluster down",
             "pykb cluster up",
-            notes=(str(why),),
+            notes=str(why),
         )

@@ -233,7 +233,7 @@ class ControlPlane:
         answer = self.rest().call("POST", path, request)
         if not answer.ok:
             raise CLUSTER_UNREACHABLE.problem(
-                f"no token for the ServiceAccount `{namespace}/{name}`", notes=(answer.message,)
+                f"no token for the ServiceAccount `{namespace}/{name}`", notes=answer.message
             )
         return str(answer.body["status"]["token"])
 
@@ -322,7 +322,7 @@ class ExistingCluster:
         """
         answer = self._rest.call("GET", "/version")
         if not answer.ok:
-            raise CLUSTER_UNREACHABLE.problem(f"`{self.url}` refuses the credentials", notes=(answer.message,))
+            raise CLUSTER_UNREACHABLE.problem(f"`{self.url}` refuses the credentials", notes=answer.message)
 
     def install_crds(self, *paths: Path | str, timeout: timedelta = timedelta(seconds=20)) -> list[str]:
         """Apply the CRDs in files and folders and wait until they are served. Returns their names."""

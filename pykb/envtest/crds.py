@@ -19,7 +19,6 @@ from typing import Any
 import yaml
 
 from pykb._regular_file import read_bytes
-from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.environment import (
     CONVERSION_WITHOUT_CRD,
     CRD_NOT_ESTABLISHED,
@@ -64,7 +63,7 @@ def read_crds(paths: Iterable[Path]) -> list[tuple[Path, dict[str, Any]]]:
                 documents = yaml_text.load_all(read_bytes(file, most=yaml_text.LONGEST))
             except yaml.MarkedYAMLError as error:
                 span = yaml_text.place(error, str(file))
-                raise EnvironmentProblem(CRD_REFUSED.at(span, f"`{file}` is not YAML: {error.problem}")) from error
+                raise CRD_REFUSED.problem(f"`{file}` is not YAML: {error.problem}", span=span) from error
             found += [
                 (file, d) for d in documents if isinstance(d, dict) and d.get("kind") == "CustomResourceDefinition"
             ]
@@ -101,7 +100,7 @@ def install_crds(rest: Rest, paths: Sequence[Path], *, timeout: timedelta = time
         path = f"{COLLECTION}/{name}?fieldManager={FIELD_MANAGER}&force=true"
         answer = rest.call("PATCH", path, keeping_local_conversion(rest, definition), content_type=APPLY)
         if not answer.ok:
-            raise CRD_REFUSED.problem(f"the API server refused `{name}` of `{file}`", notes=(answer.message,))
+            raise CRD_REFUSED.problem(f"the API server refused `{name}` of `{file}`", notes=answer.message)
     for _, definition in definitions:
         _wait_until_served(rest, definition, deadline)
     return [definition["metadata"]["name"] for _, definition in definitions]
@@ -284,7 +283,7 @@ def _install(rest: Rest, definition: dict[str, Any], serving: Serving) -> Conver
     path = f"{COLLECTION}/{name}?fieldManager={CONVERSION_MANAGER}"
     answer = rest.call("PATCH", path, {"spec": {"conversion": conversion}}, content_type=MERGE)
     if not answer.ok:
-        raise CRD_REFUSED.problem(f"the API server refused the conversion of `{name}`", notes=(answer.message,))
+        raise CRD_REFUSED.problem(f"the API server refused the conversion of `{name}`", notes=answer.message)
     return Converted(name, config["url"], NONE if is_renewed else before, is_renewed)
 
 
@@ -319,7 +318,7 @@ def _settle(rest: Rest, definition: dict[str, Any], deadline: float) -> None:
         while not _shows(rest, spec, version["name"], column["name"]):
             if not answer.ok or time.monotonic() > deadline:
                 raise WEBHOOK_NOT_IN_EFFECT.problem(
-                    f"the API server did not notice changes of `{name}`", notes=(answer.message,)
+                    f"the API server did not notice changes of `{name}`", notes=answer.message
                 )
             time.sleep(POLL_SECONDS)
     finally:

@@ -76,7 +76,7 @@ class Processes:
     def _started(self, program: str, command: dict[str, object]) -> int:
         answer = self._ask(command)
         if "error" in answer:
-            raise CONTROL_PLANE_START.problem(f"cannot run `{program}`", notes=(str(answer["error"]),))
+            raise CONTROL_PLANE_START.problem(f"cannot run `{program}`", notes=str(answer["error"]))
         return int(answer["pid"])
 
     def signal(self, name: str, number: int) -> None:

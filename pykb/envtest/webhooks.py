@@ -126,8 +126,9 @@ class WebhookManifest:
         return WEBHOOK_UNLISTED.at(
             None,
             f"the manager serves webhooks at {missing}, and `{self.file}` {state}",
-            notes=("the API server calls only what a webhook configuration lists",),
-            help=("pykb generate", "if the class has no marker, add `+kubebuilder:webhook:path=...`"),
+            "pykb generate",
+            "if the class has no marker, add `+kubebuilder:webhook:path=...`",
+            notes="the API server calls only what a webhook configuration lists",
         )
 
     def unserved(self, served: Collection[str]) -> list[Diagnostic]:
@@ -136,11 +137,9 @@ class WebhookManifest:
             WEBHOOK_UNSERVED.at(
                 entry.place,
                 f"the manager serves nothing at `{entry.path}`, the path of the webhook `{entry.webhook.get('name')}`",
-                notes=("its requests fail, unless its failurePolicy is Ignore",),
-                help=(
-                    "register it where the manager is set up: `setup_<kind>_webhook(manager)`",
-                    f'if its marker has a path of its own, give the builder the same path: `path="{entry.path}"`',
-                ),
+                "register it where the manager is set up: `setup_<kind>_webhook(manager)`",
+                f'if its marker has a path of its own, give the builder the same path: `path="{entry.path}"`',
+                notes="its requests fail, unless its failurePolicy is Ignore",
             )
             for entry in self.entries
             if entry.path and entry.path not in served
@@ -208,7 +207,7 @@ def _value(node: yaml.Node, key: str) -> yaml.Node | None:
 
 
 def _unusable(span: Span | None, message: str) -> Diagnostic:
-    return WEBHOOK_MANIFEST.at(span, message, help=("pykb generate",))
+    return WEBHOOK_MANIFEST.at(span, message, "pykb generate")
 
 
 def host_of(url: str) -> tuple[str, int]:
@@ -232,7 +231,7 @@ def install_webhooks(rest: Rest, configurations: Iterable[dict[str, Any]]) -> li
         path = f"{GROUP}/{name}?fieldManager={FIELD_MANAGER}&force=true"
         answer = rest.call("PATCH", path, configuration, content_type=APPLY)
         if not answer.ok:
-            raise WEBHOOK_REFUSED.problem(f"the API server refused `{name}`", notes=(answer.message,))
+            raise WEBHOOK_REFUSED.problem(f"the API server refused `{name}`", notes=answer.message)
         names.append(name)
     return names
 
@@ -305,8 +304,8 @@ def unreachable(serving: Serving, reason: str) -> Diagnostic:
     return WEBHOOK_UNREACHABLE.at(
         None,
         f"the API server cannot call webhooks at `{serving.url}`",
-        notes=(reason,),
-        help=("PYKB_WEBHOOK_HOST=<a name or an address at which the cluster reaches this machine>",),
+        "PYKB_WEBHOOK_HOST=<a name or an address at which the cluster reaches this machine>",
+        notes=reason,
     )
 
 
@@ -346,7 +345,5 @@ def _noticed(rest: Rest, probe: dict[str, Any], deadline: float) -> str:
                 if not answer.ok
                 else "the configuration has no effect yet"
             )
-            raise WEBHOOK_NOT_IN_EFFECT.problem(
-                "the API server did not notice the webhook configurations", notes=(why,)
-            )
+            raise WEBHOOK_NOT_IN_EFFECT.problem("the API server did not notice the webhook configurations", notes=why)
         time.sleep(POLL_SECONDS)

@@ -327,7 +327,7 @@ class Explorer:
             span = (bug.place if bug is not None else None) or self._subject.places.get(name)
             why = f": {bug.kind}: {bug.message}" if bug is not None else ""
             helps = ("correct the sample",) if bug is None else ("correct the webhook or the converter",)
-            return codes.NOT_EXPLORED.at(span, f"the sample {name} is refused: {base.refused[0][1]}{why}", help=helps)
+            return codes.NOT_EXPLORED.at(span, f"the sample {name} is refused: {base.refused[0][1]}{why}", *helps)
         if base.broken and not base.reconciles:
             return codes.NOT_EXPLORED.at(None, f"the manager ends with an error: {base.broken}")
         if base.failures and not base.sent:

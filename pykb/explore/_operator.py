@@ -160,12 +160,12 @@ class Operator(ReconcileListener):
         if isinstance(self._loop, VirtualLoop):
             for stray in self._loop.threads.strays:
                 if place := place_in(root, stray.stack):
-                    yield REAL_WORLD.at(place, f"this {stray.what}", help=(stray.remedy,))
+                    yield REAL_WORLD.at(place, f"this {stray.what}", stray.remedy)
         day, given = real_day(), repr([step.manifest for step in self.history.steps])
         for change in self.outcome.changes:
             place = change.by.place if change.by is not None else None
             if place is not None and change.after and day in change.after.decode() and day not in given:
-                yield REAL_WORLD.at(place, "this writes the time of the real clock", help=(_CALL_CLOCKS,))
+                yield REAL_WORLD.at(place, "this writes the time of the real clock", _CALL_CLOCKS)
         for condition in self._conditions.unknown:
             yield UNKNOWN_CONDITION.at(None, f"the explorer cannot evaluate `{condition}`")
 
@@ -189,7 +189,7 @@ class _ExploredManager(Manager):
             if own:
                 names = ", ".join(dict.fromkeys(decorator for decorator, _ in own))
                 message = f"kopf's handlers of {resource} are not explored: {names}"
-                yield KOPF_HANDLERS.at(own[0][1], message, help=(_TEST_HANDLERS,))
+                yield KOPF_HANDLERS.at(own[0][1], message, _TEST_HANDLERS)
 
 
 def _register(subject: Subject, manager: Manager) -> None:
@@ -202,4 +202,4 @@ def _register(subject: Subject, manager: Manager) -> None:
             raise
         place = place_of_error(error, subject.root)
         message = f"`register` fails: {error_text(error)}"
-        raise EnvironmentProblem(NOT_EXPLORED.at(place, message)) from error
+        raise NOT_EXPLORED.problem(message, span=place) from error

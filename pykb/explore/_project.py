@@ -129,7 +129,7 @@ def _definitions(root: Path) -> list[Manifest]:
         if not fine:
             span = Span(str(file.relative_to(root)), 1, 1)
             message = "this CustomResourceDefinition lacks a group, names or a stored version"
-            raise EnvironmentProblem(NOT_EXPLORED.at(span, message, help=("pykb generate",)))
+            raise NOT_EXPLORED.problem(message, "pykb generate", span=span)
     return [crd for _, crd in crds]
 
 
@@ -146,7 +146,7 @@ def _documents(root: Path, files: list[Path]) -> Iterator[tuple[Manifest, Span]]
                     yield document.content, Span(name, start.line + 1, start.column + 1)
         except yaml.MarkedYAMLError as error:
             message = f"`{name}` {yaml_text.verdict(error)}: {error.problem}"
-            raise EnvironmentProblem(NOT_EXPLORED.at(yaml_text.place(error, name), message)) from error
+            raise NOT_EXPLORED.problem(message, span=yaml_text.place(error, name)) from error
 
 
 def _placed(sample: Manifest, span: Span, crd: Manifest) -> Manifest:
@@ -154,7 +154,7 @@ def _placed(sample: Manifest, span: Span, crd: Manifest) -> Manifest:
     metadata = sample.get("metadata")
     if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
         message = f"the sample of {sample['kind']} has no `metadata.name`"
-        raise EnvironmentProblem(NOT_EXPLORED.at(span, message, help=("give it a name",)))
+        raise NOT_EXPLORED.problem(message, "give it a name", span=span)
     namespace = {"namespace": _NAMESPACE} if crd["spec"].get("scope") == "Namespaced" else {}
     return {**sample, "metadata": {**metadata, **namespace}}
 
@@ -185,7 +185,7 @@ def _imported(root: Path, module: str) -> ModuleType:
             frames.append((error.filename, error.lineno or 0))
         place = place_in(root, reversed(frames))
         message = f"`{module}` cannot be imported: {error_text(error)}"
-        raise EnvironmentProblem(NOT_EXPLORED.at(place, message)) from error
+        raise NOT_EXPLORED.problem(message, span=place) from error
 
 
 def _no_sample(kind: str, where: str, own: Iterable[tuple[str, str]], written: list[str]) -> Diagnostic:
@@ -193,13 +193,13 @@ def _no_sample(kind: str, where: str, own: Iterable[tuple[str, str]], written: l
     kinds = sorted({name for _, name in own})
     asked = [name for name in written if not kind or name.lower() == kind.lower()]
     if kind and not asked and (near := closest(kind, [*kinds, *written])):
-        return NOT_EXPLORED.at(None, f"there is no sample of the kind `{kind}`", help=(f"did you mean `{near}`?",))
+        return NOT_EXPLORED.at(None, f"there is no sample of the kind `{kind}`", f"did you mean `{near}`?")
     if asked:
         message = f"there is no CustomResourceDefinition of {asked[0]} in `{CONFIG}/{CRDS}`"
-        return NOT_EXPLORED.at(None, message, help=("pykb generate",))
+        return NOT_EXPLORED.at(None, message, "pykb generate")
     if not kinds:
         first = ("for the first kind: `pykb create api --help`", "for the CRDs of present kinds: `pykb generate`")
-        return NOT_EXPLORED.at(None, "this project has no kind of its own to explore", help=first)
+        return NOT_EXPLORED.at(None, "this project has no kind of its own to explore", *first)
     what = f"of the kind `{kind}`" if kind else f"of {', '.join(kinds)}"
     helps = ("write one: the explorer begins with its creation",)
-    return NOT_EXPLORED.at(None, f"there is no sample {what} in `{where}`", help=helps)
+    return NOT_EXPLORED.at(None, f"there is no sample {what} in `{where}`", *helps)

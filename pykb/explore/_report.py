@@ -51,7 +51,7 @@ class Finding:
         more = len(self.differences) - 5
         notes = [*steps, *found, *([f"and {more} more differences"] if more > 0 else []), *self._also()]
         helps = (codes.ADVICE[self.code.slug], f"more about this: `pykb explain {self.code.slug}`")
-        return self.code.at(self.span, self.message, notes=tuple(notes), help=helps)
+        return self.code.at(self.span, self.message, *helps, notes=tuple(notes))
 
     def _also(self) -> Iterator[str]:
         """Yield a line about the other findings of each code."""

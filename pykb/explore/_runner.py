@@ -233,8 +233,8 @@ def _died(process: BaseProcess, history: History) -> Diagnostic:
     return NOT_EXPLORED.at(
         None,
         f"a worker process ended {how} in the middle of a history",
+        "run with `--workers 1` to see why",
         notes=tuple(f"{number}. {text}" for number, text in enumerate(story(history, Outcome()), start=1)),
-        help=("run with `--workers 1` to see why",),
     )
 
 

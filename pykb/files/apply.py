@@ -55,7 +55,7 @@ def apply(plan: Plan) -> Diagnostic | None:
         except OSError as error:
             where = f" `{os.path.relpath(error.filename, plan.root)}`" if isinstance(error.filename, str) else ""
             message = f"cannot write{where}: {error.strerror}"
-            raise codes.WRITE_FAILED.problem(message, notes=("nothing was written",)) from error
+            raise codes.WRITE_FAILED.problem(message, notes="nothing was written") from error
 
 
 def _carry_out(plan: Plan, root: Folder, state: Folder) -> Diagnostic | None:
@@ -103,7 +103,7 @@ def _settle(root: Folder, state: Folder, folder: Folder, completes: Callable[[st
     if not any(done) and not started and all(now == step.before for now, step in zip(hashes, steps, strict=True)):
         _undo(root, state, folder, steps)  # it may have made folders
         message = "the previous command was interrupted before it changed a file; its changes were left out"
-        return codes.RECOVERED.at(None, message, help=("run it again if you want them",))
+        return codes.RECOVERED.at(None, message, "run it again if you want them")
     last = max((number for number, each in enumerate(done) if each), default=-1)
     edited = [step.path for step, now in zip(steps, hashes, strict=True) if now not in {step.before, step.after}]
     taken_back = [step.path for step, now in list(zip(steps, hashes, strict=True))[: last + 1] if now == step.before]
@@ -120,7 +120,7 @@ def _settle(root: Folder, state: Folder, folder: Folder, completes: Callable[[st
     except OutsideError as error:
         return error.diagnostic
     count = f"{len(steps)} files, `{steps[-1].path}` last"
-    return codes.RECOVERED.at(None, "the previous command was interrupted; its changes were completed", notes=(count,))
+    return codes.RECOVERED.at(None, "the previous command was interrupted; its changes were completed", notes=count)
 
 
 def _is_done(folder: Folder, number: int, step: Step, now: str) -> bool:
@@ -143,10 +143,8 @@ def pending(root: Path) -> Diagnostic | None:
                 _read_journal(project, folder)
     except EnvironmentProblem as error:
         found = error.diagnostic
-        return codes.TRANSACTION_PENDING.at(None, message, notes=(found.message, *found.notes), help=found.help)
-    return codes.TRANSACTION_PENDING.at(
-        None, message, help=("the next command that writes completes or undoes its changes",)
-    )
+        return codes.TRANSACTION_PENDING.at(None, message, *found.help, notes=(found.message, *found.notes))
+    return codes.TRANSACTION_PENDING.at(None, message, "the next command that writes completes or undoes its changes")
 
 
 def backups(plan: Plan) -> dict[str, str]:
@@ -253,7 +251,7 @@ def _first_changed(plan: Plan, root: Folder) -> Diagnostic | None:
 
 def _changed(path: str, note: str) -> Diagnostic:
     message = f"`{path}` changed while the command ran"
-    return codes.FILE_CHANGED.at(None, message, notes=(note,), help=("run the command again",))
+    return codes.FILE_CHANGED.at(None, message, "run the command again", notes=note)
 
 
 def _forward_or_undo(root: Folder, state: Folder, folder: Folder, steps: Sequence[Step]) -> None:

@@ -86,7 +86,7 @@ def missing_key(follows: str, *, severity: Severity = Severity.NOTE) -> Diagnost
     except OSError as error:
         message = f"pykb cannot keep its key in `{user_state()}`: {error.strerror or error}"
         helps = ("name a folder of yours that lasts: `export XDG_STATE_HOME=FOLDER`",)
-        return ORIGIN_KEY.at(None, message, notes=(follows,), help=helps, severity=severity)
+        return ORIGIN_KEY.at(None, message, *helps, notes=follows, severity=severity)
     return None
 
 

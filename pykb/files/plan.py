@@ -91,11 +91,11 @@ def _leads_out(root: Path, place: Path) -> Diagnostic:
 
 
 def _outside(message: str, helps: tuple[str, ...] = ()) -> Diagnostic:
-    return PATH_OUTSIDE.at(None, message, notes=("nothing was written",), help=helps)
+    return PATH_OUTSIDE.at(None, message, *helps, notes="nothing was written")
 
 
 def _in_the_way(message: str) -> Diagnostic:
-    return NOT_A_FILE.at(None, message, notes=("nothing was written",), help=("move it away",))
+    return NOT_A_FILE.at(None, message, "move it away", notes="nothing was written")
 
 
 def _is_reserved(parts: tuple[str, ...]) -> bool:
@@ -217,7 +217,7 @@ class Draft:
         try:
             return content.decode("utf-8")
         except UnicodeDecodeError:
-            self.diagnostics.add(NOT_A_FILE.at(None, f"`{path}` is not UTF-8 text", notes=("nothing was written",)))
+            self.diagnostics.add(NOT_A_FILE.at(None, f"`{path}` is not UTF-8 text", notes="nothing was written"))
             return None
 
     def update(self, path: str, content: bytes | None) -> None:
@@ -323,7 +323,7 @@ def add_fixes(draft: Draft, found: Iterable[Diagnostic]) -> None:
         edited = _edited(text or "", fixes)
         if edited is None:
             message = f"`{path}` changed while the command ran"
-            draft.diagnostics.add(FILE_CHANGED.at(None, message, notes=("nothing was written",)))
+            draft.diagnostics.add(FILE_CHANGED.at(None, message, notes="nothing was written"))
         else:
             draft.update(path, edited.encode())
 

@@ -89,5 +89,5 @@ def _in_the_way(name: str, why: str) -> EnvironmentProblem:
     return NOT_A_FILE.problem(
         f"`{name}` must be a folder of yours: {why}",
         f"move it away: `mv {name} {name}.old`",
-        notes=("nothing was written",),
+        notes="nothing was written",
     )

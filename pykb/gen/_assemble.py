@@ -102,7 +102,7 @@ def _all_skipped(kinds: list[Kind]) -> Diagnostic:
     return NO_SERVED_VERSION.at(
         marker.span,
         f"all versions of `{kinds[0].gvk.group_kind}` are skipped, so it has no CRD",
-        help=("remove `+kubebuilder:skipversion` from one of them, or remove the class",),
+        "remove `+kubebuilder:skipversion` from one of them, or remove the class",
     )
 
 
@@ -145,8 +145,8 @@ def _check_deprecation(marker: Marker, version: CrdVersion) -> Iterator[Diagnost
     yield CONSTRAINT_CONFLICT.at(
         marker.span,
         f"`{marker.text}` contradicts `@deprecated({version.deprecation_warning!r})`",
+        "remove one of the two, or make them equal",
         labels=(Label(version.span, "the class that is decorated"),) if version.span else (),
-        help=("remove one of the two, or make them equal",),
     )
 
 
@@ -211,8 +211,8 @@ def _check_resources(kind: str, markers: list[Marker]) -> Iterator[Diagnostic]:
             yield CONFLICTING_VERSIONS.at(
                 other.span,
                 f"the versions of `{kind}` have different `+{_RESOURCE}` markers",
+                "use the same marker in all versions, or only in one of them",
                 labels=(Label(markers[0].span, "the other one"),),
-                help=("use the same marker in all versions, or only in one of them",),
             )
 
 
@@ -240,21 +240,21 @@ def _check_versions(group_kind: GroupKind, versions: list[CrdVersion], span: Spa
         yield STORAGE_VERSION.at(
             span,
             f"`{group_kind}` has the versions {names}, but none of them is the storage version",
-            help=("put `# +kubebuilder:storageversion` above the class of one of them",),
+            "put `# +kubebuilder:storageversion` above the class of one of them",
         )
     for other in stored[1:]:
         first = stored[0].storage_span
         yield STORAGE_VERSION.at(
             other.storage_span or other.span,
             f"`{group_kind}` has two storage versions, `{stored[0].name}` and `{other.name}`",
+            "remove one of the two markers",
             labels=(Label(first, "the first one"),) if first else (),
-            help=("remove one of the two markers",),
         )
     if not any(version.served for version in versions):
         yield NO_SERVED_VERSION.at(
             span,
             f"no version of `{group_kind}` is served, of {names}",
-            help=("remove `+kubebuilder:unservedversion` from one of them",),
+            "remove `+kubebuilder:unservedversion` from one of them",
         )
 
 
@@ -266,6 +266,6 @@ def _check_plurals(crds: list[Crd]) -> Iterator[Diagnostic]:
             yield DUPLICATE_KIND.at(
                 crd.span,
                 f"the kinds `{other.names.kind}` and `{crd.names.kind}` are both `{crd.name}`",
+                "give one of them another plural: `+kubebuilder:resource:path=...`",
                 labels=(Label(other.span, "the other one"),) if other.span else (),
-                help=("give one of them another plural: `+kubebuilder:resource:path=...`",),
             )

@@ -155,7 +155,7 @@ def check_placement(
                 yield MARKER_UNREAD.at(
                     unread.span,
                     f"`+{unread.name}` has no effect: no kind uses the types of `{file.path}`",
-                    help=("pykb looks for kinds in `api` packages; to read another file, use `--paths`",),
+                    "pykb looks for kinds in `api` packages; to read another file, use `--paths`",
                 )
             continue
         for declaration in file.types.values():
@@ -173,7 +173,7 @@ def _no_kind(marker: Marker, declaration: TypeDeclaration) -> Diagnostic:
     return MARKER_TARGET.at(
         marker.span,
         f"`+{marker.name}` applies to kinds, but `{declaration.name}` is not a kind",
+        f"put it above the kind, or: class {declaration.name}(CustomResource, group_version=GROUP_VERSION)",
         label="has no effect here",
-        notes=("a kind is derived from `CustomResource` and has its own group and version",),
-        help=(f"put it above the kind, or: class {declaration.name}(CustomResource, group_version=GROUP_VERSION)",),
+        notes="a kind is derived from `CustomResource` and has its own group and version",
     )

@@ -166,8 +166,8 @@ def _same_name(name: str, path: Path, other: Path, root: Path) -> Diagnostic:
     return IMPORT_FAILED.at(
         Span(shown, 1, 1),
         f"importing `{shown}` fails: `{_shown(str(other), root)}` is the module `{name}` already",
-        notes=("a file is imported by its own name where its folder is not a package",),
-        help=(f"touch {folder}/__init__.py",),
+        f"touch {folder}/__init__.py",
+        notes="a file is imported by its own name where its folder is not a package",
     )
 
 
@@ -185,8 +185,8 @@ def _hides(package: str, path: Path, root: Path) -> Diagnostic:
     return IMPORT_FAILED.at(
         Span(_shown(str(path), root), 1, 1),
         f"importing `{_shown(str(path), root)}` fails: `{package}` is the name of a module of Python or of pykb",
+        "rename it, or move it into a package: a folder with an `__init__.py` and a name of its own",
         label="cannot be imported by this name",
-        help=("rename it, or move it into a package: a folder with an `__init__.py` and a name of its own",),
     )
 
 
@@ -206,8 +206,8 @@ def _import_failure(error: BaseException, path: Path, root: Path) -> Diagnostic:
     return IMPORT_FAILED.at(
         place,
         f"importing `{_shown(str(path), root)}` fails: {kind}: {_first_line(error)}",
+        *_remedy(error, path, root),
         label="raised here",
-        help=_remedy(error, path, root),
     )
 
 

@@ -226,24 +226,24 @@ def _check_shape(marker: Marker) -> Iterator[Diagnostic]:
         yield RBAC_INCOMPLETE.at(
             marker.span,
             "expected `resources` or `urls`, found neither",
+            "for example `resources=deployments`",
             label="this rule has verbs but nothing to apply them to",
-            help=("for example `resources=deployments`",),
         )
     elif resources and not groups:
         yield RBAC_INCOMPLETE.at(
             marker.span,
             "expected `groups` with `resources`, found none",
+            'for the core group (pods, services, secrets, ...), write `groups=""`',
             label="`groups` is missing",
-            help=('for the core group (pods, services, secrets, ...), write `groups=""`',),
         )
     if urls and (resources or groups or marker.texts("resourceNames")):
         other = next(a for a in ("resources", "groups", "resourceNames") if marker.texts(a))
         yield RBAC_URL.at(
             marker.span_of("urls"),
             f"`urls` and `{other}` are in one marker, but a rule is either for URLs or for resources",
+            "write two markers",
             label="URLs",
             labels=(Label(marker.span_of(other), f"`{other}`"),),
-            help=("write two markers",),
         )
 
 
@@ -258,9 +258,9 @@ def _check_verbs(marker: Marker) -> Iterator[Diagnostic]:
             yield RBAC_VERB.at(
                 marker.span_of_element("verbs", verb),
                 f"expected a verb of the Kubernetes API, found `{verb}`",
+                f"write `{nearest}`",
                 label="would never match" if verb.lower() == nearest else "no such verb",
-                notes=("verbs are lower case",) if verb.lower() == nearest else (),
-                help=(f"write `{nearest}`",),
+                notes="verbs are lower case" if verb.lower() == nearest else "",
                 fix=marker.fix_of_element("verbs", verb, meant) if meant else (),
             )
         else:
@@ -268,7 +268,7 @@ def _check_verbs(marker: Marker) -> Iterator[Diagnostic]:
                 marker.span_of_element("verbs", verb),
                 f"`{verb}` is not a verb of the Kubernetes API",
                 label="only an API extension could define it",
-                notes=("the verbs are " + ", ".join(f"`{v}`" for v in known),),
+                notes="the verbs are " + ", ".join(f"`{v}`" for v in known),
                 severity=Severity.WARNING,
             )
 
@@ -285,8 +285,8 @@ def _check_groups(marker: Marker) -> Iterator[Diagnostic]:
         yield RBAC_GROUP.at(
             marker.span_of_element("groups", group),
             f"expected an API group such as `apps`, found `{group}`",
+            *help_,
             label="not a group name",
-            help=help_,
             fix=marker.fix_of_element("groups", group, base) if versioned and is_version(version) else (),
         )
 
@@ -299,16 +299,16 @@ def _check_resources(marker: Marker) -> Iterator[Diagnostic]:
             yield RBAC_RESOURCE.at(
                 marker.span_of_element("resources", resource),
                 f"expected the plural name of a resource in lower case, found `{resource}`",
+                f"write `{wanted}`",
                 label="would never match",
-                help=(f"write `{wanted}`",),
                 fix=marker.fix_of_element("resources", resource, wanted) if _is_builtin(wanted, marker) else (),
             )
         elif not resource or any(c.isspace() for c in resource) or resource.startswith("/"):
             yield RBAC_RESOURCE.at(
                 marker.span_of_element("resources", resource),
                 f"expected the plural name of a resource, found `{resource}`",
+                f"for a path, write `urls={resource}`" if resource.startswith("/") else "",
                 label="would never match",
-                help=(f"for a path, write `urls={resource}`",) if resource.startswith("/") else (),
             )
 
 
@@ -328,8 +328,8 @@ def _check_names(marker: Marker) -> Iterator[Diagnostic]:
         yield RBAC_NAMES.at(
             marker.span_of("resourceNames"),
             f"`{verb}` cannot be limited to names: such a request has no name, so this rule never allows it",
+            f"use a separate marker without `resourceNames` for `{verb}`",
             label="no effect on this verb",
-            help=(f"use a separate marker without `resourceNames` for `{verb}`",),
         )
     listing = [v for v in verbs if v in {"list", "watch"}]
     if listing:
@@ -337,8 +337,8 @@ def _check_names(marker: Marker) -> Iterator[Diagnostic]:
         yield RBAC_NAMES.at(
             marker.span_of("resourceNames"),
             f"{joined} with names only covers requests that select `metadata.name`",
+            "watch with `--field-selector metadata.name=...`, or remove the names",
             label="caches and informers would be refused",
-            help=("watch with `--field-selector metadata.name=...`, or remove the names",),
             severity=Severity.NOTE,
         )
 
@@ -350,8 +350,8 @@ def _check_urls(marker: Marker) -> Iterator[Diagnostic]:
             yield RBAC_URL.at(
                 marker.span_of_element("urls", url),
                 f"expected a path such as `/metrics`, found `{url}`",
+                f"write `/{url}`",
                 label="not a path",
-                help=(f"write `/{url}`",),
                 fix=marker.fix_of_element("urls", url, f"/{url}"),
             )
         elif "*" in url[:-1]:
@@ -365,9 +365,9 @@ def _check_urls(marker: Marker) -> Iterator[Diagnostic]:
         yield RBAC_URL.at(
             marker.span_of("urls"),
             f"URLs have no namespace, but this marker creates a Role in the namespace `{namespace}`",
+            "remove `namespace`, then the rule goes into the ClusterRole",
             label="refused by the API server",
             labels=(Label(marker.span_of("namespace"), "makes it a Role"),),
-            help=("remove `namespace`, then the rule goes into the ClusterRole",),
         )
 
 

@@ -68,8 +68,9 @@ def _misspelt_groups(marker: Marker, known: _Known) -> Iterator[Diagnostic]:
             yield code.at(
                 marker.span_of_element("groups", group),
                 f"no kind of this project is in the group `{group}`",
+                f"did you mean `{wanted}`?",
+                "or list the kind of another project in PROJECT",
                 label=effect,
-                help=(f"did you mean `{wanted}`?", "or list the kind of another project in PROJECT"),
                 severity=Severity.WARNING,
             )
 
@@ -81,8 +82,8 @@ def _finding(marker: Marker, resource: str, wanted: str | None) -> Diagnostic:
     return code.at(
         marker.span_of_element("resources", resource),
         f"there is no resource `{resource}` in this group",
+        f"did you mean `{wanted}`?" if wanted else f"the subresources of a kind are {known}",
         label=effect,
-        help=(f"did you mean `{wanted}`?" if wanted else f"the subresources of a kind are {known}",),
         severity=Severity.WARNING,
         fix=marker.fix_of_element("resources", resource, str(wanted)) if is_slip else (),
     )

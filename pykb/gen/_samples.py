@@ -103,9 +103,9 @@ def _unreadable(shown: str, error: OSError | UnicodeDecodeError | yaml.MarkedYAM
     help_ = ("correct it, or move it out of this folder",)
     if isinstance(error, yaml.MarkedYAMLError):
         message = f"this sample {yaml_text.verdict(error)}: {error.problem}"
-        return SAMPLE_BROKEN.at(yaml_text.place(error, shown), message, help=help_)
+        return SAMPLE_BROKEN.at(yaml_text.place(error, shown), message, *help_)
     reason = error.strerror if isinstance(error, OSError) else "it is not encoded in UTF-8"
-    return SAMPLE_BROKEN.at(Span(shown, 1, 1), f"this sample cannot be read: {reason}", help=help_)
+    return SAMPLE_BROKEN.at(Span(shown, 1, 1), f"this sample cannot be read: {reason}", *help_)
 
 
 def _nameless(span: Span, data: object) -> Diagnostic:
@@ -113,7 +113,7 @@ def _nameless(span: Span, data: object) -> Diagnostic:
         return SAMPLE_BROKEN.at(span, "expected an object with `apiVersion` and `kind`, found another value")
     keys = ("apiVersion", "kind")
     missing = " and no ".join(f"`{key}`" for key in keys if not (data.get(key) and isinstance(data[key], str)))
-    return SAMPLE_BROKEN.at(span, f"this sample has no {missing}", help=("add it, or move the file elsewhere",))
+    return SAMPLE_BROKEN.at(span, f"this sample has no {missing}", "add it, or move the file elsewhere")
 
 
 def _key_span(span: Span, node: yaml.Node) -> Span:

@@ -146,8 +146,9 @@ def report(
         span,
         f"{user} needs {feature.name}, which Kubernetes has since {shown(feature.since)}, "
         f"but the project supports {shown(oldest)}",
+        *feature.ways,
+        f"{setting(feature.since)}     # in [tool.pykb] of pyproject.toml",
         notes=(*notes, feature.consequence),
-        help=(*feature.ways, f"{setting(feature.since)}     # in [tool.pykb] of pyproject.toml"),
     )
 
 

@@ -93,11 +93,7 @@ def _apply_patch(
         _check_result(webhook, patched)
     except _WrongPatchError as error:
         diagnostics.report(
-            WEBHOOK_PATCH,
-            marker.span_of("patch"),
-            str(error),
-            *((error.help,) if error.help else ()),
-            label="the patch is not applied",
+            WEBHOOK_PATCH, marker.span_of("patch"), str(error), error.help, label="the patch is not applied"
         )
         return webhook
     diagnostics.extend(check_conditions(patched, oldest, marker.span_of("patch")))
@@ -286,9 +282,9 @@ def _check_configurations(markers: Sequence[Marker], webhooks: Mapping[bool, Seq
             yield WEBHOOK_DUPLICATE.at(
                 marker.span,
                 f"the {_KINDS[mutating]} is named a second time",
+                "remove one of the two",
                 label="only one name can apply",
                 labels=(Label(earlier.span, "first here"),),
-                help=("remove one of the two",),
             )
         name = str(marker.arguments.get("name", ""))
         if name and not is_subdomain(name):
@@ -326,7 +322,7 @@ def _check_duplicates(webhooks: Mapping[bool, Sequence[Marker]]) -> Iterator[Dia
                     f"a mutating and a validating webhook have the same path `{path}`",
                     label="a second time",
                     labels=(Label(other.span_of("path"), "first here"),),
-                    notes=("each path has only one handler",),
+                    notes="each path has only one handler",
                 )
 
 
@@ -352,8 +348,8 @@ def _check_name(marker: Marker) -> Iterator[Diagnostic]:
     yield WEBHOOK_NAME.at(
         marker.span_of("name"),
         f"expected a name such as `mfoo-v1.kb.io`, found `{name}`, which {what}",
+        f"write `{name}.kb.io`" if is_dns_name else "",
         label="lower case, at least three parts",
-        help=(f"write `{name}.kb.io`",) if is_dns_name else (),
     )
 
 
@@ -389,8 +385,8 @@ def _check_path(marker: Marker) -> Iterator[Diagnostic]:
         yield WEBHOOK_PATH.at(
             marker.span_of("path"),
             f"expected a path of lower case letters, digits, hyphens and dots after `/`, found `{path}`",
+            "" if path.startswith("/") else f"write `/{path}`",
             label="refused by the API server",
-            help=() if path.startswith("/") else (f"write `/{path}`",),
         )
         return
     mutating = marker.arguments.get("mutating") is True
@@ -399,9 +395,9 @@ def _check_path(marker: Marker) -> Iterator[Diagnostic]:
         yield WEBHOOK_PATH.at(
             marker.span_of("path"),
             f"the path of a {'mutating' if mutating else 'validating'} webhook starts with `{right}`, found `{path}`",
+            f"write `{right}{path.removeprefix(wrong)}`",
             label="the prefix of the other type",
             labels=(Label(marker.span_of("mutating"), "the type"),),
-            help=(f"write `{right}{path.removeprefix(wrong)}`",),
             severity=Severity.WARNING,
         )
     for argument, what, is_valid in (
@@ -425,8 +421,8 @@ def _check_rule(marker: Marker) -> Iterator[Diagnostic]:
             yield WEBHOOK_RULE.at(
                 marker.span_of_element("resources", resource),
                 f"expected the plural name of a resource in lower case, found `{resource}`",
+                f"write `{resource.lower()}`" if resource else "",
                 label="would never match",
-                help=(f"write `{resource.lower()}`",) if resource else (),
             )
     for group in marker.texts("groups"):
         if group not in {"", "*", "core"} and not is_subdomain(group):
@@ -446,8 +442,8 @@ def _check_values(marker: Marker, argument: str) -> Iterator[Diagnostic]:
         yield WEBHOOK_RULE.at(
             span,
             f"`*` stands for all `{argument}`, so it must be the only one",
+            f"write `{argument}=*`",
             label="refused by the API server",
-            help=(f"write `{argument}=*`",),
         )
     for value in sorted({v for v in values if values.count(v) > 1}):
         message = f"`{value}` appears twice in `{argument}`"
@@ -462,12 +458,12 @@ def _check_review(marker: Marker) -> Iterator[Diagnostic]:
         yield WEBHOOK_SIDE_EFFECTS.at(
             marker.span_of("sideEffects"),
             "expected `sideEffects`, found none",
+            "write `sideEffects=None` if the webhook changes nothing but the object",
             label="`sideEffects` is missing",
-            help=("write `sideEffects=None` if the webhook changes nothing but the object",),
         )
     for problem in version_problems(marker.texts("admissionReviewVersions")):
         span = marker.span_of("admissionReviewVersions")
-        yield WEBHOOK_REVIEW.at(span, problem, help=("write `admissionReviewVersions=v1`",))
+        yield WEBHOOK_REVIEW.at(span, problem, "write `admissionReviewVersions=v1`")
     if "reinvocationPolicy" in given and given.get("mutating") is False:
         yield WEBHOOK_REVIEW.at(
             marker.span_of("reinvocationPolicy"),

@@ -97,14 +97,15 @@ def _still_listed(root: Path, gone: Documents) -> Documents:
 def with_revision(root: Path, revision: str, request: Request, result: GenerateResult) -> Iterable[Diagnostic]:
     """Compare the new CRDs with those of a commit. Breaking changes are errors."""
     if "crd" not in result.artifacts:
-        return [OPTION.at(None, "`--check-compat` compares CRDs, and none are generated", help=("pykb generate crd",))]
+        return [OPTION.at(None, "`--check-compat` compares CRDs, and none are generated", "pykb generate crd")]
     commit = Commit.find(root, revision)
     if commit is None:
         return [
             REVISION.at(
                 None,
                 f"git does not know the commit `{revision}` here",
-                help=("git log --oneline  # shows some", "git fetch origin main  # in CI, for `origin/main`"),
+                "git log --oneline  # shows some",
+                "git fetch origin main  # in CI, for `origin/main`",
             )
         ]
     if request.allow_breaking:
@@ -211,8 +212,8 @@ def _finding(
     return BREAKING_CHANGE.at(
         None if crd is None else _place(change, crd),
         f"{subject} {change.what}",
+        *change.effect.ways,
         notes=(change.effect.consequence, *([_UNRATCHETED] if is_worse else ())),
-        help=change.effect.ways,
         severity=severity if change.effect.matters else Severity.NOTE,
     )
 

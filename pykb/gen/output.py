@@ -74,10 +74,8 @@ def check_places(root: Path, rules: OutputRules, generators: Iterable[str]) -> I
             yield PATH_OUTSIDE.at(
                 None,
                 f"the output directory `{folder}` is outside the project `{root.resolve().name}`",
-                notes=("nothing was written",),
-                help=(
-                    "if this is intended: `--allow-outside`; else use a directory inside the project, or `--stdout`",
-                ),
+                "if this is intended: `--allow-outside`; else use a directory inside the project, or `--stdout`",
+                notes="nothing was written",
             )
 
 
@@ -123,5 +121,5 @@ def check(plan: Plan, *, command: str = "pykb generate") -> tuple[str, Diagnosti
         else:
             message = f"`{change.path}` does not match the types"
         span = Span(change.path, 1, 1) if change.snapshot.exists else None
-        diagnostics.report(OUT_OF_DATE, span, message, command, notes=("nothing was written",))
+        diagnostics.report(OUT_OF_DATE, span, message, command, notes="nothing was written")
     return plan.diff(), diagnostics

@@ -114,8 +114,9 @@ def _emptied(generator: str, path: str) -> Diagnostic:
     return MARKERS_GONE.at(
         Span(path, 1, 1),
         f"no file has a `+kubebuilder:{generator}` marker any more, so `{path}` is emptied: {_EFFECTS[generator]}",
-        notes=("a cluster keeps the previous version until you apply this one: `make deploy`",),
-        help=("restore the markers", "or keep the file unchanged: `--no-prune`"),
+        "restore the markers",
+        "or keep the file unchanged: `--no-prune`",
+        notes="a cluster keeps the previous version until you apply this one: `make deploy`",
     )
 
 
@@ -130,14 +131,12 @@ def _gone(root: Path, path: str) -> Diagnostic:
     return KIND_GONE.at(
         None,
         f"no class defines the kind `{kind}` of `{group}` any more, so `{path}` is removed",
+        f"to keep the kind: class {kind}(CustomResource, group_version=GROUP_VERSION)",
+        "a kind cannot be renamed: for a new one, `pykb create api`; then remove the old one from the files above",
+        "to keep the file: `--no-prune`",
         notes=(
             "if the CRD is deleted from a cluster, all objects of its kind are deleted as well",
             *((f"still named in {users}",) if users else ()),
-        ),
-        help=(
-            f"to keep the kind: class {kind}(CustomResource, group_version=GROUP_VERSION)",
-            "a kind cannot be renamed: for a new one, `pykb create api`; then remove the old one from the files above",
-            "to keep the file: `--no-prune`",
         ),
     )
 

@@ -94,13 +94,13 @@ def _unknown(table: str, key: str, text: str) -> Diagnostic:
     other = "tool.pykb.generate" if is_outer else "tool.pykb"
     if key in (KEYS if is_outer else _TABLES):
         message = f"`[{table}]` has no key `{key}`, but `[{other}]` has"
-        return OPTION.at(place_of(text, table, key), message, help=(f"[{other}]",))
+        return OPTION.at(place_of(text, table, key), message, f"[{other}]")
     known = _TABLES if is_outer else KEYS
     near = closest(key, known)
     return OPTION.at(
         place_of(text, table, key),
         f"`[{table}]` has no key `{key}`",
-        help=(f"did you mean `{near}`?",) if near else (f"known keys: {', '.join(sorted(known))}",),
+        f"did you mean `{near}`?" if near else f"known keys: {', '.join(sorted(known))}",
     )
 
 

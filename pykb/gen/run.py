@@ -93,7 +93,7 @@ def generate(options: GenerateOptions, *, registry: MarkerRegistry | None = None
             f"no kinds and no markers were found in {where}",
             "pykb create api --group GROUP --version v1 --kind KIND",
             "or name the files: `--paths DIR`",
-            notes=("pykb looks for kinds in `api` packages, and for RBAC and webhook markers in all files",),
+            notes="pykb looks for kinds in `api` packages, and for RBAC and webhook markers in all files",
             severity=Severity.NOTE if options.is_whole and _is_new(options.root) else None,
         )
     if "webhook" in options.generators and options.is_whole and options.oldest is not None:
@@ -162,7 +162,7 @@ def read_sources(options: GenerateOptions, registry: MarkerRegistry, diagnostics
                 SOURCE_UNREADABLE,
                 Span(path.relative_to(root).as_posix(), 1, 1),
                 f"expected Python source, but the file cannot be read: {reason}",
-                *(("save it as UTF-8",) if isinstance(error, UnicodeDecodeError) else ()),
+                "save it as UTF-8" if isinstance(error, UnicodeDecodeError) else "",
             )
             continue
         is_api = is_api_file(path, root, text, named=path in set(named))
@@ -233,7 +233,7 @@ def _check_size(document: dict[str, object], crd: Crd, diagnostics: Diagnostics)
         f"{_ETCD_LIMIT if too_large else _ANNOTATION_LIMIT}",
         "--max-desc-len 0",
         "or keep embedded types open: `PreserveUnknown()`",
-        notes=(consequence,),
+        notes=consequence,
         severity=Severity.ERROR if too_large else None,
     )
 

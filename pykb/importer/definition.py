@@ -164,8 +164,9 @@ def _unanswered(name: str, answer: Finished, kubectl: Kubectl) -> Diagnostic:
     return SOURCE_MISSING.at(
         None,
         f"`{CLUSTER}{name}` cannot be read: {reason}",
-        notes=(f"using the cluster of {place}" + (f", context `{kubectl.context}`" if kubectl.context else ""),),
-        help=("name another with `--kubeconfig FILE` and `--context NAME`", "kubectl get customresourcedefinitions"),
+        "name another with `--kubeconfig FILE` and `--context NAME`",
+        "kubectl get customresourcedefinitions",
+        notes=f"using the cluster of {place}" + (f", context `{kubectl.context}`" if kubectl.context else ""),
     )
 
 
@@ -297,8 +298,8 @@ def _problem(item: Mapping[str, Any], document: Document, path: _Path) -> Diagno
         return CRD_OLD.at(
             document.place(*path, "apiVersion"),
             f"`{name or KIND}` is of `{version}`, expected `apiextensions.k8s.io/v1`",
-            notes=("no API server since Kubernetes 1.22 reads the older form",),
-            help=("import it from a cluster, which converts it to v1: `pykb import crd cluster://NAME`",),
+            "import it from a cluster, which converts it to v1: `pykb import crd cluster://NAME`",
+            notes="no API server since Kubernetes 1.22 reads the older form",
         )
     fault = next(DEFINITION.faults(item, ""), None)
     if fault is not None:

@@ -221,7 +221,7 @@ def _misnamed(root: Path, folder: PurePosixPath) -> Diagnostic | None:
         why, better = f"`{name}` is not a valid package name", folder.with_name(_identifier(name))
     else:
         return None
-    return OUTPUT_NAME.at(None, why, notes=("nothing was written",), help=(f"--output {better}",))
+    return OUTPUT_NAME.at(None, why, f"--output {better}", notes="nothing was written")
 
 
 def _identifier(name: str) -> str:
@@ -246,7 +246,7 @@ def _check_replaced(path: str, old: str, file: ModuleFile, diagnostics: Diagnost
             Span(path, 1, 1),
             f"`{path}` has the group `{group}`, and `{file.group}` would be the same folder",
             "name another folder with `--output`",
-            notes=("nothing was written",),
+            notes="nothing was written",
         )
         return False
     lost = sorted(kinds_in(old) - file.kinds) if group is not None else []
@@ -257,7 +257,7 @@ def _check_replaced(path: str, old: str, file: ModuleFile, diagnostics: Diagnost
             Span(path, 1, 1),
             f"`{path}` also has {shown}, of which this import has no CRD",
             "import all CRDs of the group in one command, or drop those kinds with `--force`",
-            notes=("nothing was written",),
+            notes="nothing was written",
         )
         return False
     return True
@@ -532,7 +532,7 @@ def package_files(definitions: Iterable[Definition], diagnostics: Diagnostics) -
                 None,
                 f"the groups `{other}` and `{definition.group}` are both the folder `{folder}`",
                 f"import them separately: `--output DIR1` for `{other}`, `--output DIR2` for the other",
-                notes=("nothing was written",),
+                notes="nothing was written",
             )
             continue
         for version in definition.versions:

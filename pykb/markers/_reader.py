@@ -115,7 +115,7 @@ class MarkerReader:
                 MARKER_UNKNOWN,
                 comment.span(at, at + len(name)),
                 f"unknown tag `{name}`",
-                *((f"a tag with a similar name exists: `+{nearest}`",) if nearest else ()),
+                f"a tag with a similar name exists: `+{nearest}`" if nearest else "",
                 label="no `+k8s:` tag of this name",
                 fix=(comment.edit(at + 1, at + len(name), meant),) if meant and match else (),
             )
@@ -145,7 +145,7 @@ class MarkerReader:
                 MARKER_DETACHED,
                 comment.span(),
                 f"`+{definition.name}` does not apply here: {place.reason}",
-                *((place.help,) if place.help else ()),
+                place.help,
                 label="has no effect",
             )
             return None

@@ -84,8 +84,8 @@ def syntax_error(error: SyntaxError, path: str) -> Diagnostic:
     return SOURCE_SYNTAX.at(
         Span(path, line, column, end_line, end_column),
         f"expected Python, found a syntax error: {error.msg}",
+        f"a comment begins with `#` in Python: `# {text}`" if (text := _go_comment(error.text or "")) else "",
         label=error.msg or "",
-        help=(f"a comment begins with `#` in Python: `# {text}`",) if (text := _go_comment(error.text or "")) else (),
     )
 
 

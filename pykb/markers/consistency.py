@@ -52,17 +52,17 @@ def _repeated(earlier: Marker, marker: Marker) -> Iterator[Diagnostic]:
         yield MARKER_REPEATED.at(
             marker.span,
             f"`+{marker.name}` appears twice on one declaration, but only one can apply",
+            "remove one of the two",
             label="a second time",
             labels=(Label(earlier.span, "first here"),),
-            help=("remove one of the two",),
         )
     elif not same:
         yield MARKER_CONFLICT.at(
             marker.span,
             f"`{marker.text}` contradicts `{earlier.text}`: both set the same property",
+            "remove one of the two",
             label="another value",
             labels=(Label(earlier.span, "first here"),),
-            help=("remove one of the two",),
         )
 
 
@@ -76,9 +76,9 @@ def check_presence(markers: Sequence[Marker]) -> Iterator[Diagnostic]:
     yield MARKER_CONFLICT.at(
         later.span,
         f"`+{later.name}` contradicts `+{earlier.name}`",
+        "remove one of the two",
         label="a field is either optional or required",
         labels=(Label(earlier.span, "the other one"),),
-        help=("remove one of the two",),
     )
 
 
@@ -107,8 +107,8 @@ def check_types(found: Sequence[TypeDeclaration]) -> Iterator[Diagnostic]:
             yield DECLARED_TWICE.at(
                 declaration.span,
                 f"`{declaration.name}` is declared twice, and the markers of one of the two would be lost",
+                "give them different names",
                 labels=(Label(other.span, "the first one"),),
-                help=("give them different names",),
             )
 
 
@@ -125,8 +125,8 @@ def check_fields(found: Sequence[tuple[FieldDeclaration, int]]) -> Iterator[Diag
             yield DECLARED_TWICE.at(
                 declaration.span,
                 f"the field `{declaration.name}` is declared twice, but only one of them applies",
+                "remove one of the two",
                 labels=(Label(other.span, "the first one"),),
-                help=("remove one of the two",),
             )
 
 

@@ -111,11 +111,11 @@ def _mapping(plan: PlanBuilder, path: str) -> dict[str, Any] | None:
         found = yaml_text.load(plan.text(path) or "")
     except yaml.MarkedYAMLError as error:
         message = f"`{path}` does not parse: {error.problem or 'not YAML'}"
-        plan.diagnostics.add(FILE_BROKEN.at(yaml_text.place(error, path), message, notes=("nothing was written",)))
+        plan.diagnostics.add(FILE_BROKEN.at(yaml_text.place(error, path), message, notes="nothing was written"))
         return None
     if isinstance(found, dict):
         return found
-    plan.diagnostics.add(FILE_BROKEN.at(None, f"`{path}` is not a mapping", notes=("nothing was written",)))
+    plan.diagnostics.add(FILE_BROKEN.at(None, f"`{path}` is not a mapping", notes="nothing was written"))
     return None
 
 

@@ -118,7 +118,7 @@ def _fault(key: PluginKey, error: BaseException) -> Diagnostic:
     place = (f"raised at {own[-1].filename}:{own[-1].lineno}, in `{own[-1].name}`",) if own else ()
     message = f"the plugin `{key}` failed: `{type(error).__name__}: {error}`"
     helps = ("report it to the authors of the plugin",)
-    return PLUGIN_FAULT.at(None, message, notes=(*place, "nothing was written"), help=helps)
+    return PLUGIN_FAULT.at(None, message, *helps, notes=(*place, "nothing was written"))
 
 
 _PYKB = Path(__file__).parents[1]

@@ -91,7 +91,7 @@ def _is_external(plugin: AnyPlugin) -> bool:
 def _unnamed(key: PluginKey, layout: Sequence[str]) -> Diagnostic:
     message = f"PROJECT names the external plugin `{key}`, which you have not named in this copy of the project"
     helps = (f"if you trust this project: `--plugins {','.join(layout)}`, once",)
-    return PLUGIN_UNNAMED.at(None, message, notes=("it was not run", "nothing was written"), help=helps)
+    return PLUGIN_UNNAMED.at(None, message, *helps, notes=("it was not run", "nothing was written"))
 
 
 def _resolve(key: str, found: Diagnostics) -> AnyPlugin | None:
@@ -103,7 +103,7 @@ def _resolve(key: str, found: Diagnostics) -> AnyPlugin | None:
     if usable:
         names = ", ".join(f"`{plugin.key}`" for plugin in usable)
         message = f"`{key}` matches more than one plugin: {names}"
-        found.add(PLUGIN_UNKNOWN.at(None, message, help=("write the whole key",)))
+        found.add(PLUGIN_UNKNOWN.at(None, message, "write the whole key"))
     elif not answering:
         found.add(_unknown(key))
     return None
@@ -138,9 +138,9 @@ def _unknown(key: str) -> Diagnostic:
         near = f"{short}/{shorts[short]}"  # another version of it, or kubebuilder's
     if near is None and is_of_kubebuilder(key):
         helps = ("pykb writes Python: leave `--plugins` out, or name `python/v1`",)
-        return PLUGIN_UNKNOWN.at(None, f"`{key}` is a plugin of kubebuilder, which writes Go", help=helps)
+        return PLUGIN_UNKNOWN.at(None, f"`{key}` is a plugin of kubebuilder, which writes Go", *helps)
     helps = (f"a plugin with a similar name exists: `{near}`",) if near else ("installed: " + ", ".join(known),)
-    return PLUGIN_UNKNOWN.at(None, f"no plugin has the key `{key}`", help=helps)
+    return PLUGIN_UNKNOWN.at(None, f"no plugin has the key `{key}`", *helps)
 
 
 def _load(point: EntryPoint, found: Diagnostics) -> AnyPlugin | None:
@@ -150,7 +150,7 @@ def _load(point: EntryPoint, found: Diagnostics) -> AnyPlugin | None:
         plugin = value() if isinstance(value, type) else value
     except Exception as error:  # noqa: BLE001 - code of another package, run at import
         message = f"the plugin `{point.name}` cannot be loaded: `{type(error).__name__}: {error}`"
-        found.add(PLUGIN_BROKEN.at(None, message, help=("update or uninstall its package",)))
+        found.add(PLUGIN_BROKEN.at(None, message, "update or uninstall its package"))
         return None
     if isinstance(plugin, Plugin | Bundle) and isinstance(plugin.key, PluginKey):
         return Guarded(plugin)

@@ -60,7 +60,7 @@ class Rendered:
         found = next((each for each in self.objects if is_manager(each)), None)
         if found is None:
             message = f"{_DEFAULT} has no Deployment with a container `{MANAGER}`, so nothing can be made of it"
-            raise KUSTOMIZATION.problem(message, notes=("nothing was written",))
+            raise KUSTOMIZATION.problem(message, notes="nothing was written")
         return found
 
     @property
@@ -255,4 +255,4 @@ class WrittenFiles:
         path = f"{self.folder}/{name}"
         message = f"`{path}` was edited, and config/ has changed since; it stays as it is"
         helps = ("`--force --diff` shows the current version; `--force` writes it and keeps yours in `.pykb/backup`",)
-        self.plan.diagnostics.add(CHART_EDITED.at(Span(path, 1, 1), message, help=helps))
+        self.plan.diagnostics.add(CHART_EDITED.at(Span(path, 1, 1), message, *helps))

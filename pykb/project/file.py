@@ -125,7 +125,7 @@ def read(root: Path) -> tuple[Project, Diagnostics]:
         text = content(root).decode("utf-8")
     except UnicodeDecodeError:
         message = "PROJECT is not UTF-8 text"
-        return Project(), Diagnostics([NOT_ENCODED.at(_START, message, notes=("nothing was written",))])
+        return Project(), Diagnostics([NOT_ENCODED.at(_START, message, notes="nothing was written")])
     return load(text) if text or (root / FILE_NAME).is_file() else (Project(), Diagnostics())
 
 
@@ -138,7 +138,7 @@ def load(text: str) -> tuple[Project, Diagnostics]:
         return Project(text), Diagnostics([syntax_problem(error, text)])
     if document is None or not isinstance(document.content, dict):
         message = "PROJECT must be a mapping of keys to values"
-        return Project(text), Diagnostics([PROJECT_SYNTAX.at(_START, message, help=(RESTORE,))])
+        return Project(text), Diagnostics([PROJECT_SYNTAX.at(_START, message, RESTORE)])
     reader = _Reader(document)
     return reader.project(text), reader.found
 
@@ -150,7 +150,7 @@ def syntax_problem(error: Any, text: str) -> Diagnostic:
         mark = error.context_mark  # the start of an open structure helps more than the end of the file
     span = Span(FILE_NAME, mark.line + 1, mark.column + 1) if mark else _START
     problem = str(error.problem or "it cannot be parsed").replace("'", "`")
-    return PROJECT_SYNTAX.at(span, f"PROJECT {yaml_text.verdict(error)}: {problem}", help=(RESTORE,))
+    return PROJECT_SYNTAX.at(span, f"PROJECT {yaml_text.verdict(error)}: {problem}", RESTORE)
 
 
 _KEYS = {"version", "domain", "projectName", "repo", "layout", "multigroup", "namespaced", "cliVersion", "resources"}
@@ -228,7 +228,7 @@ class _Reader:
                 helps = (f"a similar key exists: `{near}`",) if near else ()
                 span = self._place(*at, key)
                 message = f"`{visible(str(key))}` is not a key of PROJECT, so it has no effect"
-                self.found.add(PROJECT_FIELD.at(span, message, help=helps, severity=Severity.WARNING))
+                self.found.add(PROJECT_FIELD.at(span, message, *helps, severity=Severity.WARNING))
 
     def _certificates(self) -> Certificates | None:
         text = self._text(*CERTIFICATES) if self._has_settings(KUSTOMIZE) else ""

@@ -9,7 +9,6 @@ import re
 from pathlib import Path
 
 from pykb._regular_file import read_settings
-from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.project import KUBERNETES_VERSION
 from pykb.project.layout import place_of
 from pykb.reading import TomlError, read_toml
@@ -72,7 +71,7 @@ def oldest_supported(root: Path) -> Minor | None:
     nearest = _nearest(f"{value:.2f}" if isinstance(value, float) else str(value))  # TOML reads 1.30 as 1.3
     message = f"`{KEY}` in `[{_TABLE}]` {problem}, found {_quoted(value)}"
     helps = (setting(nearest),)
-    raise EnvironmentProblem(KUBERNETES_VERSION.at(place_of(content.decode(), _TABLE, KEY), message, help=helps))
+    raise KUBERNETES_VERSION.problem(message, *helps, span=place_of(content.decode(), _TABLE, KEY))
 
 
 def of_option(text: str) -> Minor:

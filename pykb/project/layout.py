@@ -126,4 +126,4 @@ def _checked(root: Path, named: object) -> str:
             return path.as_posix()
         if is_folder:
             message = f"`{CONFIG}` in `[tool.pykb]` names `{named}`, which is in `{CONFIG}/` itself"
-    raise EnvironmentProblem(OPTION.at(Span(SETTINGS, 1, 1), message, notes=("nothing was written",), help=helps))
+    raise OPTION.problem(message, *helps, notes="nothing was written", span=Span(SETTINGS, 1, 1))

@@ -57,7 +57,7 @@ def check(project: Project) -> Diagnostics:
             "use the tool that created this project, or start another project in a new directory: `pykb init`",
             "types in Python from the CRDs of a Go project: `pykb import crd config/crd/bases --output DIR`",
         )
-        found.add(PROJECT_LAYOUT.at(None, message, notes=("nothing was written",), help=helps))
+        found.add(PROJECT_LAYOUT.at(None, message, *helps, notes="nothing was written"))
         return found
     for value, key, *around in _names(project):
         holds, expected = _RULES[key]

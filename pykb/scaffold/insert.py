@@ -156,12 +156,12 @@ def missing(fragments: Sequence[Fragment], path: str) -> Diagnostic:
         f"add these lines to `{path}`, {place}, then run the command again:\n"
         + "\n".join((*_lines(fragments), comment)),
     )
-    return ANCHOR_MISSING.at(None, message, notes=("nothing was written",), help=helps)
+    return ANCHOR_MISSING.at(None, message, *helps, notes="nothing was written")
 
 
 def _broken(span: Span, path: str, problem: str) -> Diagnostic:
     message = f"`{path}` does not parse: {problem}"
-    return FILE_BROKEN.at(span, message, notes=("pykb must add lines to this file; nothing was written",))
+    return FILE_BROKEN.at(span, message, notes="pykb must add lines to this file; nothing was written")
 
 
 def _misplaced(fragments: Sequence[Fragment], path: str, line: int, *, unknown: Sequence[str]) -> Diagnostic:
@@ -170,7 +170,7 @@ def _misplaced(fragments: Sequence[Fragment], path: str, line: int, *, unknown: 
         reason = f"lines inserted above it need {', '.join(f'`{name}`' for name in unknown)}, not defined here"
     message = f"`{path}` cannot take the lines at this anchor"
     helps = ("add these lines in the right place, then run the command again:\n" + "\n".join(_lines(fragments)),)
-    return ANCHOR_MISSING.at(Span(path, line + 1, 1), message, label=reason, notes=("nothing was written",), help=helps)
+    return ANCHOR_MISSING.at(Span(path, line + 1, 1), message, *helps, label=reason, notes="nothing was written")
 
 
 def _lines(fragments: Sequence[Fragment]) -> list[str]:

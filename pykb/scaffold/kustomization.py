@@ -144,9 +144,9 @@ def _unfit(path: str, line: int, members: Sequence[Member]) -> Diagnostic:
     return KUSTOMIZATION_FORM.at(
         Span(path, line + 1, 1),
         message,
+        *helps,
         label="expected one entry per line, each after a dash",
-        notes=("nothing was written",),
-        help=helps,
+        notes="nothing was written",
     )
 
 

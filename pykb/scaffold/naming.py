@@ -54,13 +54,13 @@ _DNS_LABEL = "is not a DNS label: lower case letters, digits and hyphens, a lett
 
 def _refuse(found: Diagnostics, code: Code, flag: str, value: str, why: str, better: str) -> None:
     """Report the value of an option, with one to type instead."""
-    found.add(code.at(None, f"`{flag} {value}` {why}", help=(f"`{flag} {better}`",)))
+    found.add(code.at(None, f"`{flag} {value}` {why}", f"`{flag} {better}`"))
 
 
 def check_domain(domain: str, found: Diagnostics) -> None:
     """Check the domain of a project."""
     if not domain:
-        found.add(codes.FLAG_REQUIRED.at(None, "`--domain` is missing", help=("`--domain example.com`",)))
+        found.add(codes.FLAG_REQUIRED.at(None, "`--domain` is missing", "`--domain example.com`"))
     elif not names.is_subdomain(domain):
         _refuse(found, codes.DOMAIN_NAME, "--domain", domain, _DNS_NAME, names.as_subdomain(domain) or "example.com")
 
@@ -84,7 +84,7 @@ def check_project_name(name: str, found: Diagnostics, *, from_directory: bool) -
         code, problem = codes.PACKAGE_NAME, f"gives the Python package `{names.as_module_name(name)}`, {taken}"
     else:
         return
-    found.add(code.at(None, f"{source} {problem}", notes=notes, help=(f"`--project-name {better}`",)))
+    found.add(code.at(None, f"{source} {problem}", f"`--project-name {better}`", notes=notes))
 
 
 def module_hidden(package: str) -> str:
@@ -109,7 +109,7 @@ def check_owner(owner: str, found: Diagnostics) -> None:
     if not owner.isprintable():
         shown = " ".join(owner.split())
         message = "`--owner` has a line break or another control character"
-        found.add(codes.OWNER_NAME.at(None, message, help=(f'`--owner "{shown}"`',)))
+        found.add(codes.OWNER_NAME.at(None, message, f'`--owner "{shown}"`'))
 
 
 def check_group(group: str, domain: str, found: Diagnostics) -> None:
@@ -120,28 +120,26 @@ def check_group(group: str, domain: str, found: Diagnostics) -> None:
     whole = ".".join(part for part in (group, domain) if part)
     if not whole:
         found.add(
-            codes.FLAG_REQUIRED.at(
-                None, "`--group` is missing, and the project has no domain", help=("`--group infra`",)
-            )
+            codes.FLAG_REQUIRED.at(None, "`--group` is missing, and the project has no domain", "`--group infra`")
         )
     elif len(whole) > names.SUBDOMAIN_LENGTH:
         message = f"the API group `{whole}` has {len(whole)} characters, at most {names.SUBDOMAIN_LENGTH} fit"
-        found.add(codes.GROUP_NAME.at(None, message, help=("use a shorter `--group`",)))
+        found.add(codes.GROUP_NAME.at(None, message, "use a shorter `--group`"))
     elif "." not in whole:
         message = f"the API group `{whole}` has no dot, but the API server requires one"
         helps = (f"`--group {group}.example`",) if not domain else ("give a group: `--group infra`",)
-        found.add(codes.GROUP_NAME.at(None, message, help=helps))
+        found.add(codes.GROUP_NAME.at(None, message, *helps))
     elif domain and "." in domain and (group == domain or group.endswith(f".{domain}")):
         short = group.removesuffix(domain).rstrip(".")
         message = f"the API group is `{whole}`: `--group` already ends with the domain"
         helps = (f"`--group {short}`",) if short else ("leave `--group` out",)
-        found.add(codes.GROUP_DOMAIN.at(None, message, help=helps, severity=Severity.WARNING))
+        found.add(codes.GROUP_DOMAIN.at(None, message, *helps, severity=Severity.WARNING))
 
 
 def check_version(version: str, found: Diagnostics) -> None:
     """Check the API version."""
     if not version:
-        found.add(codes.FLAG_REQUIRED.at(None, "`--version` is missing", help=("`--version v1`",)))
+        found.add(codes.FLAG_REQUIRED.at(None, "`--version` is missing", "`--version v1`"))
     elif not names.is_version(version):
         why = "is not an API version: the form is `v1`, `v1beta1` or `v2alpha3`"
         _refuse(found, codes.VERSION_NAME, "--version", version, why, names.as_version(version) or "v1")
@@ -150,7 +148,7 @@ def check_version(version: str, found: Diagnostics) -> None:
 def check_kind(kind: str, found: Diagnostics) -> None:
     """Check the kind, which becomes a class."""
     if not kind:
-        found.add(codes.FLAG_REQUIRED.at(None, "`--kind` is missing", help=("`--kind Machine`",)))
+        found.add(codes.FLAG_REQUIRED.at(None, "`--kind` is missing", "`--kind Machine`"))
     elif not names.is_kind(kind):
         why = _too_long(kind) or "is not in PascalCase: letters and digits, an upper case letter first"
         _refuse(found, codes.KIND_NAME, "--kind", kind, why, names.as_kind(kind) or "Machine")
@@ -191,7 +189,7 @@ def check_plural(plural: str, kind: str, found: Diagnostics) -> None:
         _refuse(found, codes.PLURAL_NAME, "--plural", plural, _too_long(plural) or _DNS_LABEL, near)
     elif not plural and names.is_kind(kind) and not names.is_rfc_1035_label(pluralize(kind)):
         message = f"the plural of `{kind}`, `{pluralize(kind)}`, is longer than {names.LABEL_LENGTH} characters"
-        found.add(codes.PLURAL_NAME.at(None, message, help=(f"`--plural {kind.lower()[:20]}s`",)))
+        found.add(codes.PLURAL_NAME.at(None, message, f"`--plural {kind.lower()[:20]}s`"))
 
 
 def check_controller_name(name: str, found: Diagnostics) -> None:
@@ -212,10 +210,10 @@ def check_import_path(path: str, found: Diagnostics) -> None:
     if path and not all(names.is_module_name(part) for part in path.split(".")):
         message = f"`--external-api-path {path}` is not a Python module"
         if "." in path.partition("/")[0] and "/" in path:
-            found.add(codes.IMPORT_PATH.at(None, f"{message} but a Go import path", help=_PYTHON_TYPES))
+            found.add(codes.IMPORT_PATH.at(None, f"{message} but a Go import path", *_PYTHON_TYPES))
             return
         near = ".".join(names.as_module_name(part) for part in path.replace("/", ".").split(".") if part)
-        found.add(codes.IMPORT_PATH.at(None, message, help=(f"`--external-api-path {near}`",)))
+        found.add(codes.IMPORT_PATH.at(None, message, f"`--external-api-path {near}`"))
 
 
 def check_external_group(group: str, domain: str, found: Diagnostics) -> None:
@@ -226,7 +224,7 @@ def check_external_group(group: str, domain: str, found: Diagnostics) -> None:
     message = f"the API group `{group}` of the external type has no dot: its domain is missing"
     if not group:
         message = "the API group of the external type is missing"
-    found.add(codes.GROUP_NAME.at(None, message, help=("`--external-api-domain example.com`",)))
+    found.add(codes.GROUP_NAME.at(None, message, "`--external-api-domain example.com`"))
 
 
 def check_external_domain(domain: str, found: Diagnostics) -> None:
@@ -259,19 +257,19 @@ def find_builtin(resource: Resource, found: Diagnostics) -> Resource | None:
     if not versions:
         message = f"pykb has no types for the built-in group `{resource.group}`"
         helps = ("name the module that has them: `--external-api-path some.module`",)
-        found.add(codes.GROUP_NAME.at(None, message, help=helps))
+        found.add(codes.GROUP_NAME.at(None, message, *helps))
         return None
     if resource.version not in versions:
         known = ", ".join(f"`{version}`" for version in versions)
         message = f"`--version {resource.version}`: the built-in group `{resource.group}` has {known}"
-        found.add(codes.VERSION_NAME.at(None, message, help=(f"`--version {next(iter(versions))}`",)))
+        found.add(codes.VERSION_NAME.at(None, message, f"`--version {next(iter(versions))}`"))
         return None
     kinds = versions[resource.version]
     if resource.kind not in kinds:
         near = closest(resource.kind, kinds)
         message = f"`--kind {resource.kind}`: {resource.api_version} of Kubernetes has no such kind"
         helps = (f"`--kind {near}`",) if near else ("it has " + ", ".join(kinds),)
-        found.add(codes.KIND_NAME.at(None, message, help=helps))
+        found.add(codes.KIND_NAME.at(None, message, *helps))
         return None
     from pykb.api.builtin import find_class
     from pykb.meta.gvk import GroupVersionKind

@@ -86,7 +86,7 @@ class PlanBuilder(Draft):
         else:
             message = f"`{path}` already exists, with different content"
             helps = ("`--diff` shows what would change; `--force` overwrites it and keeps a copy in `.pykb/backup`",)
-            self.diagnostics.add(FILE_EXISTS.at(Span(path, 1, 1), message, notes=("nothing was written",), help=helps))
+            self.diagnostics.add(FILE_EXISTS.at(Span(path, 1, 1), message, *helps, notes="nothing was written"))
 
     def once(self, path: str, content: Callable[[], bytes]) -> None:
         """Create a file that several commands share. A file that exists stays as it is."""
@@ -101,7 +101,7 @@ class PlanBuilder(Draft):
         if self.current(path) is None:
             absent = missing(fragments, path)
             message = f"`{path}` does not exist, so nothing can be added to it"
-            self.diagnostics.add(FILE_MISSING.at(None, message, notes=absent.notes, help=absent.help))
+            self.diagnostics.add(FILE_MISSING.at(None, message, *absent.help, notes=absent.notes))
             return
         text = self.text(path)
         if text is None:
@@ -121,7 +121,7 @@ class PlanBuilder(Draft):
             message = f"`{path}` does not exist, so nothing can be added to it"
             lines = kustomization.pasted(members)
             helps = (f"bring it back, or make it with these lines, then run the command again:\n{lines}",)
-            self.diagnostics.add(FILE_MISSING.at(None, message, notes=("nothing was written",), help=helps))
+            self.diagnostics.add(FILE_MISSING.at(None, message, *helps, notes="nothing was written"))
             return
         text, problem = kustomization.extend(before, members, path=path)
         if problem is not None:
@@ -226,7 +226,7 @@ def _makefile(path: str, text: str) -> Diagnostic | None:
 
 def _finding(path: str, line: int, problem: str) -> Diagnostic:
     message = f"the rendered file `{path}` {problem}"
-    return RENDERED_BROKEN.at(Span(path, line, 1), message, notes=("nothing was written",))
+    return RENDERED_BROKEN.at(Span(path, line, 1), message, notes="nothing was written")
 
 
 _SHARED = frozenset({".github", ".devcontainer", ".gitlab"})

@@ -107,7 +107,7 @@ def given(place: Path, found: Diagnostics) -> Release | None:
     if wheel and root.is_file() and zipfile.is_zipfile(root):
         return Release(wheel[1], f"{NAME}[cli] @ {root.as_uri()}")
     message = f"`--from {place}` is neither a wheel nor a checkout of pykb"
-    found.add(RELEASE_UNKNOWN.at(None, message, notes=(_NOTHING,)))
+    found.add(RELEASE_UNKNOWN.at(None, message, notes=_NOTHING))
     return None
 
 
@@ -151,7 +151,7 @@ def _install(release: Release, folder: Path, found: Diagnostics) -> Path | None:
         if isinstance(done, LimitError) or done.code:
             message = f"pykb {release.version}, which made the project, cannot be installed"
             helps = (release.advice,) if release.advice else ()
-            found.add(RELEASE_UNKNOWN.at(None, message, notes=(*_said(done), _NOTHING), help=helps))
+            found.add(RELEASE_UNKNOWN.at(None, message, *helps, notes=(*_said(done), _NOTHING)))
             return None
     for path in folder.glob(f"lib/*/site-packages/{NAME}-*.dist-info/direct_url.json"):
         path.unlink()  # as of an index: it puts no wheel of itself into the project

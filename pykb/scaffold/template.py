@@ -103,10 +103,10 @@ def render_tree(source: Path, variables: Mapping[str, Any], found: Diagnostics) 
             files |= _file(path, PurePosixPath(path.relative_to(folder)), context, sandbox)
     except NonTemplatedInputDirException:
         message = "the project template has no folder named `{{cookiecutter.project_name}}`"
-        found.add(TEMPLATE_BROKEN.at(None, message, notes=(f"looked in `{source}`",)))
+        found.add(TEMPLATE_BROKEN.at(None, message, notes=f"looked in `{source}`"))
     except Exception as error:  # noqa: BLE001 - whatever the expressions of a stranger come to
         what = " ".join(str(error).split())[:300] or type(error).__name__
-        found.add(TEMPLATE_BROKEN.at(None, f"the project template cannot be rendered: {at}", notes=(what,)))
+        found.add(TEMPLATE_BROKEN.at(None, f"the project template cannot be rendered: {at}", notes=what))
     else:
         return files
     return {}
@@ -190,7 +190,7 @@ def opened(source: str | None, found: Diagnostics) -> Iterator[Path | None]:
     if not _looks_like_git(source):
         message = f"`--template {source}` is neither a folder nor the address of a git repository"
         helps = ("give a folder with a `cookiecutter.json`, or an address such as `https://example.com/t.git`",)
-        found.add(TEMPLATE_MISSING.at(None, message, help=helps))
+        found.add(TEMPLATE_MISSING.at(None, message, *helps))
         yield None
         return
     with temporary("template") as folder:
@@ -212,10 +212,10 @@ def _check_links(source: Path, found: Diagnostics) -> None:
         shown = path.relative_to(source).as_posix()
         if path.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(root):
             message = f"the project template has a symbolic link that leads out of it: `{shown}`"
-            found.add(TEMPLATE_BROKEN.at(None, message, help=("put the file itself into the template",)))
+            found.add(TEMPLATE_BROKEN.at(None, message, "put the file itself into the template"))
         elif not path.is_file() and not path.is_dir():
             message = f"the project template has something that is neither a file nor a folder: `{shown}`"
-            found.add(TEMPLATE_BROKEN.at(None, message, help=("delete it from the template",)))
+            found.add(TEMPLATE_BROKEN.at(None, message, "delete it from the template"))
 
 
 def _clone(source: str, target: Path, found: Diagnostics) -> bool:
@@ -223,7 +223,7 @@ def _clone(source: str, target: Path, found: Diagnostics) -> bool:
 
     if find_program("git") is None:
         helps = ("give a folder instead: `--template DIR`",)
-        found.add(TEMPLATE_MISSING.at(None, f"`--template {source}` needs git, which is not installed", help=helps))
+        found.add(TEMPLATE_MISSING.at(None, f"`--template {source}` needs git, which is not installed", *helps))
         return False
     # After `--`, a URL cannot be read as an option. Transports with `ext::` run programs and are refused.
     done = run(
@@ -236,7 +236,7 @@ def _clone(source: str, target: Path, found: Diagnostics) -> bool:
     fatal = [line for line in said if line.startswith(("fatal: ", "error: "))]
     helps = (f"try it alone: `git clone {source}`",)
     message = f"`--template {source}` cannot be cloned"
-    found.add(TEMPLATE_MISSING.at(None, message, notes=tuple(fatal or said[-3:]), help=helps))
+    found.add(TEMPLATE_MISSING.at(None, message, *helps, notes=tuple(fatal or said[-3:])))
     return False
 
 
@@ -251,7 +251,7 @@ def _declared(source: Path, found: Diagnostics) -> dict[str, Any]:
         message = "`cookiecutter.json` must be an object of names and defaults"
     except FileNotFoundError:
         message = "the project template has no `cookiecutter.json`"
-        found.add(TEMPLATE_BROKEN.at(None, message, notes=(f"looked in `{source}`",)))
+        found.add(TEMPLATE_BROKEN.at(None, message, notes=f"looked in `{source}`"))
         return {}
     except OSError as error:
         message = f"`cookiecutter.json` cannot be read: {error.strerror}"

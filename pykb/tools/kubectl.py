@@ -106,7 +106,7 @@ def _kustomize_command(*, folders: Sequence[Path]) -> tuple[str, ...]:
         "neither `kustomize` nor `kubectl` is installed",
         "pykb envtest use       # gets kubectl, too",
         "or see https://kubectl.docs.kubernetes.io/installation/",
-        notes=("either can render a kustomization",),
+        notes="either can render a kustomization",
     )
 
 

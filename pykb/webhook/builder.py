@@ -146,13 +146,13 @@ def _check_converter(converter: Converter[Any, Any], gvk: GroupVersionKind) -> N
         raise WEBHOOK_KIND.problem(
             f"`{called}` has the hub {hub}, but `for_` names {gvk}",
             "name the spoke first and the hub second" if swapped else f"give `for_` the hub: {hub}",
-            notes=(f"it is `Converter[{converter.spoke.__name__}, {converter.hub.__name__}]`: spoke, then hub",),
+            notes=f"it is `Converter[{converter.spoke.__name__}, {converter.hub.__name__}]`: spoke, then hub",
         )
     if spoke.group_kind != hub.group_kind:
         raise CONVERTER.problem(
             f"`{called}` converts {spoke.group_kind} into {hub.group_kind}",
             f"give it a version of {hub.group_kind} as the spoke",
-            notes=("the API server converts between versions of one kind",),
+            notes="the API server converts between versions of one kind",
         )
     if spoke.version == hub.version:
         raise CONVERTER.problem(

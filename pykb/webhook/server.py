@@ -216,7 +216,7 @@ class WebhookServer:
             raise WEBHOOK_PATH.problem(
                 f"there is already a webhook at `{path}`",
                 'give this one another path: `path="..."`, and the same in its marker',
-                notes=("each path has only one webhook",),
+                notes="each path has only one webhook",
             )
         self._endpoints[path] = endpoint
         needed, self._needed = self._needed, None

@@ -146,7 +146,7 @@ def none_exists(listed: Sequence[Path]) -> Diagnostic:
     """The finding that KUBECONFIG names files of which none exists."""
     names, verb = ", ".join(f"`{path}`" for path in listed), "do" if listed[1:] else "does"
     helps = (_START, "or unset KUBECONFIG, or name an existing file: `--kubeconfig FILE`")
-    return NO_CLUSTER.at(None, f"KUBECONFIG names {names}, which {verb} not exist", help=helps)
+    return NO_CLUSTER.at(None, f"KUBECONFIG names {names}, which {verb} not exist", *helps)
 
 
 _START = "start a control plane on this host: `pykb cluster up`"
@@ -186,8 +186,6 @@ def _nothing(listed: list[Path], pod: InClusterSource, default: Path, service_ac
         return none_exists(listed)
     if pod.has_environment:
         message = f"this is a pod, but `{service_account}/token` does not exist"
-        return IN_CLUSTER.at(None, message, help=("set `automountServiceAccountToken: true` in the pod's spec",))
+        return IN_CLUSTER.at(None, message, "set `automountServiceAccountToken: true` in the pod's spec")
     notes = (f"looked for KUBECONFIG (not set), a pod's service account, and `{default}`",)
-    return NO_CLUSTER.at(
-        None, "no cluster is configured", notes=notes, help=(_START, "or name a file: `--kubeconfig FILE`")
-    )
+    return NO_CLUSTER.at(None, "no cluster is configured", _START, "or name a file: `--kubeconfig FILE`", notes=notes)

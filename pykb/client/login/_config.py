@@ -119,7 +119,7 @@ def _load(path: Path) -> Mapping[str, Any]:
         ) from error
     except yaml.MarkedYAMLError as error:
         message = f"kubeconfig `{path}` {yaml_text.verdict(error)}"
-        raise KUBECONFIG.problem(message, notes=(yaml_text.reason(error),)) from error
+        raise KUBECONFIG.problem(message, notes=yaml_text.reason(error)) from error
     if document is None:
         return {}
     if not isinstance(document, dict):
@@ -187,5 +187,5 @@ def _no_context(config: Kubeconfig) -> Diagnostic:
     return KUBECONFIG.at(
         None,
         f"kubeconfig {config.where} has no `current-context`",
-        help=(f"choose one of {names}: `kubectl config use-context <name>`",) if names else (),
+        f"choose one of {names}: `kubectl config use-context <name>`" if names else "",
     )

@@ -152,7 +152,7 @@ class ExecPlugin:
 
     def _problem(self, what: str, *, help_text: str = "") -> EnvironmentProblem:
         message = f"credential plugin `{self.command}` of {self.owner} {what}"
-        return EXEC_PLUGIN.problem(message, *((help_text,) if help_text else ()))
+        return EXEC_PLUGIN.problem(message, help_text)
 
 
 async def _end(process: asyncio.subprocess.Process, *, group: bool) -> None:

@@ -249,7 +249,7 @@ def _read_material(data: object, path: object, *, base: Path, entry: str, field:
         try:
             return base64.b64decode(str(data), validate=True)
         except (binascii.Error, ValueError) as error:
-            raise KUBECONFIG.problem(f"`{field}-data` of {entry} is not base64", notes=(str(error),)) from error
+            raise KUBECONFIG.problem(f"`{field}-data` of {entry} is not base64", notes=str(error)) from error
     if path:
         return _read_file(path, base=base, entry=entry, field=field)
     return None

@@ -55,7 +55,7 @@ def check_constraints(node: SchemaNode, what: str, reported: Diagnostics) -> Ite
     for name, check in checks.items():
         keyword = node.keywords.get(name)
         for code, message, *help_ in check(keyword.value, node, what) if keyword is not None else ():
-            yield code.at((keyword and keyword.span) or node.span, message, help=tuple(help_))
+            yield code.at((keyword and keyword.span) or node.span, message, *tuple(help_))
     if checks is _CHECKS:
         yield from _check_bounds(node, what, reported)
         if node.type == "number":
@@ -145,16 +145,16 @@ def _check_fractions(node: SchemaNode, what: str) -> Iterator[Diagnostic]:
                 yield FRACTION_BOUND.at(
                     keyword.span or node.span,
                     f"the API server {verb} the whole number {value} for {what} in spite of `{name}: {bound}`",
-                    notes=("it ignores the fraction of a bound for whole numbers",),
-                    help=("use a whole bound, or an integer of a smaller unit",),
+                    "use a whole bound, or an integer of a smaller unit",
+                    notes="it ignores the fraction of a bound for whole numbers",
                 )
     step = node.keywords.get("multipleOf")
     if step is not None and isinstance(step.value, float) and 0 < step.value < 1:
         yield FRACTION_BOUND.at(
             step.span or node.span,
             f"the API server refuses all whole numbers for {what} because of `multipleOf: {step.value}`",
-            notes=("it ignores the fraction of a step for whole numbers, which leaves zero",),
-            help=("use an integer of a smaller unit",),
+            "use an integer of a smaller unit",
+            notes="it ignores the fraction of a step for whole numbers, which leaves zero",
         )
 
 
@@ -181,8 +181,8 @@ def _check_each_bound(node: SchemaNode, what: str) -> Iterator[Diagnostic]:
                     at,
                     f"`{name}` of {what} is `{bound.value}`, but the API server compares whole numbers in 64 bits, "
                     "which cannot hold it",
-                    notes=("it would refuse or accept all of them",),
-                    help=("remove it: no whole number beyond 64 bits is accepted anyway",),
+                    "remove it: no whole number beyond 64 bits is accepted anyway",
+                    notes="it would refuse or accept all of them",
                 )
             elif not is_number and _number(bound) < 0:
                 yield BOUNDS.at(at, f"`{name}` of {what} is below zero: {bound.value}")
@@ -195,7 +195,7 @@ def _check_each_bound(node: SchemaNode, what: str) -> Iterator[Diagnostic]:
             yield BOUNDS.at(
                 flag.span or node.span,
                 f"`{_exclusive(limit)}` of {what} excludes nothing without a `{limit}`",
-                help=(f"+kubebuilder:validation:{limit.capitalize()}=...",),
+                f"+kubebuilder:validation:{limit.capitalize()}=...",
             )
 
 

@@ -31,7 +31,7 @@ def check_definition(crd: Crd) -> Iterator[Diagnostic]:
             crd.span,
             f"the group `{crd.group}` is protected: the API server refuses its CRDs without the annotation "
             f"`{_APPROVAL}`",
-            help=(f'# +kubebuilder:metadata:annotations="{_APPROVAL}=unapproved, for tests only"',),
+            f'# +kubebuilder:metadata:annotations="{_APPROVAL}=unapproved, for tests only"',
         )
     yield from _check_metadata(crd)
     for version in crd.versions:
@@ -40,7 +40,7 @@ def check_definition(crd: Crd) -> Iterator[Diagnostic]:
             yield EMPTY_STATUS.at(
                 version.span,
                 f"`{crd.names.kind}` has a status subresource, but no field `status`",
-                help=(f"status: {crd.names.kind}Status | None = None",),
+                f"status: {crd.names.kind}Status | None = None",
             )
 
 
@@ -59,7 +59,7 @@ def _check_metadata(crd: Crd) -> Iterator[Diagnostic]:
                     crd.span,
                     f"`{value}` is not a valid value of the label `{key}`: expected at most 63 letters, digits, "
                     "`-`, `_` and `.`",
-                    help=("use an annotation for other text",),
+                    "use an annotation for other text",
                 )
 
 
@@ -185,7 +185,7 @@ def _check_column(column: PrinterColumn, node: SchemaNode | None) -> Iterator[Di
         column.span,
         f"the column `{column.name}` is of type `{column.type}`, but `{column.json_path}` is `{node.type_name}`: "
         "its cells would be empty",
-        help=(f"type={fitting}",),
+        f"type={fitting}",
     )
 
 
@@ -209,12 +209,10 @@ def _follow(
         missing: The severity of a path that does not lead to a field.
     """
     if simple and not _SIMPLE.match(path):
-        yield JSON_PATH.at(
-            span, f"expected a path of field names, found `{path}`", help=("for example `.spec.replicas`",)
-        )
+        yield JSON_PATH.at(span, f"expected a path of field names, found `{path}`", "for example `.spec.replicas`")
         return None
     if not path.startswith((".", "[")):
-        yield JSON_PATH.at(span, f"a JSONPath starts with a dot, found `{path}`", help=(f".{path}",))
+        yield JSON_PATH.at(span, f"a JSONPath starts with a dot, found `{path}`", f".{path}")
         return None
     node = root
     at, walked = 0, ""
@@ -230,7 +228,7 @@ def _follow(
         if inner is None:
             if name is not None and (known or _is_closed(node, walked)):
                 message, help_ = _no_field(node, name, walked, path)
-                yield JSON_PATH.at(span, message, help=help_, severity=missing)
+                yield JSON_PATH.at(span, message, *help_, severity=missing)
             return None
         node, walked, at = inner, walked + match[0], match.end()
     return node
@@ -297,11 +295,9 @@ def _check_pair(crd: Crd, version: CrdVersion, stored: CrdVersion) -> Iterator[D
     yield VERSIONS_DIFFER.at(
         version.span,
         f"`{kind}` has other fields in {version.name} than in {stored.name}, and nothing converts between them",
+        f"convert: `{convert}`",
+        f"or give both versions these fields, or stop serving {version.name}: `+kubebuilder:unservedversion`",
         notes=tuple(notes),
-        help=(
-            f"convert: `{convert}`",
-            f"or give both versions these fields, or stop serving {version.name}: `+kubebuilder:unservedversion`",
-        ),
     )
 
 

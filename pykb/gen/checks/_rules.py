@@ -151,7 +151,7 @@ def check_total(cost: int, version: CrdVersion) -> Iterator[Diagnostic]:
             version.span,
             f"the rules of version `{version.name}` may cost {factor(cost, CRD_BUDGET)} what the API server allows for "
             "all of them",
-            help=("limit the lists, maps and strings in the rules: `MaxItems`, `MaxProperties`, `MaxLength`",),
+            "limit the lists, maps and strings in the rules: `MaxItems`, `MaxProperties`, `MaxLength`",
         )
 
 

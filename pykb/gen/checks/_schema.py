@@ -36,7 +36,7 @@ _ListProblem = tuple[Keyword, str, *tuple[str, ...]]
 def _check_list(node: SchemaNode, what: str) -> Iterator[Diagnostic]:
     """Check that a map list has keys that identify its items, and that a set has comparable elements."""
     for keyword, message, *help_ in _list_problems(node, what):
-        yield LIST_TOPOLOGY.at(keyword.span or node.span, message, help=tuple(help_))
+        yield LIST_TOPOLOGY.at(keyword.span or node.span, message, *tuple(help_))
 
 
 def _list_problems(node: SchemaNode, what: str) -> Iterator[_ListProblem]:
@@ -187,7 +187,7 @@ def _check_keywords(node: SchemaNode, what: str, at: Span | None) -> Iterator[Di
     for name, keyword in node.keywords.items():
         message, *help_ = _problem(name, keyword, what)
         if message:
-            yield SCHEMA_KEYWORD.at(keyword.span or at, message, help=tuple(help_))
+            yield SCHEMA_KEYWORD.at(keyword.span or at, message, *tuple(help_))
 
 
 def _problem(name: str, keyword: Keyword, what: str) -> tuple[str, ...]:
@@ -224,7 +224,7 @@ def _check_text(node: SchemaNode, what: str, at: Span | None) -> Iterator[Diagno
         yield TEXT.at(
             span or at,
             f"the {name} of {what} has half of a surrogate pair, which is not a character",
-            help=("write the character itself, or escape the whole character: `\\U0001f600`",),
+            "write the character itself, or escape the whole character: `\\U0001f600`",
         )
 
 
@@ -291,7 +291,7 @@ def check_whole(node: SchemaNode, *, has_status: bool) -> Iterator[Diagnostic]:
 def _report(problems: Iterator[_Problem], node: SchemaNode, at: Span | None) -> Iterator[Diagnostic]:
     for name, message, help_ in problems:
         keyword = node.keywords.get(name)
-        yield STRUCTURAL.at((keyword.span if keyword else None) or at, message, help=help_)
+        yield STRUCTURAL.at((keyword.span if keyword else None) or at, message, *help_)
 
 
 def _of_types(node: SchemaNode, what: str) -> Iterator[_Problem]:
@@ -413,7 +413,7 @@ def check_junctors(node: SchemaNode, what: str, at: Span | None) -> Iterator[Dia
     """
     for way, part, span in _nested(node, "", top=True):
         for code, message in _problems(part, node, way, what):
-            yield code.at(span or at, message, help=_HELP if code is STRUCTURAL else ())
+            yield code.at(span or at, message, *(_HELP if code is STRUCTURAL else ()))
 
 
 _HELP = ("put it into the schema itself, next to `allOf`, `anyOf`, `oneOf` and `not`",)

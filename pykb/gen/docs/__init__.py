@@ -38,7 +38,7 @@ def generate_docs(options: GenerateOptions) -> tuple[str, Diagnostics]:
             "there are no kinds to document",
             "pykb create api --group GROUP --version v1 --kind KIND",
             "or name the files: `--paths DIR`",
-            notes=("pykb looks for kinds in `api` packages",),
+            notes="pykb looks for kinds in `api` packages",
         )
     if diagnostics.has_errors() or not crds:
         return "", diagnostics
@@ -66,7 +66,7 @@ def target_file(root: Path, output: Path | None, diagnostics: Diagnostics) -> st
             None,
             f"the output `{output}` is outside the project `{root.name}`",
             "name a place inside the project",
-            notes=("nothing was written",),
+            notes="nothing was written",
         )
     elif place.suffix not in ("", ".md") and not place.is_dir():
         diagnostics.report(

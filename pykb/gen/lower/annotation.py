@@ -125,7 +125,7 @@ class Lowering:
                     place.span,
                     f"`{name}`, used by {place.what}, is a Pydantic model that is not derived from `Struct`",
                     f"class {name}(Struct): ...",
-                    notes=("only a `Struct` uses JSON names and keeps unknown fields",),
+                    notes="only a `Struct` uses JSON names and keeps unknown fields",
                 )
             return self._reference(annotation, place)
         scalar = lower_scalar(annotation)
@@ -179,7 +179,7 @@ class Lowering:
                 place.span,
                 f"map keys must be strings in a CRD, but {place.what} has keys of type `{name}`",
                 "use `dict[str, ...]`, or a list of objects with `+listType=map` and `+listMapKey=<field>`",
-                notes=("structural schemas describe maps by `additionalProperties`, which has no key type",),
+                notes="structural schemas describe maps by `additionalProperties`, which has no key type",
             )
         if value in _ANYTHING:
             return SchemaNode({**_OBJECT, PRESERVE: Keyword(value=True)})

@@ -308,7 +308,7 @@ def python_default(info: FieldInfo, place: Place, diagnostics: Diagnostics) -> t
             place.span,
             f"the default of {place.what}, `{_shown(value)}`, has no JSON form",
             "use a plain value, or use `None` and set the value in your code",
-            notes=(str(error),),
+            notes=str(error),
         )
         return None, ""
 
@@ -325,7 +325,7 @@ def _check_none(annotation: Any, place: Place, diagnostics: Diagnostics) -> None
         f"the default of {place.what} is `None`, which is not of type `{name}`",
         f"{name} | None = None",
         "or leave the default out: then the field is required",
-        notes=("in the schema, the field is optional and has no default; your code gets `None` if it is absent",),
+        notes="in the schema, the field is optional and has no default; your code gets `None` if it is absent",
         severity=Severity.WARNING,
     )
 
@@ -334,8 +334,9 @@ def _naive(value: dt.datetime, place: Place) -> Diagnostic:
     return DEFAULT_VALUE.at(
         place.span,
         f"the default of {place.what}, `{value}`, has no time zone, so the schema gets it as UTC",
-        notes=("times from the API server have one, and Python cannot compare times with and without a zone",),
-        help=("datetime(..., tzinfo=UTC)", "with `from datetime import UTC`"),
+        "datetime(..., tzinfo=UTC)",
+        "with `from datetime import UTC`",
+        notes="times from the API server have one, and Python cannot compare times with and without a zone",
         severity=Severity.WARNING,
     )
 

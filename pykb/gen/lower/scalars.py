@@ -234,10 +234,8 @@ def no_union(members: tuple[object, ...], place: Place) -> Diagnostic:
     return UNION.at(
         place.span,
         f"{place.what} is the union `{names}`, which a structural schema cannot express",
-        help=(
-            "use one type, `int | str` for int-or-string, or `Any` for arbitrary JSON",
-            "for one of several objects, make a `Struct` with an optional field for each and `ExactlyOneOf(...)`",
-        ),
+        "use one type, `int | str` for int-or-string, or `Any` for arbitrary JSON",
+        "for one of several objects, make a `Struct` with an optional field for each and `ExactlyOneOf(...)`",
     )
 
 

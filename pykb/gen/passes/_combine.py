@@ -170,7 +170,7 @@ def _say_lost(
             place.span,
             f"nothing tells the members of the union at {place.what} apart, so no object needs {', '.join(lost)}",
             'give each member a field that tells them apart: `kind: Literal["..."]`',
-            notes=("the API server stores an object that matches no member, and your code cannot read it",),
+            notes="the API server stores an object that matches no member, and your code cannot read it",
             severity=Severity.WARNING,
         )
 
@@ -221,7 +221,7 @@ def _join(old: PropertyNode, new: PropertyNode, place: Place, diagnostics: Diagn
             place.span,
             f"the members of the union at {place.what} disagree about the field `{new.name}`",
             "give the field one type in all members, or another name",
-            notes=("a structural schema has only one type for each field",),
+            notes="a structural schema has only one type for each field",
         )
     return replace(old, required=required)
 

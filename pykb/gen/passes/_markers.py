@@ -364,7 +364,7 @@ def not_expressible(marker: Marker, inner: Marker) -> Diagnostic:
     return TAG_NOT_EXPRESSIBLE.at(
         inner.span,
         f"`+{inner.name}` cannot be used inside `+{marker.name}` in a CRD",
-        help=('use a CEL rule instead: `+kubebuilder:validation:XValidation:rule="..."`',),
+        'use a CEL rule instead: `+kubebuilder:validation:XValidation:rule="..."`',
     )
 
 
@@ -372,7 +372,8 @@ def _null_text(marker: Marker, what: str) -> Diagnostic:
     return DEFAULT_VALUE.at(
         marker.span_of(),
         f"the default of {what} is the string `null`, not the absence of a value",
-        help=(f'+{marker.name}="null"', "or remove it: then the field has no default"),
+        f'+{marker.name}="null"',
+        "or remove it: then the field has no default",
         severity=Severity.WARNING,
     )
 
@@ -553,7 +554,7 @@ class _Condition:
 
 
 def _wrong_member(at: Span, message: str, *help_: str) -> Diagnostic:
-    return ONE_OF_MEMBER.at(at, message, help=help_)
+    return ONE_OF_MEMBER.at(at, message, *help_)
 
 
 def _pascal(attribute: str) -> str:

@@ -94,7 +94,7 @@ class Resolver:
                 f"the type `{named.name}` contains itself, but a CRD's schema cannot have references",
                 f"add this where the type refers to itself: `Annotated[{named.name}, PreserveUnknown()]`",
                 "with `from pykb.api import PreserveUnknown`; the fields below are then kept, but not checked",
-                notes=(path,),
+                notes=path,
             )
         return merge(_CUT, node, self.diagnostics)
 

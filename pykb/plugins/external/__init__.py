@@ -53,7 +53,7 @@ def usable(key: PluginKey, program: Path, found: Diagnostics) -> bool:
         helps = (f"`chmod +x {program}`",)
     else:
         return True
-    found.add(PLUGIN_BROKEN.at(None, f"the plugin `{key}` cannot be run: `{program}` {problem}", help=helps))
+    found.add(PLUGIN_BROKEN.at(None, f"the plugin `{key}` cannot be run: `{program}` {problem}", *helps))
     return False
 
 

@@ -122,7 +122,7 @@ def fault(key: PluginKey, problem: str, *, notes: tuple[str, ...] = ()) -> Diagn
     """A finding about a mistake of a plugin."""
     message = f"the plugin `{key}` {problem}"
     helps = ("report it to the authors of the plugin",)
-    return PLUGIN_FAULT.at(None, message, notes=(*notes, *_NOTHING), help=helps)
+    return PLUGIN_FAULT.at(None, message, *helps, notes=(*notes, *_NOTHING))
 
 
 def _read(key: PluginKey, text: bytes, found: Diagnostics) -> Answer | None:

@@ -218,9 +218,7 @@ def _unfit(path: str, additions: Sequence[Addition], source: Source, function: s
     pasted = [setup.strip()] if setup and not _has_builder(source) else _to_paste(absent)
     message = f"`{path}` cannot take another webhook: {reason}"
     helps = ("add these lines to it in the right places, then run the command again:\n" + "\n".join(pasted),)
-    return WEBHOOK_MODULE.at(
-        Span(path, found.lineno if found else 1, 1), message, notes=("nothing was written",), help=helps
-    )
+    return WEBHOOK_MODULE.at(Span(path, found.lineno if found else 1, 1), message, *helps, notes="nothing was written")
 
 
 def _has_builder(source: Source) -> bool:

@@ -181,7 +181,7 @@ class Manager:
             raise CONTROLLER_NAME.problem(
                 f"there is already a controller `{name}`",
                 'give this one another name: `.named("...")`',
-                notes=("the name is a label in metrics and logs, so it must be unique",),
+                notes="the name is a label in metrics and logs, so it must be unique",
             )
 
     async def remove(self, runnable: Controller[Any] | Runnable | Callable[[], Awaitable[object]]) -> None:

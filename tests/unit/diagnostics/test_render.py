@@ -22,10 +22,10 @@ def test_full_form_quotes_the_source_and_marks_the_span(root: Path):
     diagnostic = CODE.at(
         Span("foo.py", 2, 7, end_column=42),
         "unknown marker `+kubebuilder:validation:Maxlength`",
+        "a marker with a similar name exists: `+kubebuilder:validation:MaxLength`",
         label="no marker of this name applies to a field",
         labels=(Label(Span("foo.py", 4, 5, end_column=10), "this field"),),
-        notes=("nothing was written",),
-        help=("a marker with a similar name exists: `+kubebuilder:validation:MaxLength`",),
+        notes="nothing was written",
     )
     assert render([diagnostic], root=root) == (
         "error[unknown-marker]: unknown marker `+kubebuilder:validation:Maxlength`\n"
@@ -44,7 +44,7 @@ def test_full_form_quotes_the_source_and_marks_the_span(root: Path):
 
 def test_help_with_several_lines_is_an_indented_block(root: Path):
     """Text to paste stands apart from the sentence above it."""
-    text = render([CODE.at(None, "gone", help=("put this back:\nmanager = Manager()\n",))], root=root)
+    text = render([CODE.at(None, "gone", "put this back:\nmanager = Manager()\n")], root=root)
     assert text == "error[unknown-marker]: gone\nhelp: put this back:\n          manager = Manager()\n"
 
 
@@ -70,7 +70,7 @@ def test_concise_form_is_one_line_each(root: Path):
 
 def test_json_form_has_every_part(root: Path):
     """Programs get all parts of a finding, with camelCase keys."""
-    (found,) = json.loads(render([CODE.at(Span("foo.py", 2, 7), "a", help=("b",))], style=Format.JSON, root=root))
+    (found,) = json.loads(render([CODE.at(Span("foo.py", 2, 7), "a", "b")], style=Format.JSON, root=root))
     assert found["code"] == "unknown-marker"
     assert found["span"] == {"path": "foo.py", "line": 2, "column": 7, "endLine": 2, "endColumn": 8}
     assert found["help"] == ["b"]
@@ -78,7 +78,7 @@ def test_json_form_has_every_part(root: Path):
 
 def test_github_form_escapes_what_the_runner_would_parse(root: Path):
     """Line breaks and per cent signs must not end a workflow command early."""
-    text = render([CODE.at(Span("a,b.py", 1, 1), "50 %", notes=("x\ny",))], style=Format.GITHUB, root=root)
+    text = render([CODE.at(Span("a,b.py", 1, 1), "50 %", notes="x\ny")], style=Format.GITHUB, root=root)
     assert text == (
         "::error file=a%2Cb.py,line=1,col=1,endLine=1,endColumn=2,title=unknown-marker::50 %25%0Anote: x%0Ay\n"
     )

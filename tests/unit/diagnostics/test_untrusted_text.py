@@ -16,7 +16,7 @@ def test_no_letter_that_acts_on_a_terminal_gets_through(style: Format, tmp_path:
     """Neither of the message nor of the line that it is about."""
     evil = "a\x1b]0;title\x07\x9b2J\u202e\x7f\rb"
     (tmp_path / "PROJECT").write_text(f"domain: {evil}\n", newline="")
-    found = PROJECT_FIELD.at(Span("PROJECT", 1, 9), evil, label=evil, notes=(evil,), help=(evil,))
+    found = PROJECT_FIELD.at(Span("PROJECT", 1, 9), evil, evil, label=evil, notes=evil)
     text = render([found], style=style, root=tmp_path)
     assert not {"\x1b", "\x07", "\r"} & set(text)
     if style is not Format.JSON:
