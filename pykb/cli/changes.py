@@ -32,28 +32,29 @@ if TYPE_CHECKING:
 PlanT = TypeVar("PlanT")
 
 
-def accepted(plan: PlanT | None, found: Diagnostics, root: Path) -> PlanT:
+def accepted(plan: PlanT | None, diagnostics: Diagnostics, root: Path) -> PlanT:
     """Report what was found. Ends the command if it has no plan."""
-    report(_from_working_directory(placed(found, root), root))
+    report(_from_working_directory(placed(diagnostics, root), root))
     if plan is None:
-        raise typer.Exit(_exit_code(found))
+        raise typer.Exit(_exit_code(diagnostics))
     return plan
 
 
-def _exit_code(found: Diagnostics) -> int:
+def _exit_code(diagnostics: Diagnostics) -> int:
     """The exit code of a refused command: for usage if only names are wrong, else for findings."""
     about_usage = {value.slug for value in vars(usage_codes).values() if hasattr(value, "slug")}
-    only_words = all(d.code.slug in about_usage | {"nothing-to-do", "plugin-unknown"} for d in found)
+    only_words = all(d.code.slug in about_usage | {"nothing-to-do", "plugin-unknown"} for d in diagnostics)
     return EXIT_USAGE if only_words else EXIT_FINDINGS
 
 
-def _from_working_directory(found: Diagnostics, root: Path) -> Diagnostics:
+def _from_working_directory(diagnostics: Diagnostics, root: Path) -> Diagnostics:
     """Findings with paths relative to the working directory."""
     prefix = os.path.relpath(root)
     if prefix == ".":
-        return found
+        return diagnostics
     moved = (
-        replace(d, span=replace(d.span, path=f"{prefix}/{d.span.path}")) if d.span is not None else d for d in found
+        replace(d, span=replace(d.span, path=f"{prefix}/{d.span.path}")) if d.span is not None else d
+        for d in diagnostics
     )
     return Diagnostics(moved)
 

@@ -221,10 +221,10 @@ def build_installer(
     text, notes = installer(render_operator(root, image))
     for note in notes:
         console.say(f"note: {output}: {note}")
-    found = Diagnostics()
+    diagnostics = Diagnostics()
     place = os.path.relpath(Path.cwd() / output, root)
-    plan = plan_of(root, {Path(place).as_posix(): text}, found)
-    finish(found)
+    plan = plan_of(root, {Path(place).as_posix(): text}, diagnostics)
+    finish(diagnostics)
     write(plan, seen_from=root)
 
 

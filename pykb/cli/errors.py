@@ -37,11 +37,11 @@ def report(diagnostics: Iterable[Diagnostic]) -> None:
 
     JSON is held back until :func:`flush`, since a command prints one document.
     """
-    found = list(diagnostics)
-    if not found:
+    findings = list(diagnostics)
+    if not findings:
         return
     style = console.settings.format
-    text = render(found, style=style, colour=style is Format.FULL and console.colour_on_stderr())
+    text = render(findings, style=style, colour=style is Format.FULL and console.colour_on_stderr())
     if style is Format.JSON:
         _as_json.extend(json.loads(text))
     else:
@@ -73,9 +73,9 @@ def flush(*, last: bool = False) -> None:
 
 def finish(diagnostics: Iterable[Diagnostic], *, code: int = EXIT_FINDINGS) -> None:
     """Print findings. If one is an error, end the command with ``code``."""
-    found = list(diagnostics)
-    report(found)
-    if any(d.severity is Severity.ERROR for d in found):
+    findings = list(diagnostics)
+    report(findings)
+    if any(d.severity is Severity.ERROR for d in findings):
         raise typer.Exit(code)
 
 
@@ -104,10 +104,10 @@ def _from_usage_error(error: click.UsageError) -> Diagnostic:
 
 def _instead_of_argument(message: str, command: str) -> tuple[str, ...]:
     """The option for which a word was probably meant that a command does not take."""
-    found = _EXTRA.fullmatch(message)
-    if found is None or found.group(1) == "help":
+    match = _EXTRA.fullmatch(message)
+    if match is None or match.group(1) == "help":
         return ()
-    word = found.group(1)
+    word = match.group(1)
     if command == "pykb init" and "." not in word:
         return (f"`pykb init` starts a project in this directory; for another one: `mkdir {word} && cd {word}`",)
     option = "--domain" if command == "pykb init" else "--kind" if command.endswith((" api", " webhook")) else ""
@@ -154,16 +154,16 @@ def _sentence(text: str) -> str:
     return text[:1].lower() + text[1:]
 
 
-def _placed(found: Diagnostic) -> Diagnostic:
+def _placed(diagnostic: Diagnostic) -> Diagnostic:
     """The finding, with the name of the folder where the project has its manifests."""
     from pykb.cli.root import find_root
     from pykb.project.layout import config_folder, reworded
 
     try:
         root = find_root()
-        return found if root is None else reworded(found, config_folder(root))
+        return diagnostic if root is None else reworded(diagnostic, config_folder(root))
     except (EnvironmentProblem, OSError):  # it is what is reported
-        return found
+        return diagnostic
 
 
 def _from_exception(error: BaseException) -> tuple[Diagnostic, int]:

@@ -291,9 +291,9 @@ def types_named(name: str) -> list[type[Struct]]:
     from pykb.meta.plural import pluralize
 
     folded = name.casefold()
-    found = [find_class(each) for each in kinds() if folded in (each.kind.casefold(), pluralize(each.kind))]
-    if found or not name[:1].isupper():
-        return [cls for cls in found if cls is not None]
+    definition = [find_class(each) for each in kinds() if folded in (each.kind.casefold(), pluralize(each.kind))]
+    if definition or not name[:1].isupper():
+        return [cls for cls in definition if cls is not None]
     return [cls for cls in structs() if cls.__name__ == name]
 
 

@@ -114,9 +114,9 @@ def generate(
         check=how.check,
         allow_outside=how.allow_outside,
     )
-    found = Diagnostics()
-    request = make_request(root, given, found)
-    finish(found, code=2)
+    diagnostics = Diagnostics()
+    request = make_request(root, given, diagnostics)
+    finish(diagnostics, code=2)
     result = _run(request, root)
     if how.fix:
         from pykb.cli.changes import fixed, show_fixes
@@ -209,7 +209,7 @@ def _write(plan: Plan, root: Path, request: Request, result: GenerateResult, *, 
         raise typer.Exit(EXIT_FINDINGS)
 
 
-def _judged(found: Iterable[Diagnostic]) -> Iterable[Diagnostic]:
+def _judged(diagnostics: Iterable[Diagnostic]) -> Iterable[Diagnostic]:
     """For ``--check`` and ``--strict``: each warning is an error.
 
     A breaking change since the last commit stays a warning. It may be meant, and nobody has it yet. ``--check-compat``
@@ -222,7 +222,7 @@ def _judged(found: Iterable[Diagnostic]) -> Iterable[Diagnostic]:
         replace(each, severity=Severity.ERROR)
         if each.severity is Severity.WARNING and each.code is not BREAKING_CHANGE
         else each
-        for each in found
+        for each in diagnostics
     )
 
 
@@ -309,10 +309,10 @@ def docs(
     from pykb.gen.output import check as output_check
     from pykb.gen.request import Given, make_request
 
-    found = Diagnostics()
-    request = make_request(root, Given(("crd",), {"paths": paths}, Path.cwd()), found)
-    target = target_file(root, Path.cwd() / output if output else None, found)
-    finish(found, code=EXIT_USAGE)
+    findings = Diagnostics()
+    request = make_request(root, Given(("crd",), {"paths": paths}, Path.cwd()), findings)
+    target = target_file(root, Path.cwd() / output if output else None, findings)
+    finish(findings, code=EXIT_USAGE)
     page, diagnostics = generate_docs(request.options)
     if diagnostics.has_errors():
         report(diagnostics)

@@ -60,14 +60,14 @@ def crd(
     from pykb.importer.plan import plan_import
     from pykb.tools.kubectl import Kubectl
 
-    found = Diagnostics()
+    diagnostics = Diagnostics()
     kubectl = None
     if any(source.startswith(CLUSTER) for source in sources):
         kubectl = Kubectl.find(kubeconfig=options.kubeconfig, context=options.context)
     stdin = sys.stdin.buffer.read().decode("utf-8", "replace") if "-" in sources else ""
-    documents = read_sources(sources, stdin=stdin, kubectl=kubectl, diagnostics=found)
-    definitions = find_definitions(documents, found)
-    finish(found)
+    documents = read_sources(sources, stdin=stdin, kubectl=kubectl, diagnostics=diagnostics)
+    definitions = find_definitions(documents, diagnostics)
+    finish(diagnostics)
     root = find_root() or Path.cwd()
     settle(root, writes=options.writes)
     folder = Path(os.path.relpath(Path.cwd() / output, root)).as_posix()

@@ -149,7 +149,7 @@ def _forgotten_values(args: list[str], params: list[click.Parameter], *, command
     to ``--version``.
     """
     options = _by_name(params)
-    found = Diagnostics()
+    diagnostics = Diagnostics()
     for arg, following in zip_longest(args, args[1:]):
         if arg == "--":
             break
@@ -157,10 +157,10 @@ def _forgotten_values(args: list[str], params: list[click.Parameter], *, command
         if option is None or option.is_flag or option.count:
             continue
         if following is None:
-            found.add(_missing(arg, f"`{arg}` has no value", command))
+            diagnostics.add(_missing(arg, f"`{arg}` has no value", command))
         elif following.partition("=")[0] in options or re.match(r"--[a-z]", following):
-            found.add(_missing(arg, f"`{arg}` has no value: the next word is the option `{following}`", command))
-    return found
+            diagnostics.add(_missing(arg, f"`{arg}` has no value: the next word is the option `{following}`", command))
+    return diagnostics
 
 
 def _missing(option: str, message: str, command: str) -> Any:

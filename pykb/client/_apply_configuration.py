@@ -169,23 +169,23 @@ def _missing_keys(item: Mapping[str, Any], structure: Structure) -> str:
     return " and ".join(f"`{name}`" for name in needed)
 
 
-def holds_exactly(found: Mapping[str, Any], desired: Mapping[str, Any], manager: str) -> bool:
+def holds_exactly(stored: Mapping[str, Any], desired: Mapping[str, Any], manager: str) -> bool:
     """Whether applying ``desired`` as ``manager`` would change neither a value nor an owner.
 
     If in doubt, the answer is no: the object is then applied, and the server decides.
     """
-    entry = own_entry(found, manager, "Apply")
+    entry = own_entry(stored, manager, "Apply")
     if entry is None or entry.get("apiVersion") != desired.get("apiVersion"):
         return False
-    return _holds(found, _owned_part(desired), entry.get("fieldsV1") or {})
+    return _holds(stored, _owned_part(desired), entry.get("fieldsV1") or {})
 
 
 def own_entry(
-    found: Mapping[str, Any], manager: str, operation: str, subresource: str = ""
+    stored: Mapping[str, Any], manager: str, operation: str, subresource: str = ""
 ) -> Mapping[str, Any] | None:
     """Return the ``managedFields`` entry of a manager, for an operation on an object or a subresource."""
     wanted = (manager, operation, subresource)
-    for entry in (found.get("metadata") or {}).get("managedFields") or ():
+    for entry in (stored.get("metadata") or {}).get("managedFields") or ():
         if (entry.get("manager"), entry.get("operation"), entry.get("subresource") or "") == wanted:
             return cast("Mapping[str, Any]", entry)
     return None
@@ -234,11 +234,11 @@ def _holds(found: Any, desired: Any, fields: Mapping[str, Any]) -> bool:
 
 
 def _holds_fields(
-    found: Mapping[str, Any], desired: Mapping[str, Any], fields: Mapping[str, Any], owned: set[str]
+    stored: Mapping[str, Any], desired: Mapping[str, Any], fields: Mapping[str, Any], owned: set[str]
 ) -> bool:
     if owned != {f"f:{name}" for name in desired}:
         return False
-    return all(name in found and _holds(found[name], value, fields[f"f:{name}"]) for name, value in desired.items())
+    return all(name in stored and _holds(stored[name], value, fields[f"f:{name}"]) for name, value in desired.items())
 
 
 def _holds_list(found: Sequence[Any], desired: Sequence[Any], fields: Mapping[str, Any]) -> bool:

@@ -272,10 +272,10 @@ def _rule_for(message: str) -> str:
 
     Source: https://kubernetes.io/docs/reference/access-authn-authz/authorization/ (the message of the authorizer).
     """
-    found = _REFUSAL.search(message)
-    if found is None:
+    match = _REFUSAL.search(message)
+    if match is None:
         return ""
-    return rule_marker([found["verb"]], found["group"], found["resource"])
+    return rule_marker([match["verb"]], match["group"], match["resource"])
 
 
 def rule_marker(verbs: Iterable[str], group: str, resource: str) -> str:

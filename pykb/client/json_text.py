@@ -313,5 +313,5 @@ class Page:
         return found
 
     def _blank(self) -> int:
-        found = _SPACE.match(self._text, self._at)
-        return found.end() if found else self._at
+        match = _SPACE.match(self._text, self._at)
+        return match.end() if match else self._at

@@ -116,15 +116,15 @@ def _split(text: str) -> list[str]:
 
 
 def _requirement(part: str) -> Requirement:
-    if found := _SET.match(part):
-        key, word, values = found.groups()
+    if match := _SET.match(part):
+        key, word, values = match.groups()
         operator = Operator.IN if word == "in" else Operator.NOT_IN
         return Requirement(key, operator, frozenset(value.strip() for value in values.split(",")))
-    if found := _EQUALITY.match(part):
-        key, sign, value = found.groups()
+    if match := _EQUALITY.match(part):
+        key, sign, value = match.groups()
         return Requirement(key, Operator.NOT_IN if sign == "!=" else Operator.IN, frozenset((value,)))
-    if found := _EXISTENCE.match(part):
-        absent, key = found.groups()
+    if match := _EXISTENCE.match(part):
+        absent, key = match.groups()
         return Requirement(key, Operator.DOES_NOT_EXIST if absent else Operator.EXISTS)
     raise ValueError(f"`{part}` is not a valid requirement of a label selector")
 
@@ -200,12 +200,12 @@ def field_text(obj: Mapping[str, Any], path: str) -> str:
 
 
 def _field_requirement(part: str) -> FieldRequirement:
-    found = re.fullmatch(r"\s*([^=!\\\s]+)\s*(==|!=|=)((?:\\.|[^\\=])*)", part)
-    if found is None:
+    match = re.fullmatch(r"\s*([^=!\\\s]+)\s*(==|!=|=)((?:\\.|[^\\=])*)", part)
+    if match is None:
         raise ValueError(
             f"`{part}` is not a valid requirement of a field selector, expected `path=value` or `path!=value`"
         )
-    path, sign, value = found.groups()
+    path, sign, value = match.groups()
     return FieldRequirement(path, re.sub(r"\\(.)", r"\1", value), negated=sign == "!=")
 
 

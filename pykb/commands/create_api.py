@@ -60,24 +60,24 @@ class ApiPlan:
 
 def plan_api(options: NewApi, project: Project, root: Path) -> tuple[ApiPlan | None, Diagnostics]:
     """Plan an API. Without errors among the findings the plan may be applied."""
-    found = Diagnostics()
-    _check_options(options, found)
-    _check_names(options, project, found)
-    chain = resolve(options.plugins, project.layout, root, found)
-    _check_operand(options, any(isinstance(each, DeployImageV1) for each in chain), found)
-    source = _source(options, project, found)
-    if found.has_errors():
-        return None, found
+    diagnostics = Diagnostics()
+    _check_options(options, diagnostics)
+    _check_names(options, project, diagnostics)
+    chain = resolve(options.plugins, project.layout, root, diagnostics)
+    _check_operand(options, any(isinstance(each, DeployImageV1) for each in chain), diagnostics)
+    source = _source(options, project, diagnostics)
+    if diagnostics.has_errors():
+        return None, diagnostics
     if source is not None:
         scope = source.namespaced if options.namespaced is None else options.namespaced
         options = replace(options, plural=options.plural or source.plural, namespaced=scope)
-    resource = _resource(options, project, found)
-    if resource is not None and not found.has_errors():
-        _check_resource(options, resource, project, found)
+    resource = _resource(options, project, diagnostics)
+    if resource is not None and not diagnostics.has_errors():
+        _check_resource(options, resource, project, diagnostics)
     plan = PlanBuilder(root)
-    header = boilerplate(plan, found)
-    if resource is None or found.has_errors():
-        return None, found
+    header = boilerplate(plan, diagnostics)
+    if resource is None or diagnostics.has_errors():
+        return None, diagnostics
     known = project.find(resource)
     request = ApiRequest(
         project=project,
@@ -96,33 +96,33 @@ def plan_api(options: NewApi, project: Project, root: Path) -> tuple[ApiPlan | N
     entry = merge(known, resource) if known else resource
     if entry != known:
         plan.update(FILE_NAME, with_resource(project, entry).text.encode())
-    _say(options, resource, project, found)
-    found.extend(plan.diagnostics)
-    return (None if found.has_errors() else ApiPlan(plan.build(), resource)), found
+    _say(options, resource, project, diagnostics)
+    diagnostics.extend(plan.diagnostics)
+    return (None if diagnostics.has_errors() else ApiPlan(plan.build(), resource)), diagnostics
 
 
-def _say(options: NewApi, resource: Resource, project: Project, found: Diagnostics) -> None:
+def _say(options: NewApi, resource: Resource, project: Project, diagnostics: Diagnostics) -> None:
     """Say what a person should know of the new kind."""
     if resource.protected:
-        _say_protected(resource, found)
+        _say_protected(resource, diagnostics)
     if options.resource and project.find(resource) is None:
-        _say_builtin(options, found)
-        _say_unconverted(resource, project, found)
+        _say_builtin(options, diagnostics)
+        _say_unconverted(resource, project, diagnostics)
 
 
 def _check_words(options: NewApi) -> Diagnostics:
     """Find errors that do not depend on answers to questions, before any question is asked."""
-    found = Diagnostics()
-    naming.check_version(options.version, found)
-    naming.check_kind(options.kind, found)
-    naming.check_plural(options.plural, options.kind, found)
-    naming.check_controller_name(options.controller_name, found)
-    naming.check_import_path(options.external_api_path, found)
-    naming.check_external_domain(options.external_api_domain, found)
+    diagnostics = Diagnostics()
+    naming.check_version(options.version, diagnostics)
+    naming.check_kind(options.kind, diagnostics)
+    naming.check_plural(options.plural, options.kind, diagnostics)
+    naming.check_controller_name(options.controller_name, diagnostics)
+    naming.check_import_path(options.external_api_path, diagnostics)
+    naming.check_external_domain(options.external_api_domain, diagnostics)
     for option, value in given(options.api):
         if not option.holds(value):
-            found.add(USAGE.at(None, f"`{option.flag} {value}` is not {option.expected}"))
-    return found
+            diagnostics.add(USAGE.at(None, f"`{option.flag} {value}` is not {option.expected}"))
+    return diagnostics
 
 
 def _is_builtin(options: NewApi, project: Project) -> bool:
@@ -133,17 +133,17 @@ def _is_builtin(options: NewApi, project: Project) -> bool:
     return not own and short_group(options.group) in BUILTIN_GROUPS
 
 
-def _check_names(options: NewApi, project: Project, found: Diagnostics) -> None:
-    found.extend(_check_words(options))
+def _check_names(options: NewApi, project: Project, diagnostics: Diagnostics) -> None:
+    diagnostics.extend(_check_words(options))
     if options.resource:
-        naming.check_own_kind(options.kind, found, deploys=options.operand != NO_OPERAND)
+        naming.check_own_kind(options.kind, diagnostics, deploys=options.operand != NO_OPERAND)
     if options.external_api_path and not options.resource:
-        naming.check_external_group(options.group, options.external_api_domain, found)
+        naming.check_external_group(options.group, options.external_api_domain, diagnostics)
     elif not _is_builtin(options, project):
-        naming.check_group(options.group, project.domain, found)
+        naming.check_group(options.group, project.domain, diagnostics)
 
 
-def _source(options: NewApi, project: Project, found: Diagnostics) -> Resource | None:
+def _source(options: NewApi, project: Project, diagnostics: Diagnostics) -> Resource | None:
     """The version to copy for a new one, if the options name one."""
     if not options.api.from_version:
         return None
@@ -152,11 +152,11 @@ def _source(options: NewApi, project: Project, found: Diagnostics) -> Resource |
     if source is None:
         message = f"the project has no version `{options.api.from_version}` of the kind `{options.kind}` to copy from"
         helps = tuple(f"`--from {r.version}`" for r in alike) or ("leave `--from` out: it would be the first version",)
-        found.add(VERSION_SOURCE.at(None, message, *helps, notes="nothing was written"))
+        diagnostics.add(VERSION_SOURCE.at(None, message, *helps, notes="nothing was written"))
     return source
 
 
-def _resource(options: NewApi, project: Project, found: Diagnostics) -> Resource | None:
+def _resource(options: NewApi, project: Project, diagnostics: Diagnostics) -> Resource | None:
     """The entry in PROJECT that this command makes."""
     controllers = (options.controller_name,) if options.controller and options.controller_name else ()
     plain = Resource(
@@ -174,7 +174,7 @@ def _resource(options: NewApi, project: Project, found: Diagnostics) -> Resource
         plain = replace(plain, handlers=plain.controller_names)
     if _is_builtin(options, project):
         short = short_group(options.group)
-        return find_builtin(replace(plain, group=short, domain=BUILTIN_GROUPS[short], core=True), found)
+        return find_builtin(replace(plain, group=short, domain=BUILTIN_GROUPS[short], core=True), diagnostics)
     if options.external_api_path:
         return replace(plain, domain=options.external_api_domain, path=options.external_api_path, external=True)
     path = ".".join([project.package, "api", *([plain.group_package] if project.multigroup else []), plain.version])
@@ -185,16 +185,16 @@ def _resource(options: NewApi, project: Project, found: Diagnostics) -> Resource
     return replace(plain, path=path, api=bool(options.resource), operand=operand)
 
 
-def _say_protected(resource: Resource, found: Diagnostics) -> None:
+def _say_protected(resource: Resource, diagnostics: Diagnostics) -> None:
     message = (
         f"`{resource.api_group}` is a protected API group: the API server requires the annotation "
         "`api-approved.kubernetes.io` on its CRD"
     )
     notes = ("its value is `unapproved`; for an approved API, write the URL of the approval",)
-    found.add(PROTECTED_GROUP.at(None, message, notes=notes, severity=Severity.NOTE))
+    diagnostics.add(PROTECTED_GROUP.at(None, message, notes=notes, severity=Severity.NOTE))
 
 
-def _say_builtin(options: NewApi, found: Diagnostics) -> None:
+def _say_builtin(options: NewApi, diagnostics: Diagnostics) -> None:
     """Warn of a new kind with the group and name of a built-in one, which is rarely intended."""
     if not is_called_as_builtin(options.group, options.version, options.kind):
         return
@@ -203,10 +203,10 @@ def _say_builtin(options: NewApi, found: Diagnostics) -> None:
     message = f"`{options.kind}` is also a kind of Kubernetes, in the group `{group}`"
     help_text = "for a controller of Kubernetes' own kind: `--no-resource`"
     notes = ("this command creates a separate kind of your own",)
-    found.add(KIND_TAKEN.at(None, message, help_text, notes=notes, severity=Severity.WARNING))
+    diagnostics.add(KIND_TAKEN.at(None, message, help_text, notes=notes, severity=Severity.WARNING))
 
 
-def _say_unconverted(resource: Resource, project: Project, found: Diagnostics) -> None:
+def _say_unconverted(resource: Resource, project: Project, diagnostics: Diagnostics) -> None:
     """Report a new version that needs a converter, since the other versions have one."""
     hub = project.hub(resource)
     if hub is None:
@@ -217,7 +217,7 @@ def _say_unconverted(resource: Resource, project: Project, found: Diagnostics) -
     group = f"--group {hub.group} " if hub.group else ""
     words = f"{group}--version {hub.version} --kind {hub.kind} --conversion --spoke {resource.version}"
     helps = (f"`pykb create webhook {words}`",)
-    found.add(CONVERTER_MISSING.at(project.span(hub), message, *helps, label="the hub"))
+    diagnostics.add(CONVERTER_MISSING.at(project.span(hub), message, *helps, label="the hub"))
 
 
 FILE_NAME_LENGTH = 255
@@ -228,50 +228,50 @@ _MAJOR = re.compile(r"v([0-9]+).*")
 _NOTHING = ("nothing was written",)
 
 
-def _check_options(options: NewApi, found: Diagnostics) -> None:
+def _check_options(options: NewApi, diagnostics: Diagnostics) -> None:
     """Report options that contradict each other."""
     if options.resource and (options.external_api_path or options.external_api_domain):
         flag = "--external-api-path" if options.external_api_path else "--external-api-domain"
         message = f"`{flag}` is for a type of another package, but `--resource` creates one in this project"
-        found.add(FLAG_CONFLICT.at(None, message, "`--no-resource`"))
+        diagnostics.add(FLAG_CONFLICT.at(None, message, "`--no-resource`"))
     if options.external_api_domain and not options.external_api_path:
         message = "`--external-api-domain` needs the module of the type"
-        found.add(FLAG_REQUIRED.at(None, message, "`--external-api-path some.module`"))
+        diagnostics.add(FLAG_REQUIRED.at(None, message, "`--external-api-path some.module`"))
     for option, _ in () if options.resource else given(options.api):
         message = f"`{option.flag}` is about types, but `--no-resource` creates none"
-        found.add(FLAG_CONFLICT.at(None, message, f"`--resource`, or leave `{option.flag}` out"))
+        diagnostics.add(FLAG_CONFLICT.at(None, message, f"`--resource`, or leave `{option.flag}` out"))
     for option, _ in given(replace(options.api, from_version="")) if options.api.from_version else ():
         message = f"`{option.flag}` is about new types, but `--from` copies those of {options.api.from_version}"
-        found.add(FLAG_CONFLICT.at(None, message, f"leave `{option.flag}` out, and edit the copied types"))
+        diagnostics.add(FLAG_CONFLICT.at(None, message, f"leave `{option.flag}` out, and edit the copied types"))
     if options.controller_name and not options.controller:
         message = "`--controller-name` names a controller, but `--no-controller` creates none"
-        found.add(FLAG_CONFLICT.at(None, message, "`--controller`, or leave the name out"))
+        diagnostics.add(FLAG_CONFLICT.at(None, message, "`--controller`, or leave the name out"))
     if not options.resource and not options.controller:
         message = "with `--no-resource` and `--no-controller` there is nothing to scaffold"
-        found.add(NOTHING_TO_DO.at(None, message, "leave out one of the two"))
+        diagnostics.add(NOTHING_TO_DO.at(None, message, "leave out one of the two"))
 
 
-def _check_operand(options: NewApi, has_plugin: bool, found: Diagnostics) -> None:
+def _check_operand(options: NewApi, has_plugin: bool, diagnostics: Diagnostics) -> None:
     """Report options that a kind which deploys an image cannot have."""
     operand = options.operand
     if operand == NO_OPERAND:
         if has_plugin and any(PluginKey.parse(DEPLOY_IMAGE).answers_to(key) for key in options.plugins):
             message = "the plugin `deploy-image` needs the image that the controller deploys"
-            found.add(FLAG_REQUIRED.at(None, message, "`--image memcached:1.6`"))
+            diagnostics.add(FLAG_REQUIRED.at(None, message, "`--image memcached:1.6`"))
         return
     if not has_plugin:
         message = "`--image` and the options of its container belong to the plugin `deploy-image`"
-        found.add(FLAG_REQUIRED.at(None, message, "`--plugins deploy-image`"))
+        diagnostics.add(FLAG_REQUIRED.at(None, message, "`--plugins deploy-image`"))
     if not operand.image:
         message = "the options of the container need the image"
-        found.add(FLAG_REQUIRED.at(None, message, "`--image memcached:1.6`"))
+        diagnostics.add(FLAG_REQUIRED.at(None, message, "`--image memcached:1.6`"))
     elif not is_image(operand.image):
         message = f"`--image {operand.image}` is not the name of a container image"
         helps = ("lower case letters, digits and `/`, then a tag or digest: `--image example.com/team/cache:1.6`",)
-        found.add(IMAGE_NAME.at(None, message, *helps))
+        diagnostics.add(IMAGE_NAME.at(None, message, *helps))
     for option, why in _unfit(options):
         message = f"`{option}` does not fit `--image`: {why}"
-        found.add(FLAG_CONFLICT.at(None, message, f"leave `{option}` out"))
+        diagnostics.add(FLAG_CONFLICT.at(None, message, f"leave `{option}` out"))
 
 
 def _unfit(options: NewApi) -> Iterator[tuple[str, str]]:
@@ -288,24 +288,24 @@ def _unfit(options: NewApi) -> Iterator[tuple[str, str]]:
         yield "--from", "the types are those of the image"
 
 
-def _check_resource(options: NewApi, resource: Resource, project: Project, found: Diagnostics) -> None:
+def _check_resource(options: NewApi, resource: Resource, project: Project, diagnostics: Diagnostics) -> None:
     """Report conflicts with PROJECT."""
     known = project.find(resource)
     if options.resource:
-        _check_crd_name(resource, found)
-        _check_plural(options, resource, project, found)
-        _check_exists(options, resource, known, project, found)
-        _check_groups(resource, project, found)
-        _check_kinds(resource, project, found)
+        _check_crd_name(resource, diagnostics)
+        _check_plural(options, resource, project, diagnostics)
+        _check_exists(options, resource, known, project, diagnostics)
+        _check_groups(resource, project, diagnostics)
+        _check_kinds(resource, project, diagnostics)
     elif known is None and not resource.core and not resource.external:
         message = f"the project has no API `{resource}`, and this command would not create it"
         helps = ("to create it: `--resource`", "for a type of another package: `--external-api-path some.module`")
-        found.add(FLAG_REQUIRED.at(None, message, *helps, notes=_NOTHING))
+        diagnostics.add(FLAG_REQUIRED.at(None, message, *helps, notes=_NOTHING))
     if options.controller:
-        _check_controller(options, resource, known, project, found)
+        _check_controller(options, resource, known, project, diagnostics)
 
 
-def _check_crd_name(resource: Resource, found: Diagnostics) -> None:
+def _check_crd_name(resource: Resource, diagnostics: Diagnostics) -> None:
     """Check the length of the CRD's name, `<plural>.<group>`, and of its file name, which is longer."""
     files = {"CRD": f"{resource.api_group}_{resource.plural}.yaml"}
     if resource.operand:
@@ -314,21 +314,21 @@ def _check_crd_name(resource: Resource, found: Diagnostics) -> None:
         if len(file) > FILE_NAME_LENGTH:
             size = f"a name of {len(file)} characters, at most {FILE_NAME_LENGTH} fit"
             message = f"the {what}'s file `{file}` would have {size}"
-            found.add(GROUP_NAME.at(None, message, "use a shorter `--group` or `--plural`", notes=_NOTHING))
+            diagnostics.add(GROUP_NAME.at(None, message, "use a shorter `--group` or `--plural`", notes=_NOTHING))
 
 
-def _check_plural(options: NewApi, resource: Resource, project: Project, found: Diagnostics) -> None:
+def _check_plural(options: NewApi, resource: Resource, project: Project, diagnostics: Diagnostics) -> None:
     """Warn of a doubled acronym in controller-gen's plural. A plural can never change, so the user should choose it."""
     proposed = undoubled(resource.kind)
     if options.plural or proposed == resource.plural or any(r.is_same_kind(resource) for r in project.resources):
         return
     message = f"the plural of `{resource.kind}` would be `{resource.plural}`, as controller-gen forms it"
     helps = (f"`--plural {proposed}`", f"to use it anyway: `--plural {resource.plural}`")
-    found.add(PLURAL_NAME.at(None, message, *helps, notes=("a plural can never be changed", *_NOTHING)))
+    diagnostics.add(PLURAL_NAME.at(None, message, *helps, notes=("a plural can never be changed", *_NOTHING)))
 
 
 def _check_exists(
-    options: NewApi, resource: Resource, known: Resource | None, project: Project, found: Diagnostics
+    options: NewApi, resource: Resource, known: Resource | None, project: Project, diagnostics: Diagnostics
 ) -> None:
     if known is not None and known.api and not options.force:
         message = f"the project already has the API `{resource}`"
@@ -337,7 +337,9 @@ def _check_exists(
             "to add another controller: `--no-resource --controller-name some-name`",
             "to overwrite its files: `--force` (the old ones are kept in `.pykb/backup`)",
         )
-        found.add(RESOURCE_EXISTS.at(project.span(known), message, *helps, label="scaffolded here", notes=_NOTHING))
+        diagnostics.add(
+            RESOURCE_EXISTS.at(project.span(known), message, *helps, label="scaffolded here", notes=_NOTHING)
+        )
 
 
 def _next_version(resource: Resource, project: Project) -> str:
@@ -347,7 +349,7 @@ def _next_version(resource: Resource, project: Project) -> str:
     return f"v{highest + (f'v{highest}' in have)}"
 
 
-def _check_groups(resource: Resource, project: Project, found: Diagnostics) -> None:
+def _check_groups(resource: Resource, project: Project, diagnostics: Diagnostics) -> None:
     others = [r for r in project.resources if r.api and r.group != resource.group]
     if others and not project.multigroup:
         have = others[0].group
@@ -358,19 +360,19 @@ def _check_groups(resource: Resource, project: Project, found: Diagnostics) -> N
         if not resource.group:
             message = f"`--group` is missing: the API group of this project is `{have}`"
         place, label = project.span(others[0], "group"), "the group of this project"
-        found.add(MULTIGROUP_OFF.at(place, message, *helps, label=label, notes=_NOTHING))
+        diagnostics.add(MULTIGROUP_OFF.at(place, message, *helps, label=label, notes=_NOTHING))
     clash = next((r for r in others if project.multigroup and r.group_package == resource.group_package), None)
     if clash is not None:
         message = f"the groups `{resource.group}` and `{clash.group}` would share the folder `{resource.group_package}`"
-        found.add(RESOURCE_CONFLICT.at(project.span(clash, "group"), message, notes=_NOTHING))
+        diagnostics.add(RESOURCE_CONFLICT.at(project.span(clash, "group"), message, notes=_NOTHING))
 
 
-def _check_kinds(resource: Resource, project: Project, found: Diagnostics) -> None:
+def _check_kinds(resource: Resource, project: Project, diagnostics: Diagnostics) -> None:
     for other in project.resources:
         if not other.api or other.api_group != resource.api_group:
             continue
         for message, help_text in _clashes(resource, other):
-            found.add(RESOURCE_CONFLICT.at(project.span(other), message, help_text, notes=_NOTHING))
+            diagnostics.add(RESOURCE_CONFLICT.at(project.span(other), message, help_text, notes=_NOTHING))
 
 
 def _clashes(new: Resource, old: Resource) -> Iterator[tuple[str, str]]:
@@ -400,10 +402,10 @@ def _clashes(new: Resource, old: Resource) -> Iterator[tuple[str, str]]:
 
 
 def _check_controller(
-    options: NewApi, resource: Resource, known: Resource | None, project: Project, found: Diagnostics
+    options: NewApi, resource: Resource, known: Resource | None, project: Project, diagnostics: Diagnostics
 ) -> None:
     if options.controller_name:
-        _check_controller_name(options, resource, project, found)
+        _check_controller_name(options, resource, project, diagnostics)
         return
     holder = next((r for r in project.resources if r.is_same_kind(resource) and r.has_controller), None)
     is_reported = options.resource and known is not None and known.api
@@ -412,10 +414,10 @@ def _check_controller(
         if options.resource:
             helps.insert(0, "one controller serves all versions: `--no-controller`")
         message = f"`{holder}` already has a controller"
-        found.add(CONTROLLER_EXISTS.at(project.span(holder), message, *tuple(helps), notes=_NOTHING))
+        diagnostics.add(CONTROLLER_EXISTS.at(project.span(holder), message, *tuple(helps), notes=_NOTHING))
 
 
-def _check_controller_name(options: NewApi, resource: Resource, project: Project, found: Diagnostics) -> None:
+def _check_controller_name(options: NewApi, resource: Resource, project: Project, diagnostics: Diagnostics) -> None:
     name = options.controller_name
     helps = (f"`--controller-name {name}-2`",)
     for other in project.resources:
@@ -426,4 +428,4 @@ def _check_controller_name(options: NewApi, resource: Resource, project: Project
                 message = f"`--controller-name {name}` and `{taken}` give the same class"
             else:
                 continue
-            found.add(CONTROLLER_NAME.at(project.span(other), message, *helps, notes=_NOTHING))
+            diagnostics.add(CONTROLLER_NAME.at(project.span(other), message, *helps, notes=_NOTHING))

@@ -90,13 +90,13 @@ def plan_webhook(options: NewWebhook, project: Project, root: Path) -> tuple[Web
 
 def _check_words(options: NewWebhook) -> Diagnostics:
     """Find errors that do not depend on the project or on answers to questions."""
-    found = Diagnostics()
-    naming.check_version(options.version, found)
-    naming.check_kind(options.kind, found)
-    naming.check_plural(options.plural, options.kind, found)
-    naming.check_import_path(options.external_api_path, found)
-    naming.check_external_domain(options.external_api_domain, found)
-    return found
+    diagnostics = Diagnostics()
+    naming.check_version(options.version, diagnostics)
+    naming.check_kind(options.kind, diagnostics)
+    naming.check_plural(options.plural, options.kind, diagnostics)
+    naming.check_import_path(options.external_api_path, diagnostics)
+    naming.check_external_domain(options.external_api_domain, diagnostics)
+    return diagnostics
 
 
 def _wanted(options: NewWebhook, resource: Resource, project: Project) -> Webhooks:
@@ -116,7 +116,7 @@ def _wanted(options: NewWebhook, resource: Resource, project: Project) -> Webhoo
     )
 
 
-def _say_core(resource: Resource, project: Project, found: Diagnostics) -> None:
+def _say_core(resource: Resource, project: Project, diagnostics: Diagnostics) -> None:
     selector = (
         '{"namespaceSelector":{"matchExpressions":[{"key":"kubernetes.io/metadata.name","operator":"NotIn",'
         f'"values":["{project.project_name}-system"]}}]}}}}'
@@ -127,16 +127,16 @@ def _say_core(resource: Resource, project: Project, found: Diagnostics) -> None:
         "or allow changes while the manager does not answer: `failurePolicy=ignore` in the marker",
     )
     notes = ("if the manager needs one to start, it can never start: only the running manager answers",)
-    found.add(CORE_WEBHOOK.at(None, message, *helps, notes=notes))
+    diagnostics.add(CORE_WEBHOOK.at(None, message, *helps, notes=notes))
 
 
-def _find_target(options: NewWebhook, project: Project, found: Diagnostics) -> Resource | None:
+def _find_target(options: NewWebhook, project: Project, diagnostics: Diagnostics) -> Resource | None:
     """The kind from PROJECT, or a new entry for its first webhook. Reports a kind that does not exist."""
     if options.external_api_path:
-        return _external(options, project, found)
+        return _external(options, project, diagnostics)
     known = _known(options, project)
     if known is not None:
-        _check_plural(options, known, project, found)
+        _check_plural(options, known, project, diagnostics)
         return replace(known, controller=False, controllers=())
     own = {r.kind for r in project.resources if r.group == options.group and r.api}
     short = short_group(options.group)
@@ -146,9 +146,9 @@ def _find_target(options: NewWebhook, project: Project, found: Diagnostics) -> R
         if builtin is not None:
             return builtin
         if not own:  # a group of the project may have the name of a built-in one
-            found.extend(problems)
+            diagnostics.extend(problems)
             return None
-    _say_missing(options, project, found)
+    _say_missing(options, project, diagnostics)
     return None
 
 
@@ -160,14 +160,14 @@ def _known(options: NewWebhook, project: Project) -> Resource | None:
     return min(usable, key=lambda r: not r.api, default=None)
 
 
-def _builtin(options: NewWebhook, group: str, found: Diagnostics) -> Resource | None:
+def _builtin(options: NewWebhook, group: str, diagnostics: Diagnostics) -> Resource | None:
     plural = options.plural or pluralize(options.kind)
     looked_up = Resource(group, BUILTIN_GROUPS[group], options.version, options.kind, plural, core=True)
-    return find_builtin(looked_up, found)
+    return find_builtin(looked_up, diagnostics)
 
 
-def _external(options: NewWebhook, project: Project, found: Diagnostics) -> Resource | None:
-    naming.check_external_group(options.group, options.external_api_domain, found)
+def _external(options: NewWebhook, project: Project, diagnostics: Diagnostics) -> Resource | None:
+    naming.check_external_group(options.group, options.external_api_domain, diagnostics)
     resource = Resource(
         group=options.group,
         domain=options.external_api_domain,
@@ -181,18 +181,18 @@ def _external(options: NewWebhook, project: Project, found: Diagnostics) -> Reso
     if own is not None and own.api:
         message = f"`{resource}` is a kind of this project, not of another package"
         helps = ("leave `--external-api-path` and `--external-api-domain` out",)
-        found.add(RESOURCE_CONFLICT.at(project.span(own), message, *helps, notes=_NOTHING))
+        diagnostics.add(RESOURCE_CONFLICT.at(project.span(own), message, *helps, notes=_NOTHING))
     return resource
 
 
-def _check_plural(options: NewWebhook, known: Resource, project: Project, found: Diagnostics) -> None:
+def _check_plural(options: NewWebhook, known: Resource, project: Project, diagnostics: Diagnostics) -> None:
     if options.plural and options.plural != known.plural:
         message = f"`{known}` has the plural `{known.plural}`, not `{options.plural}`"
         helps = (f"`--plural {known.plural}`, or leave it out",)
-        found.add(RESOURCE_CONFLICT.at(project.span(known), message, *helps, notes=_NOTHING))
+        diagnostics.add(RESOURCE_CONFLICT.at(project.span(known), message, *helps, notes=_NOTHING))
 
 
-def _say_missing(options: NewWebhook, project: Project, found: Diagnostics) -> None:
+def _say_missing(options: NewWebhook, project: Project, diagnostics: Diagnostics) -> None:
     """Report a missing kind, with the most similar one of the project, and the command that creates it."""
     own = [r for r in project.resources if r.api]
     is_core = not options.group and _builtin(options, "core", Diagnostics()) is not None
@@ -201,7 +201,7 @@ def _say_missing(options: NewWebhook, project: Project, found: Diagnostics) -> N
     like = next((r for r in own if (r.group, r.kind) == (options.group, options.kind)), kind)
     helps.append(f"to create it: `{_making(like, options.version)}`")
     helps.append("for a kind of another package: `--external-api-path some.module`")
-    say_missing(options, project, own, found, helps)
+    say_missing(options, project, own, diagnostics, helps)
 
 
 def _making(like: Resource, version: str) -> str:
@@ -213,25 +213,25 @@ def _making(like: Resource, version: str) -> str:
     return " ".join(words)
 
 
-def _check_options(options: NewWebhook, found: Diagnostics) -> None:
+def _check_options(options: NewWebhook, diagnostics: Diagnostics) -> None:
     """Report missing options, contradictions, and invalid paths."""
-    _check_type(options, found)
+    _check_type(options, diagnostics)
     defaulting, validation = options.defaulting_path, options.validation_path
-    _check_path("--defaulting-path", defaulting, "--defaulting", options.defaulting, found)
-    _check_path("--validation-path", validation, "--programmatic-validation", options.validation, found)
+    _check_path("--defaulting-path", defaulting, "--defaulting", options.defaulting, diagnostics)
+    _check_path("--validation-path", validation, "--programmatic-validation", options.validation, diagnostics)
     if defaulting and defaulting == validation:
         message = f"`--defaulting-path` and `--validation-path` are both `{defaulting}`"
-        found.add(SERVED_PATH.at(None, message, "give each webhook its own path"))
+        diagnostics.add(SERVED_PATH.at(None, message, "give each webhook its own path"))
     if options.spoke and not options.conversion:
         message = "`--spoke` names a version to convert, which needs `--conversion`"
-        found.add(FLAG_REQUIRED.at(None, message, f"`--conversion --spoke {options.spoke[0]}`"))
+        diagnostics.add(FLAG_REQUIRED.at(None, message, f"`--conversion --spoke {options.spoke[0]}`"))
     if options.external_api_domain and not options.external_api_path:
         message = "`--external-api-domain` needs the module of the type"
-        found.add(FLAG_REQUIRED.at(None, message, "`--external-api-path some.module`"))
-    naming.check_own_kind(options.kind, found)
+        diagnostics.add(FLAG_REQUIRED.at(None, message, "`--external-api-path some.module`"))
+    naming.check_own_kind(options.kind, diagnostics)
 
 
-def _check_type(options: NewWebhook, found: Diagnostics) -> None:
+def _check_type(options: NewWebhook, diagnostics: Diagnostics) -> None:
     """Report a command without a type of webhook. Each of these options implies a type."""
     types = (options.defaulting, options.validation, options.conversion)
     implied = (options.spoke, options.defaulting_path, options.validation_path)
@@ -242,44 +242,44 @@ def _check_type(options: NewWebhook, found: Diagnostics) -> None:
         "`--programmatic-validation` refuses invalid objects",
         "`--conversion` converts between versions of the kind",
     )
-    found.add(FLAG_REQUIRED.at(None, "no type of webhook was given", *helps))
+    diagnostics.add(FLAG_REQUIRED.at(None, "no type of webhook was given", *helps))
 
 
-def _check_path(flag: str, path: str, type_flag: str, wanted: bool, found: Diagnostics) -> None:
+def _check_path(flag: str, path: str, type_flag: str, wanted: bool, diagnostics: Diagnostics) -> None:
     if not path:
         return
     if not wanted:
-        found.add(FLAG_REQUIRED.at(None, f"`{flag}` needs `{type_flag}`", f"`{type_flag} {flag} {path}`"))
-    _check_path_form(flag, path, found)
+        diagnostics.add(FLAG_REQUIRED.at(None, f"`{flag}` needs `{type_flag}`", f"`{type_flag} {flag} {path}`"))
+    _check_path_form(flag, path, diagnostics)
 
 
-def _check_path_form(flag: str, path: str, found: Diagnostics) -> None:
+def _check_path_form(flag: str, path: str, diagnostics: Diagnostics) -> None:
     if path == CONVERT:
         message = f"`{flag} {path}` is the path of the conversion webhook of all kinds"
-        found.add(SERVED_PATH.at(None, message, "use another path, or omit the option"))
+        diagnostics.add(SERVED_PATH.at(None, message, "use another path, or omit the option"))
         return
     if is_served_path(path):
         return
     near = "/" + "/".join(filter(None, (as_subdomain(part) for part in path.split("/"))))
     message = f"`{flag} {path}`: expected `/` and then lower case letters, digits, hyphens and dots"
-    found.add(SERVED_PATH.at(None, message, f"`{flag} {near}`" if len(near) > 1 else ""))
+    diagnostics.add(SERVED_PATH.at(None, message, f"`{flag} {near}`" if len(near) > 1 else ""))
 
 
 def _check_project(
-    options: NewWebhook, wanted: Webhooks, resource: Resource, project: Project, found: Diagnostics
+    options: NewWebhook, wanted: Webhooks, resource: Resource, project: Project, diagnostics: Diagnostics
 ) -> None:
     """Report conflicts with PROJECT."""
-    _check_certificates(options, project, found)
+    _check_certificates(options, project, diagnostics)
     known = project.find(resource)
     present = known.webhooks if known and known.webhooks else Webhooks()
     if known is not None and not options.force:
-        _check_exists(wanted, present, known, project, found)
+        _check_exists(wanted, present, known, project, diagnostics)
     if wanted.conversion:
-        _check_conversion(wanted, resource, project, found)
-    _check_paths_taken(wanted, resource, project, found)
+        _check_conversion(wanted, resource, project, diagnostics)
+    _check_paths_taken(wanted, resource, project, diagnostics)
 
 
-def _check_certificates(options: NewWebhook, project: Project, found: Diagnostics) -> None:
+def _check_certificates(options: NewWebhook, project: Project, diagnostics: Diagnostics) -> None:
     present = project.issuer
     is_open = project.certificates is None and not project.has_webhooks
     if is_open or options.certificates in (None, present):
@@ -289,10 +289,12 @@ def _check_certificates(options: NewWebhook, project: Project, found: Diagnostic
         f"`--certificates {present}`, or leave it out",
         f"to switch all webhooks of the project: `pykb edit --certificates {options.certificates}`",
     )
-    found.add(FLAG_CONFLICT.at(project.place(*CERTIFICATES), message, *helps, notes=_NOTHING))
+    diagnostics.add(FLAG_CONFLICT.at(project.place(*CERTIFICATES), message, *helps, notes=_NOTHING))
 
 
-def _check_exists(wanted: Webhooks, present: Webhooks, known: Resource, project: Project, found: Diagnostics) -> None:
+def _check_exists(
+    wanted: Webhooks, present: Webhooks, known: Resource, project: Project, diagnostics: Diagnostics
+) -> None:
     again = []
     if wanted.defaulting and present.defaulting:
         again.append("a defaulting")
@@ -307,32 +309,32 @@ def _check_exists(wanted: Webhooks, present: Webhooks, known: Resource, project:
             text = "to convert another version, create it first: `pykb create api`"
             helps.insert(0, f"to convert another version: `--conversion --spoke {others[0]}`" if others else text)
         message = f"`{known}` already has {name} webhook"
-        found.add(
+        diagnostics.add(
             WEBHOOK_EXISTS.at(project.span(known), message, *tuple(helps), label="scaffolded here", notes=_NOTHING)
         )
 
 
-def _check_conversion(wanted: Webhooks, resource: Resource, project: Project, found: Diagnostics) -> None:
+def _check_conversion(wanted: Webhooks, resource: Resource, project: Project, diagnostics: Diagnostics) -> None:
     have = [each.version for each in project.versions(resource)]
     hub = project.hub(resource)
     if not resource.api:
         message = (
             f"`{resource}` is not a kind of this project: only the project that defines a kind converts its versions"
         )
-        found.add(FLAG_CONFLICT.at(None, message, "leave `--conversion` out", notes=_NOTHING))
+        diagnostics.add(FLAG_CONFLICT.at(None, message, "leave `--conversion` out", notes=_NOTHING))
     elif hub is not None and hub.version != resource.version:
         message = f"`{resource.kind}` already has the hub {hub.version}, and a kind has only one hub"
         flags = f"`--version {hub.version} --conversion --spoke {resource.version}`"
-        found.add(CONVERSION_SPOKE.at(project.span(hub), message, flags, notes=_NOTHING))
+        diagnostics.add(CONVERSION_SPOKE.at(project.span(hub), message, flags, notes=_NOTHING))
     elif len(have) == 1 and not set(wanted.spoke) - {resource.version}:
         message = f"`{resource.kind}` has one version, {resource.version}: there is nothing to convert"
         other = "v2" if resource.version == "v1" else "v1"
         helps = (f"create another version first: `{_making(resource, other)}`",)
-        found.add(CONVERSION_SPOKE.at(project.span(resource, "version"), message, *helps, notes=_NOTHING))
+        diagnostics.add(CONVERSION_SPOKE.at(project.span(resource, "version"), message, *helps, notes=_NOTHING))
     else:
         for spoke in wanted.spoke:
             for problem, advice in _spoke_problems(spoke, resource, have):
-                found.add(CONVERSION_SPOKE.at(None, problem, *advice, notes=_NOTHING))
+                diagnostics.add(CONVERSION_SPOKE.at(None, problem, *advice, notes=_NOTHING))
 
 
 def _spoke_problems(spoke: str, resource: Resource, have: list[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -347,7 +349,7 @@ def _spoke_problems(spoke: str, resource: Resource, have: list[str]) -> Iterator
         yield message, ((f"`--spoke {near}`",) if near else ()) + (make,)
 
 
-def _check_paths_taken(wanted: Webhooks, resource: Resource, project: Project, found: Diagnostics) -> None:
+def _check_paths_taken(wanted: Webhooks, resource: Resource, project: Project, diagnostics: Diagnostics) -> None:
     """Report two webhooks at one path. The second would be called for the objects of the first."""
     paths = _paths(wanted, resource)
     taken = {
@@ -362,16 +364,16 @@ def _check_paths_taken(wanted: Webhooks, resource: Resource, project: Project, f
                 f"the path `{path}` would have {len(path) - 1} characters after `/`, at most {SUBDOMAIN_LENGTH} fit"
             )
             shorter = f"/{path[1:].partition('-')[0]}-{resource.version}-{resource.singular}"
-            found.add(SERVED_PATH.at(None, message, f"`{flag} {shorter}`", notes=_NOTHING))
+            diagnostics.add(SERVED_PATH.at(None, message, f"`{flag} {shorter}`", notes=_NOTHING))
         if path in taken:
             message = f"`{flag} {path}` is the path of a webhook of `{taken[path]}`"
             helps = ("use another path, or omit the option",)
             span = project.span(taken[path])
-            found.add(SERVED_PATH.at(span, message, *helps, label="this one", notes=_NOTHING))
+            diagnostics.add(SERVED_PATH.at(span, message, *helps, label="this one", notes=_NOTHING))
     is_double = len(paths) > len(set(paths.values()))
     if is_double and not (wanted.defaulting_path and wanted.validation_path):
         message = f"both webhooks of `{resource}` would be served at `{next(iter(paths.values()))}`"
-        found.add(SERVED_PATH.at(None, message, "use another path, or omit the option", notes=_NOTHING))
+        diagnostics.add(SERVED_PATH.at(None, message, "use another path, or omit the option", notes=_NOTHING))
 
 
 def _paths(webhooks: Webhooks, resource: Resource) -> dict[str, str]:

@@ -37,20 +37,20 @@ Old = OldApi | OldWebhook
 
 def plan_delete(options: Old, project: Project, root: Path) -> tuple[Plan | None, Diagnostics]:
     """Plan to delete an API or webhooks. Without errors among the findings the plan may be applied."""
-    found = Diagnostics()
+    diagnostics = Diagnostics()
     project = with_styles(project, root)
-    resource = _find(options, project, found)
+    resource = _find(options, project, diagnostics)
     if resource is None:
-        return None, found
+        return None, diagnostics
     if isinstance(options, OldApi):
-        _check_controller(options, resource, project, found)
-        after = project if found.has_errors() else _without_api(options, resource, project)
+        _check_controller(options, resource, project, diagnostics)
+        after = project if diagnostics.has_errors() else _without_api(options, resource, project)
     else:
         options = _with_every_type(options, resource.webhooks or Webhooks())
-        _check_webhooks(options, resource, project, found)
+        _check_webhooks(options, resource, project, diagnostics)
         left = _webhooks_kept(options, resource.webhooks or Webhooks())
         after = _with(project, replace(resource, webhooks=left if left != Webhooks() else None))
-    return (None, found) if found.has_errors() else _plan(options, project, after, root, found)
+    return (None, diagnostics) if diagnostics.has_errors() else _plan(options, project, after, root, diagnostics)
 
 
 def _without_api(options: OldApi, resource: Resource, project: Project) -> Project:
@@ -116,31 +116,31 @@ def _with(project: Project, resource: Resource) -> Project:
 
 
 def _plan(
-    options: Old, project: Project, after: Project, root: Path, found: Diagnostics
+    options: Old, project: Project, after: Project, root: Path, diagnostics: Diagnostics
 ) -> tuple[Plan | None, Diagnostics]:
-    chain = in_process(project.layout, found)
+    chain = in_process(project.layout, diagnostics)
     plan = PlanBuilder(root)
-    header = boilerplate(plan, found)
-    if found.has_errors():
-        return None, found
+    header = boilerplate(plan, diagnostics)
+    if diagnostics.has_errors():
+        return None, diagnostics
     change = between(State(project, chain, header), State(after, chain, header), root)
-    gone = carry_out(plan, change, project, found, force=options.force)
+    gone = carry_out(plan, change, project, diagnostics, force=options.force)
     request = DeleteRequest(project=project, after=after, boilerplate=header)
     call(chain, "delete", request, plan)
     if not after.has_webhooks and after.certificates is not None:
         after = with_certificates(after, None)
     plan.update(FILE_NAME, after.text.encode())
-    _ask_others(options, request, chain, plan, found)
-    say_lost(plan, gone, found, force=options.force)
-    found.extend(plan.diagnostics)
-    return (None if found.has_errors() else plan.build()), found
+    _ask_others(options, request, chain, plan, diagnostics)
+    say_lost(plan, gone, diagnostics, force=options.force)
+    diagnostics.extend(plan.diagnostics)
+    return (None if diagnostics.has_errors() else plan.build()), diagnostics
 
 
 def _ask_others(
-    options: Old, request: DeleteRequest, chain: Sequence[AnyPlugin], plan: PlanBuilder, found: Diagnostics
+    options: Old, request: DeleteRequest, chain: Sequence[AnyPlugin], plan: PlanBuilder, diagnostics: Diagnostics
 ) -> None:
     """Let external plugins change what depends on the deleted entries. They see the project without them."""
-    others = external(request.project.layout, plan.root, found)
+    others = external(request.project.layout, plan.root, diagnostics)
     line = CommandLine(options.args, keys((*chain, *others)))
     command = "delete api" if isinstance(options, OldApi) else "delete webhook"
     call(others, "delete", replace(request, command=command, command_line=line), plan)
@@ -149,23 +149,23 @@ def _ask_others(
 _NOTHING = ("nothing was written",)
 
 
-def _find(options: Old, project: Project, found: Diagnostics) -> Resource | None:
+def _find(options: Old, project: Project, diagnostics: Diagnostics) -> Resource | None:
     """The entry of PROJECT that the options name. Reports a missing one, with the most similar one."""
     if not (options.version and options.kind):
-        naming.check_version(options.version, found)
-        naming.check_kind(options.kind, found)
+        naming.check_version(options.version, diagnostics)
+        naming.check_kind(options.kind, diagnostics)
         return None
     groups = {options.group, short_group(options.group)}
     alike = [r for r in project.resources if (r.version, r.kind) == (options.version, options.kind)]
     alike = [r for r in alike if r.group in groups]
     if alike:
         return min(alike, key=lambda r: not r.api)
-    say_missing(options, project, project.resources, found)
+    say_missing(options, project, project.resources, diagnostics)
     return None
 
 
 def say_missing(
-    named: OfKind, project: Project, known: Sequence[Resource], found: Diagnostics, helps: Sequence[str] = ()
+    named: OfKind, project: Project, known: Sequence[Resource], diagnostics: Diagnostics, helps: Sequence[str] = ()
 ) -> None:
     """Report a kind that the project does not have, with the most similar one of those that it has."""
     given = {"group": named.group, "version": named.version, "kind": named.kind}
@@ -176,7 +176,7 @@ def say_missing(
     have = ", ".join(f"`{each}`" for each in known) or "no API yet"
     message = f"the project has no API `{Resource(named.group, project.domain, named.version, named.kind, plural='')}`"
     place, label = (project.span(near), "the nearest one") if near is not None else (None, "")
-    found.add(API_MISSING.at(place, message, *tuple(helps), label=label, notes=(f"it has {have}", *_NOTHING)))
+    diagnostics.add(API_MISSING.at(place, message, *tuple(helps), label=label, notes=(f"it has {have}", *_NOTHING)))
 
 
 def _nearest(named: OfKind, resources: Sequence[Resource]) -> Resource | None:
@@ -186,35 +186,35 @@ def _nearest(named: OfKind, resources: Sequence[Resource]) -> Resource | None:
     return min(alike, key=lambda r: (r.group != named.group, r.version != named.version), default=None)
 
 
-def _check_controller(options: OldApi, resource: Resource, project: Project, found: Diagnostics) -> None:
+def _check_controller(options: OldApi, resource: Resource, project: Project, diagnostics: Diagnostics) -> None:
     """Check that the controllers to delete exist, and that it is clear whether they go with the version."""
-    if not _agree(options, found):
+    if not _agree(options, diagnostics):
         return
     names = resource.controller_names
-    _check_is_there(options, names, resource, project, found)
+    _check_is_there(options, names, resource, project, diagnostics)
     others = project.other_versions(resource)
     if options.resource and resource.api and names and others and options.controller is None:
         message = f"`{resource}` has the controller of `{resource.kind}`, which also serves {others[-1].version}"
         helps = ("to keep it: `--no-controller`", "to delete it as well: `--controller`")
-        found.add(CONTROLLER_SHARED.at(project.span(resource, "controller"), message, *helps, notes=_NOTHING))
+        diagnostics.add(CONTROLLER_SHARED.at(project.span(resource, "controller"), message, *helps, notes=_NOTHING))
 
 
-def _agree(options: OldApi, found: Diagnostics) -> bool:
+def _agree(options: OldApi, diagnostics: Diagnostics) -> bool:
     """Whether the options name something to delete, and do not contradict each other."""
     if not options.resource and options.controller is False:
         message = "with `--no-resource` and `--no-controller` there is nothing to delete"
-        found.add(NOTHING_TO_DO.at(None, message, "leave out one of the two"))
+        diagnostics.add(NOTHING_TO_DO.at(None, message, "leave out one of the two"))
         return False
     if options.controller_name and (options.resource or options.controller is False):
         message = "`--controller-name` deletes one controller and keeps the API"
         helps = (f"`--no-resource --controller-name {options.controller_name}`",)
-        found.add(FLAG_CONFLICT.at(None, message, *helps))
+        diagnostics.add(FLAG_CONFLICT.at(None, message, *helps))
         return False
     return True
 
 
 def _check_is_there(
-    options: OldApi, names: Sequence[str], resource: Resource, project: Project, found: Diagnostics
+    options: OldApi, names: Sequence[str], resource: Resource, project: Project, diagnostics: Diagnostics
 ) -> None:
     """Check that an API has the controller that the options name, or any."""
     if options.controller_name and options.controller_name not in names:
@@ -222,32 +222,34 @@ def _check_is_there(
         near = closest(options.controller_name, names)
         advice = (f"`--controller-name {near}`",) if near else ()
         notes = (f"it has {', '.join(f'`{name}`' for name in names) or 'no controller'}", *_NOTHING)
-        found.add(CONTROLLER_MISSING.at(project.span(resource), message, *advice, notes=notes))
+        diagnostics.add(CONTROLLER_MISSING.at(project.span(resource), message, *advice, notes=notes))
     elif not options.resource and not names:
         message = f"`{resource}` has no controller"
-        found.add(CONTROLLER_MISSING.at(project.span(resource), message, notes=_NOTHING))
+        diagnostics.add(CONTROLLER_MISSING.at(project.span(resource), message, notes=_NOTHING))
 
 
-def _check_webhooks(options: OldWebhook, resource: Resource, project: Project, found: Diagnostics) -> None:
+def _check_webhooks(options: OldWebhook, resource: Resource, project: Project, diagnostics: Diagnostics) -> None:
     """Check that the webhooks to delete exist."""
     present = resource.webhooks or Webhooks()
     if present == Webhooks():
-        _say_missing(f"`{resource}` has no webhooks", resource, project, found)
+        _say_missing(f"`{resource}` has no webhooks", resource, project, diagnostics)
     for name, wanted, is_there in (
         ("defaulting", options.defaulting, present.defaulting),
         ("validating", options.validation, present.validation),
         ("conversion", options.conversion or bool(options.spoke), present.conversion),
     ):
         if wanted and not is_there and present != Webhooks():
-            _say_missing(f"`{resource}` has no {name} webhook", resource, project, found)
+            _say_missing(f"`{resource}` has no {name} webhook", resource, project, diagnostics)
     for spoke in options.spoke:
         if present.conversion and spoke not in present.spoke:
-            _say_missing(f"`--spoke {spoke}`: `{resource}` has no converter for {spoke}", resource, project, found)
+            _say_missing(
+                f"`--spoke {spoke}`: `{resource}` has no converter for {spoke}", resource, project, diagnostics
+            )
 
 
-def _say_missing(message: str, resource: Resource, project: Project, found: Diagnostics) -> None:
+def _say_missing(message: str, resource: Resource, project: Project, diagnostics: Diagnostics) -> None:
     helps: tuple[str, ...] = ()
     alike = [r for r in project.resources if r.is_same_kind(resource) and r.webhooks and r.version != resource.version]
     if alike:
         helps = (f"the webhooks of `{resource.kind}` are in {alike[0].version}: `--version {alike[0].version}`",)
-    found.add(WEBHOOK_MISSING.at(project.span(resource), message, *helps, notes=_NOTHING))
+    diagnostics.add(WEBHOOK_MISSING.at(project.span(resource), message, *helps, notes=_NOTHING))

@@ -53,81 +53,81 @@ def plan_edit(options: Edits, project: Project, root: Path, *, year: str = "") -
         root: The folder of the project.
         year: The year that replaces ``YEAR`` in a licence file.
     """
-    found = Diagnostics()
+    diagnostics = Diagnostics()
     plan = PlanBuilder(root)
-    chain = in_process(project.layout, found)
-    header = boilerplate(plan, found)
+    chain = in_process(project.layout, diagnostics)
+    header = boilerplate(plan, diagnostics)
     project = with_styles(project, root)
     before = State(project, chain, header, "apache2" if _APACHE in header else "none")
-    _check(options, project, found)
-    after = None if found.has_errors() else _wanted(options, before, year, found)
-    if after is None or found.has_errors():
-        return None, found
+    _check(options, project, diagnostics)
+    after = None if diagnostics.has_errors() else _wanted(options, before, year, diagnostics)
+    if after is None or diagnostics.has_errors():
+        return None, diagnostics
     if after != before:
-        _rescaffold(plan, before, after, found, force=options.force)
+        _rescaffold(plan, before, after, diagnostics, force=options.force)
     if options.shards is not None:
-        _check_shards(plan, after.project, found)
+        _check_shards(plan, after.project, diagnostics)
     changed = after.project
     if options.multigroup not in (None, project.multigroup):
         changed = _regrouped(after.project, multigroup=options.multigroup)
-        regroup(plan, after, replace(after, project=changed), found)
+        regroup(plan, after, replace(after, project=changed), diagnostics)
     if options.certificates not in (None, project.issuer):
         present, changed = changed, _reissued(changed, options.certificates)
-        _reissue(plan, replace(after, project=present), changed, found, force=options.force)
+        _reissue(plan, replace(after, project=present), changed, diagnostics, force=options.force)
     if options.removed_plugins:
         now = replace(after, project=changed)
-        changed = _remove_plugins(options.removed_plugins, now, plan, found, force=options.force)
+        changed = _remove_plugins(options.removed_plugins, now, plan, diagnostics, force=options.force)
     if options.plugins:
-        changed = _add_plugins(options.plugins, options.args, changed, plan, found, force=options.force)
+        changed = _add_plugins(options.plugins, options.args, changed, plan, diagnostics, force=options.force)
     if changed is not project:
         plan.update(FILE_NAME, changed.text.encode())
     if changed.namespaced and not project.namespaced:
-        _say_cluster_wide(plan, project, found)
-    found.extend(plan.diagnostics)
-    return (None if found.has_errors() else plan.build()), found
+        _say_cluster_wide(plan, project, diagnostics)
+    diagnostics.extend(plan.diagnostics)
+    return (None if diagnostics.has_errors() else plan.build()), diagnostics
 
 
-def _check(options: Edits, project: Project, found: Diagnostics) -> None:
+def _check(options: Edits, project: Project, diagnostics: Diagnostics) -> None:
     if not (options.is_about_files or options.plugins or options.removed_plugins):
         numbers = "".join(f"`{each.flag}`, " for each in options_of(ProjectOptions).values())
         flags = f"`--multigroup`, `--namespaced`, {numbers}`--certificates`"
         more = "`--license`, `--license-file` or `--owner`"
         helps = (flags, more, "`--plugins helm` or `--remove-plugins helm`")
-        found.add(NOTHING_TO_DO.at(None, "no change was given", *helps))
+        diagnostics.add(NOTHING_TO_DO.at(None, "no change was given", *helps))
     groups = sorted({resource.group for resource in project.resources})
     if options.multigroup is False and project.multigroup and len(groups) > 1:
         message = f"the project has {len(groups)} API groups, which need folders of their own: {', '.join(groups)}"
-        found.add(GROUPS_FIXED.at(project.place("multigroup"), message, notes="nothing was written"))
-    naming.check_owner(options.owner, found)
+        diagnostics.add(GROUPS_FIXED.at(project.place("multigroup"), message, notes="nothing was written"))
+    naming.check_owner(options.owner, diagnostics)
 
 
-def _wanted(options: Edits, before: State, year: str, found: Diagnostics) -> State:
+def _wanted(options: Edits, before: State, year: str, diagnostics: Diagnostics) -> State:
     """The options after the command."""
     project = before.project
     if options.namespaced is not None and options.namespaced != project.namespaced:
         project = with_value(project, options.namespaced, "namespaced")
-    numbers = wanted_numbers(options, project, found)
+    numbers = wanted_numbers(options, project, diagnostics)
     if numbers:
         project = with_options(project, numbers)
     if not (options.license or options.license_file or options.owner):
         return replace(before, project=project)
     if not options.license and not options.license_file and before.license == "none":
         message = "`--owner` is written into a licence header, but the project has none that pykb knows"
-        found.add(FLAG_REQUIRED.at(None, message, "`--license apache2`, or `--license-file FILE`"))
+        diagnostics.add(FLAG_REQUIRED.at(None, message, "`--license apache2`, or `--license-file FILE`"))
     owner = options.owner or license.owner(before.header)
     name = options.license or before.license
-    header = license.header(name, owner=owner, file=options.license_file, year=year, found=found)
+    header = license.header(name, owner=owner, file=options.license_file, year=year, found=diagnostics)
     return replace(before, project=project, header=header.strip(), license="" if options.license_file else name)
 
 
-def _rescaffold(plan: PlanBuilder, before: State, after: State, found: Diagnostics, *, force: bool) -> None:
+def _rescaffold(plan: PlanBuilder, before: State, after: State, diagnostics: Diagnostics, *, force: bool) -> None:
     """Plan the changes. Warns of lines that would change but were edited."""
-    change = between(before, after, plan.root, init=found)
-    gone = carry_out(plan, change, before.project, found, force=force)
+    change = between(before, after, plan.root, init=diagnostics)
+    gone = carry_out(plan, change, before.project, diagnostics, force=force)
     if before.header != after.header:
         _rehead(plan, before.header, after.header, set(change.contents()))
     if gone.files:
-        say_lost(plan, gone, found, force=force)
+        say_lost(plan, gone, diagnostics, force=force)
 
 
 def _rehead(plan: PlanBuilder, old: str, new: str, known: set[str]) -> None:
@@ -146,15 +146,15 @@ def _reissued(project: Project, certificates: Certificates) -> Project:
     return with_certificates(project, None)
 
 
-def _reissue(plan: PlanBuilder, before: State, after: Project, found: Diagnostics, *, force: bool) -> None:
+def _reissue(plan: PlanBuilder, before: State, after: Project, diagnostics: Diagnostics, *, force: bool) -> None:
     """Plan the manifests of another issuer. Reports edits that would be lost, unless ``force`` is set.
 
     Nothing that a user edited is left as it is: half of a change would leave webhooks that the API server does not
     trust.
     """
     change = between(before, replace(before, project=after), plan.root, kinds=_in_order(plan, before.project))
-    gone = carry_out(plan, change, before.project, found, force=force, strict=True)
-    say_lost(plan, gone, found, force=force)
+    gone = carry_out(plan, change, before.project, diagnostics, force=force, strict=True)
+    say_lost(plan, gone, diagnostics, force=force)
 
 
 def _in_order(plan: PlanBuilder, project: Project) -> list[Resource]:
@@ -171,7 +171,7 @@ def _regrouped(project: Project, *, multigroup: bool) -> Project:
     return after
 
 
-def _say_cluster_wide(plan: PlanBuilder, project: Project, found: Diagnostics) -> None:
+def _say_cluster_wide(plan: PlanBuilder, project: Project, diagnostics: Diagnostics) -> None:
     """Warn of permissions in the whole cluster, which the scaffold does not have any more."""
     for path in python_files(plan):
         text = (plan.current(path) or b"").decode("utf-8", "replace")
@@ -179,15 +179,21 @@ def _say_cluster_wide(plan: PlanBuilder, project: Project, found: Diagnostics) -
             if _RBAC.match(line):
                 message = "this marker still gives a permission in the whole cluster"
                 helps = (f"for the manager's namespace only: `,namespace={project.project_name}-system` at its end",)
-                found.add(CLUSTER_WIDE.at(Span(path, number, line.index("#") + 1), message, *helps))
+                diagnostics.add(CLUSTER_WIDE.at(Span(path, number, line.index("#") + 1), message, *helps))
 
 
 def _add_plugins(
-    named: Sequence[str], args: tuple[str, ...], project: Project, plan: PlanBuilder, found: Diagnostics, *, force: bool
+    named: Sequence[str],
+    args: tuple[str, ...],
+    project: Project,
+    plan: PlanBuilder,
+    diagnostics: Diagnostics,
+    *,
+    force: bool,
 ) -> Project:
     """Let plugins change the project. Returns PROJECT with those that were not in its layout."""
-    chain = resolve(named, (), plan.root, found)
-    if found.has_errors():
+    chain = resolve(named, (), plan.root, diagnostics)
+    if diagnostics.has_errors():
         return project
     request = EditRequest(project, force, CommandLine(args, keys(chain)))
     call(chain, "edit", request, plan)
@@ -196,27 +202,27 @@ def _add_plugins(
 
 
 def _remove_plugins(
-    named: Sequence[str], before: State, plan: PlanBuilder, found: Diagnostics, *, force: bool
+    named: Sequence[str], before: State, plan: PlanBuilder, diagnostics: Diagnostics, *, force: bool
 ) -> Project:
     """Plan to remove plugins. Returns PROJECT without them. Reports edits that would be lost, unless forced."""
-    going = _going(named, before.project, found)
-    if found.has_errors():
+    going = _going(named, before.project, diagnostics)
+    if diagnostics.has_errors():
         return before.project
     project, layout = before.project, before.project.layout
     left = [key for key in layout if key not in going]
     for key in going:
-        plugins = in_process([key], found)
-        if not plugins and not found.has_errors():
+        plugins = in_process([key], diagnostics)
+        if not plugins and not diagnostics.has_errors():
             message = f"the files of the external plugin `{key}` stay: PROJECT does not record what it wrote"
-            found.add(PLUGIN_KEPT.at(None, message, severity=Severity.NOTE))
+            diagnostics.add(PLUGIN_KEPT.at(None, message, severity=Severity.NOTE))
         call(plugins, "remove", EditRequest(project, force), plan)
-    now, then = (replace(before, chain=in_process(keys, found)) for keys in (layout, left))
-    gone = carry_out(plan, between(now, then, plan.root, init=found), project, found, force=force)
-    say_lost(plan, gone, found, force=force)
+    now, then = (replace(before, chain=in_process(keys, diagnostics)) for keys in (layout, left))
+    gone = carry_out(plan, between(now, then, plan.root, init=diagnostics), project, diagnostics, force=force)
+    say_lost(plan, gone, diagnostics, force=force)
     return with_layout(project, left)
 
 
-def _going(named: Sequence[str], project: Project, found: Diagnostics) -> list[str]:
+def _going(named: Sequence[str], project: Project, diagnostics: Diagnostics) -> list[str]:
     """The keys of the layout that go."""
     going: list[str] = []
     for word in named:
@@ -224,10 +230,10 @@ def _going(named: Sequence[str], project: Project, found: Diagnostics) -> list[s
         if not keys:
             layout = ", ".join(f"`{key}`" for key in project.layout)
             message = f"the project does not have the plugin `{word}`"
-            found.add(PLUGIN_KEPT.at(project.place("layout"), message, f"it has {layout}"))
+            diagnostics.add(PLUGIN_KEPT.at(project.place("layout"), message, f"it has {layout}"))
         elif any(str(each.key) in keys for each in MAKERS):
             message = f"the plugin `{word}` makes the project, and cannot be removed from it"
-            found.add(PLUGIN_KEPT.at(project.place("layout"), message, notes="nothing was written"))
+            diagnostics.add(PLUGIN_KEPT.at(project.place("layout"), message, notes="nothing was written"))
         going += [key for key in keys if key not in going]
     return going
 
@@ -237,7 +243,7 @@ _MANAGER = "manager"
 _NOTHING = ("nothing was written",)
 
 
-def _check_shards(plan: PlanBuilder, project: Project, found: Diagnostics) -> None:
+def _check_shards(plan: PlanBuilder, project: Project, diagnostics: Diagnostics) -> None:
     """Report if the manager's Deployment, as planned, does not have the shards of PROJECT.
 
     The scaffold sets its flag. If a user edited that place, the files would no longer agree on whether the replicas
@@ -246,7 +252,7 @@ def _check_shards(plan: PlanBuilder, project: Project, found: Diagnostics) -> No
     text, before = plan.text(_FILE), (plan.before(_FILE) or b"").decode("utf-8", "replace")
     if text is None:
         message = f"`{_FILE}` does not exist, so pykb cannot set the flags of the manager"
-        found.add(FILE_MISSING.at(None, message, "bring it back, then run the command again", notes=_NOTHING))
+        diagnostics.add(FILE_MISSING.at(None, message, "bring it back, then run the command again", notes=_NOTHING))
         return
     wanted = f"--shards={project.shards}" if project.shards else ""
     args, replicas = _setting(text, "args")[0], _setting(text, "replicas")[0]
@@ -255,9 +261,9 @@ def _check_shards(plan: PlanBuilder, project: Project, found: Diagnostics) -> No
         message = f"pykb cannot {'set' if wanted else 'remove'} `--shards` in the arguments of the manager"
         old = (flags or ["--leader-elect"])[0]
         what = f"put `{wanted or '--leader-elect'}` in place of `{old}`, then run the command again"
-        found.add(SHARDS_UNSET.at(_setting(before, "args")[1], message, what, notes=_NOTHING))
+        diagnostics.add(SHARDS_UNSET.at(_setting(before, "args")[1], message, what, notes=_NOTHING))
     if isinstance(replicas, int):
-        check_ranges(project, replicas, _setting(before, "replicas")[1], found)
+        check_ranges(project, replicas, _setting(before, "replicas")[1], diagnostics)
 
 
 def _setting(text: str, key: str) -> tuple[Any, Span]:

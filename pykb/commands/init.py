@@ -52,20 +52,20 @@ def plan_project(options: NewProject, root: Path, *, year: str) -> tuple[Plan | 
         root: The folder of the project.
         year: The year that replaces ``YEAR`` in a licence file.
     """
-    found = Diagnostics()
-    _check_folder(root, found)
+    diagnostics = Diagnostics()
+    _check_folder(root, diagnostics)
     name = options.project_name or root.name
-    naming.check_project_name(name, found, from_directory=not options.project_name)
-    naming.check_domain(options.domain, found)
-    naming.check_owner(options.owner, found)
+    naming.check_project_name(name, diagnostics, from_directory=not options.project_name)
+    naming.check_domain(options.domain, diagnostics)
+    naming.check_owner(options.owner, diagnostics)
     boilerplate = license.header(
-        options.license, owner=options.owner, file=options.license_file, year=year, found=found
+        options.license, owner=options.owner, file=options.license_file, year=year, found=diagnostics
     )
-    oldest = _oldest(options.kubernetes, found)
-    numbers = wanted_numbers(options, Project(), found)
-    chain = resolve(options.plugins, (str(DEFAULT.key),), root, found)
-    if found.has_errors():
-        return None, found
+    oldest = _oldest(options.kubernetes, diagnostics)
+    numbers = wanted_numbers(options, Project(), diagnostics)
+    chain = resolve(options.plugins, (str(DEFAULT.key),), root, diagnostics)
+    if diagnostics.has_errors():
+        return None, diagnostics
     package = as_module_name(name)
     file = writer.new_project(
         domain=options.domain,
@@ -77,7 +77,7 @@ def plan_project(options: NewProject, root: Path, *, year: str) -> tuple[Plan | 
         cli_version=pykb.__version__,
     )
     file = writer.with_options(file, numbers)
-    check_ranges(file, file.managers, None, found)
+    check_ranges(file, file.managers, None, diagnostics)
     about = {
         "owner": options.owner,
         "license": "" if options.license_file else str(options.license),
@@ -85,20 +85,20 @@ def plan_project(options: NewProject, root: Path, *, year: str) -> tuple[Plan | 
         "year": year,
         "kubernetes": oldest,
     }
-    with opened(options.template or None, found) as source:
-        files = render_tree(source, variables(file, about), found) if source is not None else {}
-    if found.has_errors():
-        return None, found
+    with opened(options.template or None, diagnostics) as source:
+        files = render_tree(source, variables(file, about), diagnostics) if source is not None else {}
+    if diagnostics.has_errors():
+        return None, diagnostics
     if oldest and (SETTINGS not in files or KEY.encode() not in files[SETTINGS].content):
         message = f"the template does not write `{KEY}` into {SETTINGS}, so `--{KEY}` has no effect"
         helps = (f"write it into [tool.pykb]: `{setting(of_option(oldest))}`",)
-        found.add(KUBERNETES_VERSION.at(None, message, *helps, severity=Severity.WARNING))
+        diagnostics.add(KUBERNETES_VERSION.at(None, message, *helps, severity=Severity.WARNING))
     plan = PlanBuilder(root)
     call(chain, "init", InitRequest(file, files, CommandLine(options.args, keys(chain))), plan)
     plan.create(FILE_NAME, file.text.encode())
-    pin(plan, found)
-    _explain_taken(plan.diagnostics, found)
-    return (None if found.has_errors() else plan.build()), found
+    pin(plan, diagnostics)
+    _explain_taken(plan.diagnostics, diagnostics)
+    return (None if diagnostics.has_errors() else plan.build()), diagnostics
 
 
 def variables(project: Project, about: Mapping[str, str]) -> dict[str, Any]:
@@ -123,14 +123,14 @@ def variables(project: Project, about: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def wanted_numbers(options: ProjectOptions, project: Project, found: Diagnostics) -> dict[str, int]:
+def wanted_numbers(options: ProjectOptions, project: Project, diagnostics: Diagnostics) -> dict[str, int]:
     """The options of the project that change, by the names of their fields."""
     named = {name: getattr(options, name) for name in options_of(ProjectOptions)}
     wanted = {name: value for name, value in named.items() if value is not None}
     if options.replicas and wanted.get("shards", project.shards):
         message = "`--replicas` is the number of managers of which one works; with shards, all of them work"
         helps = ("set `replicas` in config/manager/manager.yaml", "to let only one work: `--shards 0`")
-        found.add(FLAG_CONFLICT.at(None, message, *helps))
+        diagnostics.add(FLAG_CONFLICT.at(None, message, *helps))
     if options.shards:
         wanted["replicas"] = 0
     if options.replicas == 1:
@@ -138,42 +138,42 @@ def wanted_numbers(options: ProjectOptions, project: Project, found: Diagnostics
     return {name: value for name, value in wanted.items() if value != getattr(project, name)}
 
 
-def check_ranges(project: Project, replicas: int, place: Span | None, found: Diagnostics) -> None:
+def check_ranges(project: Project, replicas: int, place: Span | None, diagnostics: Diagnostics) -> None:
     """Report if the replicas have fewer ranges than there are of them."""
     if project.shards and replicas > project.shards:
         ranges = f"{project.shards} range{'s' * (project.shards > 1)}"
         message = f"{ranges} for {replicas} replicas: some of them would have no work"
         helps = (f"`--shards {4 * replicas}`, or fewer replicas",)
-        found.add(SHARDS_FEW.at(place, message, *helps, notes="nothing was written"))
+        diagnostics.add(SHARDS_FEW.at(place, message, *helps, notes="nothing was written"))
 
 
-def _oldest(named: str, found: Diagnostics) -> str:
+def _oldest(named: str, diagnostics: Diagnostics) -> str:
     """The oldest Kubernetes that the project supports; empty if none was named."""
     try:
         return shown(of_option(named)) if named else ""
     except EnvironmentProblem as problem:
-        found.add(problem.diagnostic)
+        diagnostics.add(problem.diagnostic)
         return ""
 
 
-def _check_folder(root: Path, found: Diagnostics) -> None:
+def _check_folder(root: Path, diagnostics: Diagnostics) -> None:
     if os.path.lexists(root / FILE_NAME):
         message = "this directory already contains a project: it has a file `PROJECT`"
         helps = ("to add a kind: `pykb create api --group infra --version v1 --kind Machine`",)
-        found.add(PROJECT_EXISTS.at(None, message, *helps, notes="nothing was written"))
+        diagnostics.add(PROJECT_EXISTS.at(None, message, *helps, notes="nothing was written"))
         return
     around = next((folder for folder in root.parents if (folder / FILE_NAME).is_file()), None)
     if around is not None:
         helps = (f"to add a kind to that one: `cd {os.path.relpath(around, root)}`, then `pykb create api`",)
         message = f"this directory is inside the project `{around.name}`; `pykb init` starts a separate project here"
-        found.add(DIRECTORY_IN_PROJECT.at(None, message, *helps))
+        diagnostics.add(DIRECTORY_IN_PROJECT.at(None, message, *helps))
     others = sorted(entry.name for entry in root.iterdir() if not entry.name.startswith("."))
     if others:
         shown = ", ".join(f"`{name}`" for name in others[:5]) + (", ..." if len(others) > 5 else "")
-        found.add(DIRECTORY_NOT_EMPTY.at(None, f"the directory is not empty: {shown}"))
+        diagnostics.add(DIRECTORY_NOT_EMPTY.at(None, f"the directory is not empty: {shown}"))
 
 
-def pin(plan: PlanBuilder, found: Diagnostics) -> None:
+def pin(plan: PlanBuilder, diagnostics: Diagnostics) -> None:
     """Add the wheel of this pykb to the project if it is not on a package index, so that clones have it."""
     if is_from_index():
         return
@@ -181,7 +181,7 @@ def pin(plan: PlanBuilder, found: Diagnostics) -> None:
     if content is None:
         message = "this pykb is not an installed package, so its wheel cannot be put into the project"
         helps = ("install pykb with `pip` or `uv`, or put a wheel of it into `.pykb/wheels`",)
-        found.add(WHEEL_UNAVAILABLE.at(None, message, *helps))
+        diagnostics.add(WHEEL_UNAVAILABLE.at(None, message, *helps))
         return
     plan.update(WHEEL, content)
     settings = plan.current(SETTINGS)
@@ -189,13 +189,13 @@ def pin(plan: PlanBuilder, found: Diagnostics) -> None:
         plan.update(SETTINGS, settings.replace(_UV, _UV + LINKS, 1))
 
 
-def _explain_taken(planned: Diagnostics, found: Diagnostics) -> None:
+def _explain_taken(planned: Diagnostics, diagnostics: Diagnostics) -> None:
     """Replace the findings for existing files by a single one, since `init` has no `--force`."""
     taken = [d.span.path for d in planned if d.code is FILE_EXISTS and d.span is not None]
-    found.extend(d for d in planned if d.code is not FILE_EXISTS)
+    diagnostics.extend(d for d in planned if d.code is not FILE_EXISTS)
     if not taken:
         return
     shown = ", ".join(f"`{path}`" for path in taken)
     message = f"`pykb init` would write files that already exist: {shown}"
     helps = ("move them, or start the project in a new directory", "`--diff` shows what would be written")
-    found.add(DIRECTORY_FILE_TAKEN.at(None, message, *helps, notes="nothing was written"))
+    diagnostics.add(DIRECTORY_FILE_TAKEN.at(None, message, *helps, notes="nothing was written"))

@@ -48,16 +48,16 @@ class Layout:
     items: dict[str, dict[str, str]] = field(default_factory=dict)
 
 
-def regroup(plan: PlanBuilder, before: State, after: State, found: Diagnostics) -> None:
+def regroup(plan: PlanBuilder, before: State, after: State, diagnostics: Diagnostics) -> None:
     """Plan the moves. Reports code that cannot be followed."""
     layout, is_grouped = _layout(before, after, plan.root), after.project.multigroup
     packages = {} if is_grouped else layout.packages
     going = {path: each for path, each in packages.items() if plan.before(path) is not None}
     renames = Renames({**{module_of(path): _above(path) for path in going}, **dict(_modules(layout, plan.root))})
     style = style_of(plan.root, before.project)
-    targets = _targets(plan, layout, renames, going, found)
+    targets = _targets(plan, layout, renames, going, diagnostics)
     for path, new in targets.items():
-        content = _rewritten(plan, path, new[0], layout, renames, style, found)
+        content = _rewritten(plan, path, new[0], layout, renames, style, diagnostics)
         if content is None:
             continue
         if new[0] != path:
@@ -69,10 +69,10 @@ def regroup(plan: PlanBuilder, before: State, after: State, found: Diagnostics) 
     for path, content in layout.packages.items() if is_grouped else ():
         plan.once(path, lambda content=content: content)  # type: ignore[misc]
     for path, content in going.items():
-        _remove_package(plan, path, content, found)
+        _remove_package(plan, path, content, diagnostics)
     for path, items in layout.items.items():
         plan.edit(path, lambda text, items=items: with_renamed_items(text, items))  # type: ignore[misc]
-    _mentions(plan, set(targets), renames, found)
+    _mentions(plan, set(targets), renames, diagnostics)
 
 
 def _above(path: str) -> str:
@@ -80,13 +80,13 @@ def _above(path: str) -> str:
     return module_of(path).rpartition(".")[0]
 
 
-def _remove_package(plan: PlanBuilder, path: str, scaffolded: bytes, found: Diagnostics) -> None:
+def _remove_package(plan: PlanBuilder, path: str, scaffolded: bytes, diagnostics: Diagnostics) -> None:
     if plan.before(path) == scaffolded:
         plan.update(path, None)
         return
     message = f"`{path}` has edits, and a project without folders of groups has no such file"
     helps = ("move them to another module first",)
-    found.add(NOT_FOLLOWED.at(Span(path, 1, 1), message, *helps, notes="nothing was written"))
+    diagnostics.add(NOT_FOLLOWED.at(Span(path, 1, 1), message, *helps, notes="nothing was written"))
 
 
 def moved(resource: Resource, project: Project) -> Resource:
@@ -149,7 +149,7 @@ def _modules(layout: Layout, root: Path) -> Iterator[tuple[str, str]]:
 
 
 def _targets(
-    plan: PlanBuilder, layout: Layout, renames: Renames, going: Container[str], found: Diagnostics
+    plan: PlanBuilder, layout: Layout, renames: Renames, going: Container[str], diagnostics: Diagnostics
 ) -> dict[str, list[str]]:
     """Every file to move or to rewrite, with its new paths."""
     targets = {path: new for path, new in layout.moves.items() if plan.current(path) is not None}
@@ -167,7 +167,7 @@ def _targets(
     for path, (target, *_) in targets.items():
         if path != target and plan.current(target) is not None:
             message = f"`{path}` would move to `{target}`, which exists"
-            found.add(NOT_FOLLOWED.at(Span(target, 1, 1), message, "move it away", notes="nothing was written"))
+            diagnostics.add(NOT_FOLLOWED.at(Span(target, 1, 1), message, "move it away", notes="nothing was written"))
     return targets
 
 
@@ -185,7 +185,7 @@ def _rewritten(
     layout: Layout,
     renames: Renames,
     style: CodeStyle,
-    found: Diagnostics,
+    diagnostics: Diagnostics,
 ) -> bytes | None:
     """The content of a file in the new layout; ``None`` when it stays as it is."""
     content = plan.current(path) or b""
@@ -194,10 +194,10 @@ def _rewritten(
     if exact is not None:
         return exact
     if not path.endswith(".py"):
-        return merged(path, content, fresh, found) if fresh else content
-    text = _followed(path, new, content, renames, style, found)
+        return merged(path, content, fresh, diagnostics) if fresh else content
+    text = _followed(path, new, content, renames, style, diagnostics)
     before = [(_quiet(a, path, new, renames, style), b) for a, b in fresh]
-    return merged(path, text, before, found) if before else text
+    return merged(path, text, before, diagnostics) if before else text
 
 
 def _followed(
@@ -206,7 +206,7 @@ def _followed(
     content: bytes,
     renames: Renames,
     style: CodeStyle,
-    found: Diagnostics,
+    diagnostics: Diagnostics,
 ) -> bytes:
     """The file with new imports. Reports what cannot be followed."""
     try:
@@ -218,14 +218,14 @@ def _followed(
                 span, why = Span(path, error.lineno or 1, error.offset or 1), f"does not parse ({error.msg})"
             message = f"`{path}` {why}, and may use modules that would move"
             helps = ("correct the file first",)
-            found.add(NOT_FOLLOWED.at(span, message, *helps, notes="nothing was written"))
+            diagnostics.add(NOT_FOLLOWED.at(span, message, *helps, notes="nothing was written"))
         return content
     rewritten = _rewrite(source, path, new, renames, style)
     for line, why in sorted(set(rewritten.problems)):
         text = source.lines[line - 1]
         span = Span(path, line, len(text) - len(text.lstrip()) + 1)
         helps = ("pykb does not rewrite it: change the line first",)
-        found.add(NOT_FOLLOWED.at(span, why, *helps, notes="nothing was written"))
+        diagnostics.add(NOT_FOLLOWED.at(span, why, *helps, notes="nothing was written"))
     return rewritten.text.encode()
 
 
@@ -238,7 +238,7 @@ def _rewrite(source: Source, path: str, new: str, renames: Renames, style: CodeS
     return rewrite(source, Module(module_of(path), module_of(new), path.endswith("__init__.py")), renames, style)
 
 
-def _mentions(plan: PlanBuilder, handled: set[str], renames: Renames, found: Diagnostics) -> None:
+def _mentions(plan: PlanBuilder, handled: set[str], renames: Renames, diagnostics: Diagnostics) -> None:
     """Warn of other files that name what moves."""
     folders = {name.replace(".", "/"): new.replace(".", "/") for name, new in renames.modules.items()}
     for path in project_files(plan):
@@ -249,7 +249,7 @@ def _mentions(plan: PlanBuilder, handled: set[str], renames: Renames, found: Dia
             module = renames.mentioned(line)
             if name or module:
                 old, new = (name, folders[name]) if name else (module, renames.new(module))
-                found.add(MOVED_MENTION.at(Span(path, number, 1), f"`{old}` is now `{new}`"))
+                diagnostics.add(MOVED_MENTION.at(Span(path, number, 1), f"`{old}` is now `{new}`"))
 
 
 def _text(path: Path) -> str:

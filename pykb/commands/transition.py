@@ -136,11 +136,11 @@ def _of(variant: Variant, state: State, recorder: Recorder) -> Recorder:
     return recorder
 
 
-def _of_init(state: State, root: Path, found: Diagnostics) -> Recorder:
+def _of_init(state: State, root: Path, diagnostics: Diagnostics) -> Recorder:
     """What the plugins scaffold for a project without kinds."""
     recorder = Recorder(root)
     about = {"owner": "", "license": state.license, "boilerplate": state.header, "year": ""}
-    files = render_tree(built_in(), variables(state.project, about), found)
+    files = render_tree(built_in(), variables(state.project, about), diagnostics)
     # Those that remove their files themselves are left out. That of the Helm chart would read those of config/.
     recorded = [plugin for plugin in state.chain if not has_step(plugin, "remove")]
     call(recorded, "init", InitRequest(state.project, files), recorder)
@@ -148,7 +148,13 @@ def _of_init(state: State, root: Path, found: Diagnostics) -> Recorder:
 
 
 def carry_out(
-    plan: PlanBuilder, change: Transition, project: Project, found: Diagnostics, *, force: bool, strict: bool = False
+    plan: PlanBuilder,
+    change: Transition,
+    project: Project,
+    diagnostics: Diagnostics,
+    *,
+    force: bool,
+    strict: bool = False,
 ) -> Scaffold:
     """Plan a transition in which no file moves. Returns what goes.
 
@@ -156,11 +162,11 @@ def carry_out(
         plan: The plan.
         change: The transition.
         project: PROJECT.
-        found: Takes the findings.
+        diagnostics: Takes the findings.
         force: Whether files that the user wrote may be overwritten.
         strict: Whether an edit must not keep a part of the change away: then it is lost, not left.
     """
-    header = header_path(plan, found)
+    header = header_path(plan, diagnostics)
     for known, pairs in change.contents().items():
         path = header if known == HEADER else known
         content = plan.current(path)
@@ -172,7 +178,7 @@ def carry_out(
         elif strict:
             _replace(plan, path, content, *pairs[0])
         elif path != GENERATED:
-            plan.update(path, merged(path, content, pairs, found))
+            plan.update(path, merged(path, content, pairs, diagnostics))
     gone, come = change.before.without(change.after), change.after.without(change.before)
     if strict:
         gone = replace(_in_place(plan, gone, come), shared=set())  # nobody shares what does not fit the rest
@@ -213,7 +219,7 @@ def _add(plan: PlanBuilder, come: Scaffold, *, force: bool) -> None:
         plan.insert(path, fragment)
 
 
-def merged(path: str, content: bytes, fresh: Sequence[tuple[bytes, bytes]], found: Diagnostics) -> bytes:
+def merged(path: str, content: bytes, fresh: Sequence[tuple[bytes, bytes]], diagnostics: Diagnostics) -> bytes:
     """The file with the changes of the scaffold in lines that the user did not change."""
     before, after = max(fresh, key=lambda pair: SequenceMatcher(None, pair[0], content).quick_ratio())
     merged = merge(content, before, after)
@@ -221,30 +227,30 @@ def merged(path: str, content: bytes, fresh: Sequence[tuple[bytes, bytes]], foun
         message = "the scaffold would change this file, but that does not go together with its edits"
         known = before.splitlines()
         new = b"\n".join(line for line in after.splitlines() if line not in known).decode("utf-8", "replace")
-        found.add(LEFT_AS_EDITED.at(Span(path, 1, 1), message, f"it would have:\n{new}"))
+        diagnostics.add(LEFT_AS_EDITED.at(Span(path, 1, 1), message, f"it would have:\n{new}"))
         return content
     for line, wanted in merged.left_out:
         message = "the scaffold would change this line, but it was edited and stays"
         helps = (f"it would have:\n{wanted}",) if wanted else ()
-        found.add(LEFT_AS_EDITED.at(_place(path, content, line), message, *helps))
+        diagnostics.add(LEFT_AS_EDITED.at(_place(path, content, line), message, *helps))
     return merged.content
 
 
-def say_lost(plan: PlanBuilder, gone: Scaffold, found: Diagnostics, *, force: bool) -> None:
+def say_lost(plan: PlanBuilder, gone: Scaffold, diagnostics: Diagnostics, *, force: bool) -> None:
     """Report edits that the plan loses, and lines that stay and use what goes. With ``force``, only the latter."""
     for edit in () if force else plan.edits:
         what = "this line" if edit.line else "the file"
         message = f"`{edit.path}` was edited by hand, and {what} would be deleted"
         helps = ("`--diff --force` shows what goes; `--force` deletes it and keeps a copy in `.pykb/backup`",)
         span = _place(edit.path, plan.before(edit.path) or b"", edit.line or 1, is_line=bool(edit.line))
-        found.add(EDITED_BY_HAND.at(span, message, *helps, notes=_NOTHING))
+        diagnostics.add(EDITED_BY_HAND.at(span, message, *helps, notes=_NOTHING))
     for span, name in remaining_uses(plan, gone):
         if force:
-            found.add(STILL_USED.at(span, f"`{name}` was deleted", severity=Severity.WARNING))
+            diagnostics.add(STILL_USED.at(span, f"`{name}` was deleted", severity=Severity.WARNING))
             continue
         helps = ("change this line first; `--force` deletes anyway",)
         message = f"`{name}` would be deleted, but this line uses it"
-        found.add(STILL_USED.at(span, message, *helps, notes=_NOTHING))
+        diagnostics.add(STILL_USED.at(span, message, *helps, notes=_NOTHING))
 
 
 def _place(path: str, content: bytes, line: int, *, is_line: bool = True) -> Span:

@@ -160,40 +160,40 @@ def plan_update(options: Updates, project: Project, root: Path, *, writes: bool)
         root: The folder of the project.
         writes: Whether the plan is to be applied. Else the project need not be committed.
     """
-    found = Diagnostics()
+    diagnostics = Diagnostics()
     plan = PlanBuilder(root)
-    header = boilerplate(plan, found)
+    header = boilerplate(plan, diagnostics)
     if project.layout and not own_plugins(project.layout):
         message = "no plugin of pykb itself made the project, so pykb does not know its scaffold"
-        found.add(codes.NOT_RENDERED.at(project.place("layout"), message, notes=_NOTHING))
+        diagnostics.add(codes.NOT_RENDERED.at(project.place("layout"), message, notes=_NOTHING))
     if writes:
-        _check_committed(root, found)
-    if found.has_errors():
-        return None, found
-    then = _origin(options, project, root, found)
+        _check_committed(root, diagnostics)
+    if diagnostics.has_errors():
+        return None, diagnostics
+    then = _origin(options, project, root, diagnostics)
     if then is None:
-        return (None if found.has_errors() else plan.build()), found
+        return (None if diagnostics.has_errors() else plan.build()), diagnostics
     project = _with_replicas(project, plan)
     oldest = oldest_supported(root)
-    before = releases.render(then, recipe(project, root, header, oldest), found)
+    before = releases.render(then, recipe(project, root, header, oldest), diagnostics)
     if SETTINGS in before and KEY.encode() not in before[SETTINGS].content:
         oldest = None  # the scaffold did not have the user's line then
-    after = releases.render(releases.running(), recipe(project, root, header, oldest), found) if before else {}
-    if found.has_errors():
-        return None, found
+    after = releases.render(releases.running(), recipe(project, root, header, oldest), diagnostics) if before else {}
+    if diagnostics.has_errors():
+        return None, diagnostics
     mine = dict(_files(plan, {*before, *after}))
     update = combine(_mentioning(before, plan.config), mine, _mentioning(after, plan.config))
     _change(plan, mine, update)
-    _report(update, mine, found, is_error=writes and options.conflicts is Conflicts.REFUSE)
+    _report(update, mine, diagnostics, is_error=writes and options.conflicts is Conflicts.REFUSE)
     plan.update(FILE_NAME, with_value(project, pykb.__version__, "cliVersion").text.encode())
-    _pin(plan, then.version, found)
+    _pin(plan, then.version, diagnostics)
     if writes:
-        _check_tracked(plan, found)
-    found.extend(plan.diagnostics)
+        _check_tracked(plan, diagnostics)
+    diagnostics.extend(plan.diagnostics)
     built = plan.build()
-    if not built.changes and not found:
-        found.add(UNCHANGED.at(None, "nothing was changed: the project is up to date"))
-    return (None if found.has_errors() else built), found
+    if not built.changes and not diagnostics:
+        diagnostics.add(UNCHANGED.at(None, "nothing was changed: the project is up to date"))
+    return (None if diagnostics.has_errors() else built), diagnostics
 
 
 def _with_replicas(project: Project, plan: PlanBuilder) -> Project:
@@ -265,26 +265,26 @@ def _with_line_ends(tree: Tree, mine: Tree) -> Tree:
     return found
 
 
-def _origin(options: Updates, project: Project, root: Path, found: Diagnostics) -> Release | None:
+def _origin(options: Updates, project: Project, root: Path, diagnostics: Diagnostics) -> Release | None:
     """The pykb that made the project. ``None``, with a finding, if it is this one or is not known."""
     named = options.origin or project.cli_version
     here = pykb.__version__
     if options.origin and (os.sep in named or named.endswith(".whl") or Path(named).is_dir()):
-        return releases.given(Path(named), found)
+        return releases.given(Path(named), diagnostics)
     if not version_numbers(named):
         what = f"`--from {named}` is neither a version nor a wheel or a checkout" if options.origin else ""
         message = what or f"`cliVersion` in PROJECT does not say which pykb made the project: `{named}`"
         helps = () if what else ("name its version: `pykb update --from 0.1.0`",)
         span = None if what else project.place("cliVersion")
-        found.add(codes.RELEASE_UNKNOWN.at(span, message, *helps, notes=_NOTHING))
+        diagnostics.add(codes.RELEASE_UNKNOWN.at(span, message, *helps, notes=_NOTHING))
     elif named == here:
         is_unreleased = (root / WHEEL).is_file()
         helps = (f"if an earlier build of this version made it: `pykb update --from {WHEEL}`",) if is_unreleased else ()
-        found.add(UNCHANGED.at(None, f"nothing was changed: pykb {here} made the project", *helps))
+        diagnostics.add(UNCHANGED.at(None, f"nothing was changed: pykb {here} made the project", *helps))
     elif version_numbers(named) > version_numbers(here):
         message = f"the project was made by pykb {named}, this is the older {here}"
         helps = (f"to get it: `pip install 'pykubebuilder[cli]=={named}'`",)
-        found.add(codes.RELEASE_UNKNOWN.at(None, message, *helps, notes=_NOTHING))
+        diagnostics.add(codes.RELEASE_UNKNOWN.at(None, message, *helps, notes=_NOTHING))
     else:
         return releases.published(named, root)
     return None
@@ -314,7 +314,7 @@ def _change(plan: PlanBuilder, mine: Tree, update: Update) -> None:
             plan.update(path, after.content)
 
 
-def _report(update: Update, mine: Mapping[str, File], found: Diagnostics, *, is_error: bool) -> None:
+def _report(update: Update, mine: Mapping[str, File], diagnostics: Diagnostics, *, is_error: bool) -> None:
     for number, path in enumerate(update.conflicts, 1):
         content = update.files[path].content if path in update.files else b""
         message = f"your edits of `{path}` and the new scaffold change the same lines"
@@ -329,12 +329,14 @@ def _report(update: Update, mine: Mapping[str, File], found: Diagnostics, *, is_
         severity = Severity.ERROR if is_error else Severity.WARNING
         span = Span(path, line or 1, 1) if path in mine else None
         notes = _NOTHING * is_last
-        found.add(codes.UPDATE_CONFLICT.at(span, message, *helps * is_last, notes=notes, severity=severity))
+        diagnostics.add(codes.UPDATE_CONFLICT.at(span, message, *helps * is_last, notes=notes, severity=severity))
     for path in update.kept:
         message = f"the scaffold no longer has `{path}`; it has edits and stays"
-        found.add(codes.UPDATE_KEPT.at(Span(path, 1, 1), message))
+        diagnostics.add(codes.UPDATE_KEPT.at(Span(path, 1, 1), message))
     for path in update.deleted:
-        found.add(codes.UPDATE_DELETED.at(None, f"the scaffold changed `{path}`, which you deleted; it stays deleted"))
+        diagnostics.add(
+            codes.UPDATE_DELETED.at(None, f"the scaffold changed `{path}`, which you deleted; it stays deleted")
+        )
 
 
 def _conflict(merged: bytes, mine: bytes) -> int:
@@ -347,37 +349,37 @@ def _conflict(merged: bytes, mine: bytes) -> int:
     return own.index(wanted, 0) + 1 if wanted in own else min(start, len(own) - 1) + 1
 
 
-def _pin(plan: PlanBuilder, version: str, found: Diagnostics) -> None:
+def _pin(plan: PlanBuilder, version: str, diagnostics: Diagnostics) -> None:
     """Replace the wheel of a pykb that is on no index."""
     old = WHEEL.replace(f"-{pykb.__version__}-", f"-{version}-")
     if old != WHEEL and plan.current(old) is not None:
         plan.update(old, None)
-    pin(plan, found)
+    pin(plan, diagnostics)
 
 
-def _check_committed(root: Path, found: Diagnostics) -> None:
+def _check_committed(root: Path, diagnostics: Diagnostics) -> None:
     if find_program(git.NAME) is None:
         return  # the merge says so
     if not git.has_repository(root):
         message = "the project is not in a git repository, so the update could not be taken back"
         helps = ("`git init && git add --all && git commit`", "`--diff` shows what would be written")
-        found.add(codes.UPDATE_NO_REPOSITORY.at(None, message, *helps, notes=_NOTHING))
+        diagnostics.add(codes.UPDATE_NO_REPOSITORY.at(None, message, *helps, notes=_NOTHING))
         return
     changed = git.uncommitted(root)
     if changed:
         message = f"the project has changes that are not committed: {_listed(changed)}"
         helps = ("commit them, or put them aside: `git stash`", "`--diff` shows what would be written")
-        found.add(codes.UPDATE_UNCOMMITTED.at(None, message, *helps, notes=_NOTHING))
+        diagnostics.add(codes.UPDATE_UNCOMMITTED.at(None, message, *helps, notes=_NOTHING))
 
 
-def _check_tracked(plan: PlanBuilder, found: Diagnostics) -> None:
+def _check_tracked(plan: PlanBuilder, diagnostics: Diagnostics) -> None:
     """Report files that would change and that git does not have."""
     known = git.tracked(plan.root)
     others = (path for path in sorted(plan.changed) if plan.place(path) not in known)
     lost = [path for path in others if not path.startswith(f"{STATE}/") and plan.before(path) is not None]
     if lost:
         message = f"the update would change files that are not committed: {_listed(lost)}"
-        found.add(codes.UPDATE_UNCOMMITTED.at(None, message, "commit them, or move them away", notes=_NOTHING))
+        diagnostics.add(codes.UPDATE_UNCOMMITTED.at(None, message, "commit them, or move them away", notes=_NOTHING))
 
 
 def _listed(paths: list[str]) -> str:

@@ -168,10 +168,10 @@ def _unanswered(cluster: Cluster, questions: Iterable[tuple[str, Object]], names
         answer = cluster.kubectl.attempt("create", f"--raw={path}", "--filename=-", stdin=json.dumps(obj))
         if answer.ok:
             continue
-        if (found := _FAILED.search(answer.stderr)) is not None and found["name"] in names:
-            return _unreached(f"webhook `{found['name']}`", found["reason"])
-        if (found := _UNCONVERTED.search(answer.stderr)) is not None:
-            return _unreached(f"conversion webhook of `{found['name'].replace(', Kind=', ' ')}`", found["reason"])
+        if (match := _FAILED.search(answer.stderr)) is not None and match["name"] in names:
+            return _unreached(f"webhook `{match['name']}`", match["reason"])
+        if (match := _UNCONVERTED.search(answer.stderr)) is not None:
+            return _unreached(f"conversion webhook of `{match['name'].replace(', Kind=', ' ')}`", match["reason"])
     return None
 
 

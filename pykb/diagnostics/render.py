@@ -81,26 +81,26 @@ def render(
     return text.encode(errors="backslashreplace").decode()
 
 
-def _text(found: list[Diagnostic], style: Format, *, colour: bool, root: Path | None) -> str:
+def _text(diagnostics: list[Diagnostic], style: Format, *, colour: bool, root: Path | None) -> str:
     if style is Format.JSON:
-        return json.dumps([_as_json(d) for d in found], indent=2, ensure_ascii=False) + "\n"
-    found = [_visible(d) for d in found]
+        return json.dumps([_as_json(d) for d in diagnostics], indent=2, ensure_ascii=False) + "\n"
+    diagnostics = [_visible(d) for d in diagnostics]
     if style is Format.CONCISE:
-        return "".join(_concise(d) + "\n" for d in found)
+        return "".join(_concise(d) + "\n" for d in diagnostics)
     if style is Format.GITHUB:
-        return "".join(_github(d) + "\n" for d in found)
+        return "".join(_github(d) + "\n" for d in diagnostics)
     read = cache(partial(_read_lines, root=root))
-    return "\n".join(_full(d, colour=colour, read=read) for d in found)
+    return "\n".join(_full(d, colour=colour, read=read) for d in diagnostics)
 
 
-def _visible(found: Diagnostic) -> Diagnostic:
+def _visible(diagnostic: Diagnostic) -> Diagnostic:
     return replace(
-        found,
-        message=_one_line(found.message),
-        label=_one_line(found.label),
-        labels=tuple(Label(label.span, _one_line(label.text)) for label in found.labels),
-        notes=tuple(map(visible, found.notes)),
-        help=tuple(map(visible, found.help)),
+        diagnostic,
+        message=_one_line(diagnostic.message),
+        label=_one_line(diagnostic.label),
+        labels=tuple(Label(label.span, _one_line(label.text)) for label in diagnostic.labels),
+        notes=tuple(map(visible, diagnostic.notes)),
+        help=tuple(map(visible, diagnostic.help)),
     )
 
 

@@ -73,22 +73,22 @@ class Actors:
                 with contextlib.suppress(ApiError):  # it is called again after the next change
                     await act(self._client)
 
-    async def _report(self, found: Manifest) -> None:
-        if found["kind"] not in KINDS:
+    async def _report(self, obj: Manifest) -> None:
+        if obj["kind"] not in KINDS:
             return
-        before = found.get("status") or {}
+        before = obj.get("status") or {}
         now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-        status = status_of(found, self._health_of(found), now)
+        status = status_of(obj, self._health_of(obj), now)
         if status is not None and status != before:
             gone = dict.fromkeys(set(before) - set(status))
             with contextlib.suppress(ApiError):  # it has changed or gone meanwhile
-                await self._client.status.patch(Identity.of(found).manifest, MergePatch({"status": status | gone}))
+                await self._client.status.patch(Identity.of(obj).manifest, MergePatch({"status": status | gone}))
 
-    def _health_of(self, found: Manifest) -> Health:
+    def _health_of(self, obj: Manifest) -> Health:
         if not self._delay:
             return Health.READY
         loop = asyncio.get_running_loop()
-        uid = found["metadata"]["uid"]
+        uid = obj["metadata"]["uid"]
         if uid not in self._due:
             self._due[uid] = loop.time() + self._delay
             loop.call_at(self._due[uid], self._changed.set)
@@ -116,19 +116,19 @@ class _Collector:
             elif owner["kind"] == "Namespace" and owner["metadata"].get("deletionTimestamp"):
                 await self._empty(owner)
 
-    async def _collect(self, found: Manifest) -> None:
+    async def _collect(self, obj: Manifest) -> None:
         """Delete what no owner is left of, or take the references out that lead nowhere."""
-        references = found["metadata"].get("ownerReferences") or []
-        left = [reference for reference in references if self._is_owner(reference, found)]
+        references = obj["metadata"].get("ownerReferences") or []
+        left = [reference for reference in references if self._is_owner(reference, obj)]
         if references and not left:
-            await self._delete(found)
+            await self._delete(obj)
         elif left != references:
-            await self._change(found, {"ownerReferences": left})
+            await self._change(obj, {"ownerReferences": left})
 
-    def _is_owner(self, reference: Manifest, found: Manifest) -> bool:
+    def _is_owner(self, reference: Manifest, obj: Manifest) -> bool:
         """Whether the owner is there. One in another namespace does not count."""
         owner = self._alive.get(reference["uid"])
-        return owner is not None and owner["metadata"].get("namespace") in (None, found["metadata"].get("namespace"))
+        return owner is not None and owner["metadata"].get("namespace") in (None, obj["metadata"].get("namespace"))
 
     async def _delete_in_foreground(self, owner: Manifest) -> None:
         blocking = False
@@ -165,14 +165,14 @@ class _Collector:
         left = [name for name in owner["metadata"]["finalizers"] if name != finalizer]
         await self._change(owner, {"finalizers": left or None})
 
-    async def _change(self, found: Manifest, metadata: dict[str, Any]) -> None:
+    async def _change(self, obj: Manifest, metadata: dict[str, Any]) -> None:
         with contextlib.suppress(ApiError):
-            await self._client.patch(Identity.of(found).manifest, MergePatch({"metadata": metadata}))
+            await self._client.patch(Identity.of(obj).manifest, MergePatch({"metadata": metadata}))
 
-    async def _delete(self, found: Manifest) -> None:
-        if not found["metadata"].get("deletionTimestamp"):
+    async def _delete(self, obj: Manifest) -> None:
+        if not obj["metadata"].get("deletionTimestamp"):
             with contextlib.suppress(ApiError):
-                await self._client.delete(Identity.of(found).manifest)
+                await self._client.delete(Identity.of(obj).manifest)
 
 
 Status = dict[str, Any]
@@ -186,19 +186,19 @@ class Health(Enum):
     FAILED = auto()
 
 
-def status_of(found: Mapping[str, Any], health: Health, now: str) -> Status | None:
+def status_of(manifest: Mapping[str, Any], health: Health, now: str) -> Status | None:
     """The status that an object should have; ``None`` for kinds without one.
 
     Args:
-        found: The object.
+        manifest: The object.
         health: How it is.
         now: The time of what becomes true.
     """
-    of_kind = _STATUS.get(found["kind"])
-    if of_kind is None or found["apiVersion"].partition("/")[0] not in ("v1", "apps", "batch"):
+    of_kind = _STATUS.get(manifest["kind"])
+    if of_kind is None or manifest["apiVersion"].partition("/")[0] not in ("v1", "apps", "batch"):
         return None
-    before = found.get("status") or {}
-    status = {name: value for name, value in of_kind(found, health).items() if value is not None}
+    before = manifest.get("status") or {}
+    status = {name: value for name, value in of_kind(manifest, health).items() if value is not None}
     known = {each["type"]: each for each in before.get("conditions") or ()}
     for condition in status.get("conditions") or ():
         same = known.get(condition["type"], {})
@@ -214,8 +214,8 @@ def _conditions(**every: tuple[bool, str]) -> list[dict[str, str]]:
     return [{"type": kind, "status": str(holds), "reason": reason} for kind, (holds, reason) in every.items()]
 
 
-def _deployment(found: Mapping[str, Any], health: Health) -> Status:
-    replicas = found["spec"].get("replicas", 1)
+def _deployment(manifest: Mapping[str, Any], health: Health) -> Status:
+    replicas = manifest["spec"].get("replicas", 1)
     available = replicas if health is Health.READY else 0
     is_available = available == replicas
     progress = "ReplicaSetUpdated"
@@ -224,7 +224,7 @@ def _deployment(found: Mapping[str, Any], health: Health) -> Status:
     elif is_available:
         progress = "NewReplicaSetAvailable"
     return {
-        "observedGeneration": found["metadata"].get("generation", 1),
+        "observedGeneration": manifest["metadata"].get("generation", 1),
         "replicas": replicas or None,
         "updatedReplicas": replicas or None,
         "readyReplicas": available or None,
@@ -237,11 +237,11 @@ def _deployment(found: Mapping[str, Any], health: Health) -> Status:
     }
 
 
-def _stateful_set(found: Mapping[str, Any], health: Health) -> Status:
-    replicas = found["spec"].get("replicas", 1)
+def _stateful_set(manifest: Mapping[str, Any], health: Health) -> Status:
+    replicas = manifest["spec"].get("replicas", 1)
     available = replicas if health is Health.READY else 0
     return {
-        "observedGeneration": found["metadata"].get("generation", 1),
+        "observedGeneration": manifest["metadata"].get("generation", 1),
         "replicas": replicas,
         "currentReplicas": replicas or None,
         "updatedReplicas": replicas or None,
@@ -250,11 +250,11 @@ def _stateful_set(found: Mapping[str, Any], health: Health) -> Status:
     }
 
 
-def _daemon_set(found: Mapping[str, Any], health: Health) -> Status:
+def _daemon_set(manifest: Mapping[str, Any], health: Health) -> Status:
     """On one node."""
     available = 1 if health is Health.READY else 0
     return {
-        "observedGeneration": found["metadata"].get("generation", 1),
+        "observedGeneration": manifest["metadata"].get("generation", 1),
         "desiredNumberScheduled": 1,
         "currentNumberScheduled": 1,
         "updatedNumberScheduled": 1,
@@ -265,34 +265,34 @@ def _daemon_set(found: Mapping[str, Any], health: Health) -> Status:
     }
 
 
-def _job(found: Mapping[str, Any], health: Health) -> Status:
+def _job(manifest: Mapping[str, Any], health: Health) -> Status:
     status: Status = {"startTime": "", "ready": 0, "terminating": 0}
     if health is Health.STARTING:
-        return {**status, "active": found["spec"].get("parallelism", 1)}
+        return {**status, "active": manifest["spec"].get("parallelism", 1)}
     if health is Health.READY:
         reason = (True, "CompletionsReached")
-        done = {"succeeded": found["spec"].get("completions", 1), "completionTime": ""}
+        done = {"succeeded": manifest["spec"].get("completions", 1), "completionTime": ""}
         return {**status, **done, "conditions": _conditions(SuccessCriteriaMet=reason, Complete=reason)}
     reason = (True, "BackoffLimitExceeded")
-    failed = found["spec"].get("backoffLimit", 6) + 1
+    failed = manifest["spec"].get("backoffLimit", 6) + 1
     return {**status, "failed": failed, "conditions": _conditions(FailureTarget=reason, Failed=reason)}
 
 
-def _pod(found: Mapping[str, Any], health: Health) -> Status:
+def _pod(manifest: Mapping[str, Any], health: Health) -> Status:
     ready = health is Health.READY
     phase = {Health.STARTING: "Pending", Health.READY: "Running", Health.FAILED: "Failed"}[health]
-    containers = [{"name": each["name"], "ready": ready} for each in found["spec"].get("containers", ())]
+    containers = [{"name": each["name"], "ready": ready} for each in manifest["spec"].get("containers", ())]
     condition = {"type": "Ready", "status": str(ready)}
     return {"phase": phase, "conditions": [condition], "containerStatuses": containers if ready else None}
 
 
-def _claim(found: Mapping[str, Any], health: Health) -> Status:
+def _claim(manifest: Mapping[str, Any], health: Health) -> Status:
     if health is not Health.READY:
         return {"phase": "Pending"}
-    asked = (found["spec"].get("resources") or {}).get("requests")
+    asked = (manifest["spec"].get("resources") or {}).get("requests")
     return {
         "phase": "Bound",
-        "accessModes": found["spec"].get("accessModes"),
+        "accessModes": manifest["spec"].get("accessModes"),
         "capacity": asked or None,
         "conditions": _conditions(Unused=(True, "NoPodsUsingPVC")),  # since Kubernetes 1.37
     }

@@ -113,8 +113,8 @@ class Report:
         Raises:
             AssertionError: With all findings, each with its history.
         """
-        if found := self.diagnostics():
-            raise AssertionError(render(found))
+        if diagnostics := self.diagnostics():
+            raise AssertionError(render(diagnostics))
 
 
 _DONE = {

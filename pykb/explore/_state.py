@@ -125,17 +125,17 @@ def _is_ignored(difference: Difference, ignored: tuple[str, ...]) -> bool:
     return any(name == each or name.startswith((f"{each}.", f"{each}[")) for name in names for each in ignored if name)
 
 
-def _reduce(found: Mapping[str, Any], named: Mapping[str, str]) -> dict[str, Any]:
-    metadata = {name: value for name, value in found["metadata"].items() if name not in _SERVER_METADATA}
+def _reduce(manifest: Mapping[str, Any], named: Mapping[str, str]) -> dict[str, Any]:
+    metadata = {name: value for name, value in manifest["metadata"].items() if name not in _SERVER_METADATA}
     if metadata.pop("generateName", None):
         del metadata["name"]
-    if found["metadata"].get("deletionTimestamp"):
+    if manifest["metadata"].get("deletionTimestamp"):
         metadata["deletionTimestamp"] = "<set>"
     if references := metadata.get("ownerReferences"):
         metadata["ownerReferences"] = [
             {name: value for name, value in reference.items() if name != "uid"} for reference in references
         ]
-    content = {name: value for name, value in found.items() if name not in ("apiVersion", "kind")}
+    content = {name: value for name, value in manifest.items() if name not in ("apiVersion", "kind")}
     if not content.get("status"):
         content.pop("status", None)
     return {name: _timeless(value, named) for name, value in (content | {"metadata": metadata}).items()}

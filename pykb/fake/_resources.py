@@ -355,13 +355,13 @@ class Versions:
     def __init__(self) -> None:
         self.convert: Convert | None = None
 
-    def read(self, resource: Resource, found: Mapping[str, Any]) -> dict[str, Any]:
+    def read(self, resource: Resource, values: Mapping[str, Any]) -> dict[str, Any]:
         """An object in the version of a resource.
 
         Raises:
             ApiError: It cannot be converted.
         """
-        return self._to(resource, found, resource.gvk.api_version)
+        return self._to(resource, values, resource.gvk.api_version)
 
     def write(self, resource: Resource, obj: Mapping[str, Any]) -> dict[str, Any]:
         """An object in the stored version of a resource.

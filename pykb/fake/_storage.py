@@ -300,10 +300,10 @@ def _selected(resource: Resource, parameters: Mapping[str, str]) -> Matches | No
 
 
 def _shard(selector: str) -> Matches:
-    found = _SHARD.fullmatch(selector)
-    if not found:
+    match = _SHARD.fullmatch(selector)
+    if not match:
         raise bad_request(f"invalid shard selector: {selector}")
-    field, start, end = found[1], int(found[2], 16), int(found[3], 16)
+    field, start, end = match[1], int(match[2], 16), int(match[3], 16)
     return lambda obj: start <= hash_of(obj["metadata"].get(field, "")) < end
 
 

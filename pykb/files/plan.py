@@ -268,14 +268,14 @@ class Draft:
         return Plan(self.root, tuple(change for change in self._changes.values() if change.is_needed))
 
 
-def plan_of(root: Path, texts: Mapping[str, str | None], found: Diagnostics) -> Plan:
+def plan_of(root: Path, texts: Mapping[str, str | None], diagnostics: Diagnostics) -> Plan:
     """The plan for files with these texts, by path. ``None`` removes a file. The umask sets the mode of new files."""
     umask = os.umask(0o077)
     os.umask(umask)
     draft = Draft(root, new_mode=0o666 & ~umask)
     for path, text in texts.items():
         draft.update(path, None if text is None else text.encode())
-    found.extend(draft.diagnostics)
+    diagnostics.extend(draft.diagnostics)
     return draft.build()
 
 
@@ -308,13 +308,13 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 _MARK = "\ufeff"
 
 
-def add_fixes(draft: Draft, found: Iterable[Diagnostic]) -> None:
+def add_fixes(draft: Draft, diagnostics: Iterable[Diagnostic]) -> None:
     """Add the fixes of all findings to a draft. A fix that overlaps an earlier one is left for the next run.
 
     Reports files that no longer have the text that an edit replaces.
     """
     by_path: dict[str, list[tuple[Edit, ...]]] = {}
-    for fix in dict.fromkeys(each.fix for each in found if each.fix):
+    for fix in dict.fromkeys(each.fix for each in diagnostics if each.fix):
         by_path.setdefault(fix[0].span.path, []).append(fix)
     for path, fixes in by_path.items():
         text = draft.text(path)

@@ -52,13 +52,15 @@ class MarkerReader:
             self._all.add(each if certain else replace(each, fix=()))
         return marker
 
-    def _improves(self, fix: Sequence[Edit], comment: MarkerComment, place: Place, found: Sequence[Diagnostic]) -> bool:
+    def _improves(
+        self, fix: Sequence[Edit], comment: MarkerComment, place: Place, diagnostics: Sequence[Diagnostic]
+    ) -> bool:
         """Whether a fix, and those of what it brings to light, leave fewer findings in the comment."""
         for _ in range(_ROUNDS):
             comment = comment.edited(fix)
             self._read(comment, place)
             left = self._diagnostics.take()
-            if len(left) < len(found) and {each.code for each in left} <= {each.code for each in found}:
+            if len(left) < len(diagnostics) and {each.code for each in left} <= {each.code for each in diagnostics}:
                 return True
             fix = next((each.fix for each in left if each.fix), ())
             if not fix:

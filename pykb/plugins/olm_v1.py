@@ -144,7 +144,7 @@ _MODES = ("OwnNamespace", "SingleNamespace", "MultiNamespace", "AllNamespaces")
 
 
 def _cluster_service_version(
-    name: str, base: Mapping[str, Any], bundle: Bundle, samples: Sequence[Object], found: Diagnostics
+    name: str, base: Mapping[str, Any], bundle: Bundle, samples: Sequence[Object], diagnostics: Diagnostics
 ) -> Object:
     """The whole object.
 
@@ -153,7 +153,7 @@ def _cluster_service_version(
         base: The part that belongs to the user. Its fields win.
         bundle: The objects of the project.
         samples: The samples of config/samples.
-        found: Takes what a bundle cannot have.
+        diagnostics: Takes what a bundle cannot have.
     """
     metadata, spec = dict(base.get("metadata") or {}), dict(base.get("spec") or {})
     owned = list(_owned(bundle))
@@ -171,11 +171,11 @@ def _cluster_service_version(
         "install": {"spec": _strategy(bundle), "strategy": "deployment"},
         "installModes": [{"supported": mode in _supported(bundle), "type": mode} for mode in _MODES],
         "relatedImages": list(_images(bundle)),
-        "webhookdefinitions": list(_webhooks(bundle, found)),
+        "webhookdefinitions": list(_webhooks(bundle, diagnostics)),
     }
     for each in bundle.left_out:
         message = f"the bundle does not have the {each['kind']} `{each['metadata']['name']}`: OLM does not install it"
-        found.add(BUNDLE_LEFT_OUT.at(None, message))
+        diagnostics.add(BUNDLE_LEFT_OUT.at(None, message))
     version = str(spec.get("version") or "0.0.1")
     return {
         "apiVersion": "operators.coreos.com/v1alpha1",
@@ -240,14 +240,14 @@ def _images(bundle: Bundle) -> Iterator[Object]:
                 yield {"image": each["value"], "name": name}
 
 
-def _webhooks(bundle: Bundle, found: Diagnostics) -> Iterator[Object]:
+def _webhooks(bundle: Bundle, diagnostics: Diagnostics) -> Iterator[Object]:
     for configuration in bundle.webhooks:
         for webhook in configuration["webhooks"]:
             lost = sorted(set(webhook) - _TAKEN - _REPLACED)
             if lost:
                 fields = ", ".join(f"`{each}`" for each in lost)
                 message = f"the webhook `{webhook['name']}` of the bundle does not have {fields}"
-                found.add(BUNDLE_LEFT_OUT.at(None, message))
+                diagnostics.add(BUNDLE_LEFT_OUT.at(None, message))
             yield {
                 **{key: deepcopy(webhook[key]) for key in _TAKEN if key in webhook},
                 **_place(bundle),

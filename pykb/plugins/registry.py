@@ -40,7 +40,7 @@ def built_in() -> tuple[AnyPlugin, ...]:
     return (*MAKERS, *ADDITIONS)
 
 
-def resolve(named: Sequence[str], layout: Sequence[str], root: Path, found: Diagnostics) -> list[AnyPlugin]:
+def resolve(named: Sequence[str], layout: Sequence[str], root: Path, diagnostics: Diagnostics) -> list[AnyPlugin]:
     """The plugins of a command, in order: those that the command line names, else those of PROJECT.
 
     If the command line names only additions, they come after the plugins of PROJECT. Reports keys that cannot be
@@ -48,32 +48,32 @@ def resolve(named: Sequence[str], layout: Sequence[str], root: Path, found: Diag
     """
     chain: list[AnyPlugin] = []
     for key in named or layout:
-        plugin = _resolve(key, found)
+        plugin = _resolve(key, diagnostics)
         if plugin is None or plugin in chain:
             continue
         if _is_external(plugin) and not named and str(plugin.key) not in trusted(root):
-            found.add(_unnamed(plugin.key, layout))
+            diagnostics.add(_unnamed(plugin.key, layout))
         chain.append(plugin)
     if named and all(plugin in ADDITIONS for plugin in chain):
-        project = resolve((), layout, root, found)
+        project = resolve((), layout, root, diagnostics)
         return [*project, *(plugin for plugin in chain if plugin not in project)]
     return chain
 
 
-def in_process(layout: Sequence[str], found: Diagnostics) -> list[AnyPlugin]:
+def in_process(layout: Sequence[str], diagnostics: Diagnostics) -> list[AnyPlugin]:
     """The plugins in Python, in order. External ones are left out: PROJECT does not record their options."""
-    plugins = (_resolve(key, found) for key in layout)
+    plugins = (_resolve(key, diagnostics) for key in layout)
     return [plugin for plugin in plugins if plugin is not None and not _is_external(plugin)]
 
 
-def external(layout: Sequence[str], root: Path, found: Diagnostics) -> list[AnyPlugin]:
+def external(layout: Sequence[str], root: Path, diagnostics: Diagnostics) -> list[AnyPlugin]:
     """The external plugins of PROJECT that the user has named. Says which others there are."""
-    plugins = [plugin for key in layout if (plugin := _resolve(key, found)) is not None and _is_external(plugin)]
+    plugins = [plugin for key in layout if (plugin := _resolve(key, diagnostics)) is not None and _is_external(plugin)]
     allowed = trusted(root)
     for plugin in plugins:
         if str(plugin.key) not in allowed:
             message = f"PROJECT names the external plugin `{plugin.key}`, which you have not named: it was not run"
-            found.add(PLUGIN_UNNAMED.at(None, message, severity=Severity.NOTE))
+            diagnostics.add(PLUGIN_UNNAMED.at(None, message, severity=Severity.NOTE))
     return [plugin for plugin in plugins if str(plugin.key) in allowed]
 
 
@@ -94,18 +94,18 @@ def _unnamed(key: PluginKey, layout: Sequence[str]) -> Diagnostic:
     return PLUGIN_UNNAMED.at(None, message, *helps, notes=("it was not run", "nothing was written"))
 
 
-def _resolve(key: str, found: Diagnostics) -> AnyPlugin | None:
+def _resolve(key: str, diagnostics: Diagnostics) -> AnyPlugin | None:
     """The built-in plugin with a key, else that of a package, else an executable."""
-    answering = _of_pykb(key) or _of_packages(key, found) or _of_programs(key, found)
+    answering = _of_pykb(key) or _of_packages(key, diagnostics) or _of_programs(key, diagnostics)
     usable = [plugin for plugin in answering if plugin is not None]
     if len(usable) == 1:
         return usable[0]
     if usable:
         names = ", ".join(f"`{plugin.key}`" for plugin in usable)
         message = f"`{key}` matches more than one plugin: {names}"
-        found.add(PLUGIN_UNKNOWN.at(None, message, "write the whole key"))
+        diagnostics.add(PLUGIN_UNKNOWN.at(None, message, "write the whole key"))
     elif not answering:
-        found.add(_unknown(key))
+        diagnostics.add(_unknown(key))
     return None
 
 
@@ -114,17 +114,17 @@ def _of_pykb(key: str) -> Sequence[AnyPlugin | None]:
     return [plugin for plugin in built_in() if plugin.key.answers_to(key)]
 
 
-def _of_packages(key: str, found: Diagnostics) -> Sequence[AnyPlugin | None]:
+def _of_packages(key: str, diagnostics: Diagnostics) -> Sequence[AnyPlugin | None]:
     """The plugins of other packages that answer to a key. `None` for each that cannot be used, which is reported."""
     points = entry_points(group=ENTRY_POINTS)
-    return [_load(point, found) for point in points if PluginKey.parse(point.name).answers_to(key)]
+    return [_load(point, diagnostics) for point in points if PluginKey.parse(point.name).answers_to(key)]
 
 
-def _of_programs(key: str, found: Diagnostics) -> Sequence[AnyPlugin | None]:
+def _of_programs(key: str, diagnostics: Diagnostics) -> Sequence[AnyPlugin | None]:
     """The executables that answer to a key. `None` for each that cannot be used, which is reported."""
     programs = {each: program for each, program in installed().items() if each.answers_to(key)}
     return [
-        Guarded(ExternalPlugin(each, program)) if usable(each, program, found) else None
+        Guarded(ExternalPlugin(each, program)) if usable(each, program, diagnostics) else None
         for each, program in programs.items()
     ]
 
@@ -143,16 +143,16 @@ def _unknown(key: str) -> Diagnostic:
     return PLUGIN_UNKNOWN.at(None, f"no plugin has the key `{key}`", *helps)
 
 
-def _load(point: EntryPoint, found: Diagnostics) -> AnyPlugin | None:
+def _load(point: EntryPoint, diagnostics: Diagnostics) -> AnyPlugin | None:
     """Load a plugin of another package."""
     try:
         value = point.load()
         plugin = value() if isinstance(value, type) else value
     except Exception as error:  # noqa: BLE001 - code of another package, run at import
         message = f"the plugin `{point.name}` cannot be loaded: `{type(error).__name__}: {error}`"
-        found.add(PLUGIN_BROKEN.at(None, message, "update or uninstall its package"))
+        diagnostics.add(PLUGIN_BROKEN.at(None, message, "update or uninstall its package"))
         return None
     if isinstance(plugin, Plugin | Bundle) and isinstance(plugin.key, PluginKey):
         return Guarded(plugin)
-    found.add(PLUGIN_BROKEN.at(None, f"`{point.value}`, registered as `{point.name}`, is not a plugin"))
+    diagnostics.add(PLUGIN_BROKEN.at(None, f"`{point.value}`, registered as `{point.name}`, is not a plugin"))
     return None

@@ -37,5 +37,5 @@ def version_numbers(version: str) -> tuple[int, ...]:
     >>> version_numbers("0.2.0"), version_numbers("0.2.0rc1"), version_numbers("../0.2.0")
     ((0, 2, 0), (0, 2, 0), ())
     """
-    found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9}){0,3})[0-9A-Za-z.+]{0,20}", version)
-    return tuple(map(int, found[1].split("."))) if found else ()
+    match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9}){0,3})[0-9A-Za-z.+]{0,20}", version)
+    return tuple(map(int, match[1].split("."))) if match else ()

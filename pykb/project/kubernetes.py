@@ -47,8 +47,8 @@ def minor_of(text: str) -> Minor | None:
     >>> minor_of("v1.33.4-gke.100"), minor_of("latest")
     ((1, 33), None)
     """
-    found = _VERSION.match(text)
-    return (int(found["major"]), int(found["minor"])) if found else None
+    match = _VERSION.match(text)
+    return (int(match["major"]), int(match["minor"])) if match else None
 
 
 def oldest_supported(root: Path) -> Minor | None:
@@ -93,17 +93,17 @@ _UNKNOWN = f"names a version that this pykb does not know: it knows {shown(OLDES
 
 def _read(text: str) -> tuple[Minor | None, str]:
     """The version in a text, or what is wrong with it."""
-    found = _VERSION.fullmatch(_AT_LEAST.sub("", text.strip(), count=1))
-    if found is None:
+    match = _VERSION.fullmatch(_AT_LEAST.sub("", text.strip(), count=1))
+    if match is None:
         return None, _NO_VERSION
-    version = int(found["major"]), int(found["minor"])
+    version = int(match["major"]), int(match["minor"])
     return (version, "") if OLDEST <= version <= NEWEST else (None, _UNKNOWN)
 
 
 def _nearest(text: str) -> Minor:
     """The version that a text may mean."""
-    found = _VERSION.search(text)
-    version = (int(found["major"]), int(found["minor"])) if found else NEWEST
+    match = _VERSION.search(text)
+    version = (int(match["major"]), int(match["minor"])) if match else NEWEST
     return min(max(version, OLDEST), NEWEST)
 
 

@@ -61,20 +61,20 @@ def swapped(path: str, config: str) -> str:
     return path
 
 
-def placed(found: Iterable[Diagnostic], root: Path) -> Diagnostics:
+def placed(diagnostics: Iterable[Diagnostic], root: Path) -> Diagnostics:
     """The findings of a command that speaks of `config/`, with the places of the files."""
     try:
         config = config_folder(root)
     except EnvironmentProblem:  # it is one of the findings
-        return Diagnostics(found)
-    spans = (replace(d, span=replace(d.span, path=swapped(d.span.path, config))) if d.span else d for d in found)
+        return Diagnostics(diagnostics)
+    spans = (replace(d, span=replace(d.span, path=swapped(d.span.path, config))) if d.span else d for d in diagnostics)
     return Diagnostics(reworded(each, config) for each in spans)
 
 
-def reworded(found: Diagnostic, config: str) -> Diagnostic:
+def reworded(diagnostic: Diagnostic, config: str) -> Diagnostic:
     """A finding whose words name the folder where the manifests are."""
-    notes, helps = (tuple(mentioning(text, config) for text in texts) for texts in (found.notes, found.help))
-    return replace(found, message=mentioning(found.message, config), notes=notes, help=helps)
+    notes, helps = (tuple(mentioning(text, config) for text in texts) for texts in (diagnostic.notes, diagnostic.help))
+    return replace(diagnostic, message=mentioning(diagnostic.message, config), notes=notes, help=helps)
 
 
 def mentioning(text: str, config: str) -> str:

@@ -48,7 +48,7 @@ def is_of_kubebuilder(key: str) -> bool:
 
 def check(project: Project) -> Diagnostics:
     """Find values that no command of pykb writes."""
-    found = Diagnostics()
+    diagnostics = Diagnostics()
     foreign = [key for key in project.layout if is_of_kubebuilder(key)]
     if foreign or not project.layout:
         shown = f"`{foreign[0]}`" if foreign else "no plugin at all"
@@ -57,16 +57,16 @@ def check(project: Project) -> Diagnostics:
             "use the tool that created this project, or start another project in a new directory: `pykb init`",
             "types in Python from the CRDs of a Go project: `pykb import crd config/crd/bases --output DIR`",
         )
-        found.add(PROJECT_LAYOUT.at(None, message, *helps, notes="nothing was written"))
-        return found
+        diagnostics.add(PROJECT_LAYOUT.at(None, message, *helps, notes="nothing was written"))
+        return diagnostics
     for value, key, *around in _names(project):
         holds, expected = _RULES[key]
         if value and not holds(value):
-            found.add(PROJECT_FIELD.at(project.place(*around, key), f"`{key}` must be {expected}"))
+            diagnostics.add(PROJECT_FIELD.at(project.place(*around, key), f"`{key}` must be {expected}"))
     for option, value in (each for resource in project.resources for each in given(resource.options)):
         if not option.holds(value):
-            found.add(PROJECT_FIELD.at(project.place(*RECORDS), f"`{option.key}` must be {option.expected}"))
-    return found
+            diagnostics.add(PROJECT_FIELD.at(project.place(*RECORDS), f"`{option.key}` must be {option.expected}"))
+    return diagnostics
 
 
 def _names(project: Project) -> Iterator[tuple[str, str, *tuple[object, ...]]]:

@@ -43,11 +43,11 @@ def watch_for_not_awaited() -> None:
         file: TextIO | None = None,
         line: str | None = None,
     ) -> None:
-        found = _MESSAGE.match(str(message))
-        if found is None or not issubclass(category, RuntimeWarning):
+        match = _MESSAGE.match(str(message))
+        if match is None or not issubclass(category, RuntimeWarning):
             before(message, category, filename, lineno, file, line)
             return
-        _report(found["name"], _place(str(message), filename, lineno))
+        _report(match["name"], _place(str(message), filename, lineno))
 
     show.reports_not_awaited = True  # type: ignore[attr-defined] # to find ourselves again
     warnings.showwarning = show

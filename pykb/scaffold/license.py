@@ -59,17 +59,17 @@ def header(license_name: str, *, owner: str, file: Path | None, year: str, found
 
 def owner(header: str) -> str:
     """The owner in a header; empty when it has none."""
-    found = _COPYRIGHT.search(header)
-    return found[1] if found else ""
+    match = _COPYRIGHT.search(header)
+    return match[1] if match else ""
 
 
-def _from_file(file: Path, year: str, found: Diagnostics) -> str:
+def _from_file(file: Path, year: str, diagnostics: Diagnostics) -> str:
     try:
         text = read_text(file)
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         message = f"`--license-file {file}` cannot be read: {reason}"
-        found.add(LICENSE_FILE.at(None, message, "write the header to a file first, or leave the option out"))
+        diagnostics.add(LICENSE_FILE.at(None, message, "write the header to a file first, or leave the option out"))
         return ""
     return _commented(re.sub(r"\bYEAR\b", year, text))
 
@@ -98,7 +98,7 @@ HEADER = "hack/boilerplate.py.txt"
 """Where `init` puts the licence header."""
 
 
-def header_path(plan: PlanBuilder, found: Diagnostics) -> str:
+def header_path(plan: PlanBuilder, diagnostics: Diagnostics) -> str:
     """Where the licence header is: as ``boilerplate`` in ``[tool.pykb]`` says, for a project that moved it."""
     try:
         own = read_toml(read_settings(plan.root)).get("tool", {}).get("pykb", {})
@@ -111,17 +111,17 @@ def header_path(plan: PlanBuilder, found: Diagnostics) -> str:
         return path
     message = f"`boilerplate` in `[tool.pykb]` names no file of the project: `{path}`"
     helps = ('name the file with the licence header: `boilerplate = "tools/boilerplate.py.txt"`',)
-    found.add(BOILERPLATE_BROKEN.at(Span(SETTINGS, 1, 1), message, *helps, notes="nothing was written"))
+    diagnostics.add(BOILERPLATE_BROKEN.at(Span(SETTINGS, 1, 1), message, *helps, notes="nothing was written"))
     return HEADER
 
 
-def boilerplate(plan: PlanBuilder, found: Diagnostics) -> str:
+def boilerplate(plan: PlanBuilder, diagnostics: Diagnostics) -> str:
     """The licence header of the project. Checks that it is a comment, since users can edit the file."""
-    path = header_path(plan, found)
+    path = header_path(plan, diagnostics)
     text = (plan.current(path) or b"").decode("utf-8", "replace")
     wrong = next((n for n, line in enumerate(text.splitlines(), 1) if line.strip() and not line.startswith("#")), None)
     if wrong is not None:
         message = f"`{path}` is written at the top of every new Python file, but this line of it is not a comment"
         helps = ("begin it with `# `; for no header, leave the file empty",)
-        found.add(BOILERPLATE_BROKEN.at(Span(path, wrong, 1), message, *helps, notes="nothing was written"))
+        diagnostics.add(BOILERPLATE_BROKEN.at(Span(path, wrong, 1), message, *helps, notes="nothing was written"))
     return text.strip()

@@ -52,20 +52,22 @@ _DNS_NAME = "is not a DNS name: lower case letters, digits, hyphens and dots onl
 _DNS_LABEL = "is not a DNS label: lower case letters, digits and hyphens, a letter first"
 
 
-def _refuse(found: Diagnostics, code: Code, flag: str, value: str, why: str, better: str) -> None:
+def _refuse(diagnostics: Diagnostics, code: Code, flag: str, value: str, why: str, better: str) -> None:
     """Report the value of an option, with one to type instead."""
-    found.add(code.at(None, f"`{flag} {value}` {why}", f"`{flag} {better}`"))
+    diagnostics.add(code.at(None, f"`{flag} {value}` {why}", f"`{flag} {better}`"))
 
 
-def check_domain(domain: str, found: Diagnostics) -> None:
+def check_domain(domain: str, diagnostics: Diagnostics) -> None:
     """Check the domain of a project."""
     if not domain:
-        found.add(codes.FLAG_REQUIRED.at(None, "`--domain` is missing", "`--domain example.com`"))
+        diagnostics.add(codes.FLAG_REQUIRED.at(None, "`--domain` is missing", "`--domain example.com`"))
     elif not names.is_subdomain(domain):
-        _refuse(found, codes.DOMAIN_NAME, "--domain", domain, _DNS_NAME, names.as_subdomain(domain) or "example.com")
+        _refuse(
+            diagnostics, codes.DOMAIN_NAME, "--domain", domain, _DNS_NAME, names.as_subdomain(domain) or "example.com"
+        )
 
 
-def check_project_name(name: str, found: Diagnostics, *, from_directory: bool) -> None:
+def check_project_name(name: str, diagnostics: Diagnostics, *, from_directory: bool) -> None:
     """Check the name of a project, and the package name made from it."""
     source = f"the name of this directory, `{name}`," if from_directory else f"`--project-name {name}`"
     better, code = f"{name}-operator", codes.PROJECT_NAME
@@ -84,7 +86,7 @@ def check_project_name(name: str, found: Diagnostics, *, from_directory: bool) -
         code, problem = codes.PACKAGE_NAME, f"gives the Python package `{names.as_module_name(name)}`, {taken}"
     else:
         return
-    found.add(code.at(None, f"{source} {problem}", f"`--project-name {better}`", notes=notes))
+    diagnostics.add(code.at(None, f"{source} {problem}", f"`--project-name {better}`", notes=notes))
 
 
 def module_hidden(package: str) -> str:
@@ -104,57 +106,57 @@ def _package_taken(package: str) -> str:
     return ""
 
 
-def check_owner(owner: str, found: Diagnostics) -> None:
+def check_owner(owner: str, diagnostics: Diagnostics) -> None:
     """Check the owner of the copyright, which must be one line."""
     if not owner.isprintable():
         shown = " ".join(owner.split())
         message = "`--owner` has a line break or another control character"
-        found.add(codes.OWNER_NAME.at(None, message, f'`--owner "{shown}"`'))
+        diagnostics.add(codes.OWNER_NAME.at(None, message, f'`--owner "{shown}"`'))
 
 
-def check_group(group: str, domain: str, found: Diagnostics) -> None:
+def check_group(group: str, domain: str, diagnostics: Diagnostics) -> None:
     """Check the group of the project's resource, and its API group."""
     if group and not names.is_subdomain(group):
-        _refuse(found, codes.GROUP_NAME, "--group", group, _DNS_NAME, names.as_subdomain(group) or "infra")
+        _refuse(diagnostics, codes.GROUP_NAME, "--group", group, _DNS_NAME, names.as_subdomain(group) or "infra")
         return
     whole = ".".join(part for part in (group, domain) if part)
     if not whole:
-        found.add(
+        diagnostics.add(
             codes.FLAG_REQUIRED.at(None, "`--group` is missing, and the project has no domain", "`--group infra`")
         )
     elif len(whole) > names.SUBDOMAIN_LENGTH:
         message = f"the API group `{whole}` has {len(whole)} characters, at most {names.SUBDOMAIN_LENGTH} fit"
-        found.add(codes.GROUP_NAME.at(None, message, "use a shorter `--group`"))
+        diagnostics.add(codes.GROUP_NAME.at(None, message, "use a shorter `--group`"))
     elif "." not in whole:
         message = f"the API group `{whole}` has no dot, but the API server requires one"
         helps = (f"`--group {group}.example`",) if not domain else ("give a group: `--group infra`",)
-        found.add(codes.GROUP_NAME.at(None, message, *helps))
+        diagnostics.add(codes.GROUP_NAME.at(None, message, *helps))
     elif domain and "." in domain and (group == domain or group.endswith(f".{domain}")):
         short = group.removesuffix(domain).rstrip(".")
         message = f"the API group is `{whole}`: `--group` already ends with the domain"
         helps = (f"`--group {short}`",) if short else ("leave `--group` out",)
-        found.add(codes.GROUP_DOMAIN.at(None, message, *helps, severity=Severity.WARNING))
+        diagnostics.add(codes.GROUP_DOMAIN.at(None, message, *helps, severity=Severity.WARNING))
 
 
-def check_version(version: str, found: Diagnostics) -> None:
+def check_version(version: str, diagnostics: Diagnostics) -> None:
     """Check the API version."""
     if not version:
-        found.add(codes.FLAG_REQUIRED.at(None, "`--version` is missing", "`--version v1`"))
+        diagnostics.add(codes.FLAG_REQUIRED.at(None, "`--version` is missing", "`--version v1`"))
     elif not names.is_version(version):
         why = "is not an API version: the form is `v1`, `v1beta1` or `v2alpha3`"
-        _refuse(found, codes.VERSION_NAME, "--version", version, why, names.as_version(version) or "v1")
+        _refuse(diagnostics, codes.VERSION_NAME, "--version", version, why, names.as_version(version) or "v1")
 
 
-def check_kind(kind: str, found: Diagnostics) -> None:
+def check_kind(kind: str, diagnostics: Diagnostics) -> None:
     """Check the kind, which becomes a class."""
     if not kind:
-        found.add(codes.FLAG_REQUIRED.at(None, "`--kind` is missing", "`--kind Machine`"))
+        diagnostics.add(codes.FLAG_REQUIRED.at(None, "`--kind` is missing", "`--kind Machine`"))
     elif not names.is_kind(kind):
         why = _too_long(kind) or "is not in PascalCase: letters and digits, an upper case letter first"
-        _refuse(found, codes.KIND_NAME, "--kind", kind, why, names.as_kind(kind) or "Machine")
+        _refuse(diagnostics, codes.KIND_NAME, "--kind", kind, why, names.as_kind(kind) or "Machine")
     elif names.hides_python_name(kind):
         _refuse(
-            found,
+            diagnostics,
             codes.KIND_TAKEN,
             "--kind",
             kind,
@@ -168,35 +170,35 @@ def _too_long(name: str) -> str:
     return f"has {len(name)} characters, at most {names.LABEL_LENGTH} fit" * (len(name) > names.LABEL_LENGTH)
 
 
-def check_own_kind(kind: str, found: Diagnostics, *, deploys: bool = False) -> None:
+def check_own_kind(kind: str, diagnostics: Diagnostics, *, deploys: bool = False) -> None:
     """Check a kind that the project defines. Its class must not hide imports of the scaffolded modules.
 
     Args:
         kind: The kind.
-        found: Takes the findings.
+        diagnostics: Takes the findings.
         deploys: Whether its controller deploys an image.
     """
     module = _SCAFFOLDED_IMPORTS.get(kind) or (_OPERAND_IMPORTS.get(kind) if deploys else None)
     if module:
         why = f"is the name of a class of `{module}` that the scaffolded code imports"
-        _refuse(found, codes.KIND_TAKEN, "--kind", kind, why, f"My{kind}")
+        _refuse(diagnostics, codes.KIND_TAKEN, "--kind", kind, why, f"My{kind}")
 
 
-def check_plural(plural: str, kind: str, found: Diagnostics) -> None:
+def check_plural(plural: str, kind: str, diagnostics: Diagnostics) -> None:
     """Check the plural, given or made from the kind."""
     if plural and not names.is_rfc_1035_label(plural):
         near = names.as_label(plural) or (pluralize(kind) if names.is_kind(kind) else "machines")
-        _refuse(found, codes.PLURAL_NAME, "--plural", plural, _too_long(plural) or _DNS_LABEL, near)
+        _refuse(diagnostics, codes.PLURAL_NAME, "--plural", plural, _too_long(plural) or _DNS_LABEL, near)
     elif not plural and names.is_kind(kind) and not names.is_rfc_1035_label(pluralize(kind)):
         message = f"the plural of `{kind}`, `{pluralize(kind)}`, is longer than {names.LABEL_LENGTH} characters"
-        found.add(codes.PLURAL_NAME.at(None, message, f"`--plural {kind.lower()[:20]}s`"))
+        diagnostics.add(codes.PLURAL_NAME.at(None, message, f"`--plural {kind.lower()[:20]}s`"))
 
 
-def check_controller_name(name: str, found: Diagnostics) -> None:
+def check_controller_name(name: str, diagnostics: Diagnostics) -> None:
     """Check the name of a second controller."""
     if name and not names.is_rfc_1035_label(name):
         near = names.as_label(name) or "machine-cleaner"
-        _refuse(found, codes.CONTROLLER_NAME, "--controller-name", name, _DNS_LABEL, near)
+        _refuse(diagnostics, codes.CONTROLLER_NAME, "--controller-name", name, _DNS_LABEL, near)
 
 
 _PYTHON_TYPES = (
@@ -205,33 +207,33 @@ _PYTHON_TYPES = (
 )
 
 
-def check_import_path(path: str, found: Diagnostics) -> None:
+def check_import_path(path: str, diagnostics: Diagnostics) -> None:
     """Check the module of an external type."""
     if path and not all(names.is_module_name(part) for part in path.split(".")):
         message = f"`--external-api-path {path}` is not a Python module"
         if "." in path.partition("/")[0] and "/" in path:
-            found.add(codes.IMPORT_PATH.at(None, f"{message} but a Go import path", *_PYTHON_TYPES))
+            diagnostics.add(codes.IMPORT_PATH.at(None, f"{message} but a Go import path", *_PYTHON_TYPES))
             return
         near = ".".join(names.as_module_name(part) for part in path.replace("/", ".").split(".") if part)
-        found.add(codes.IMPORT_PATH.at(None, message, f"`--external-api-path {near}`"))
+        diagnostics.add(codes.IMPORT_PATH.at(None, message, f"`--external-api-path {near}`"))
 
 
-def check_external_group(group: str, domain: str, found: Diagnostics) -> None:
+def check_external_group(group: str, domain: str, diagnostics: Diagnostics) -> None:
     """Check the API group of an external type. As in every CRD, it must have a dot."""
     if "." in group or domain:
-        check_group(group, domain, found)
+        check_group(group, domain, diagnostics)
         return
     message = f"the API group `{group}` of the external type has no dot: its domain is missing"
     if not group:
         message = "the API group of the external type is missing"
-    found.add(codes.GROUP_NAME.at(None, message, "`--external-api-domain example.com`"))
+    diagnostics.add(codes.GROUP_NAME.at(None, message, "`--external-api-domain example.com`"))
 
 
-def check_external_domain(domain: str, found: Diagnostics) -> None:
+def check_external_domain(domain: str, diagnostics: Diagnostics) -> None:
     """Check the domain of an external type."""
     if domain and not names.is_subdomain(domain):
         near = names.as_subdomain(domain) or "example.com"
-        _refuse(found, codes.DOMAIN_NAME, "--external-api-domain", domain, "is not a DNS name", near)
+        _refuse(diagnostics, codes.DOMAIN_NAME, "--external-api-domain", domain, "is not a DNS name", near)
 
 
 def short_group(group: str) -> str:
@@ -249,7 +251,7 @@ def is_called_as_builtin(group: str, version: str, kind: str) -> bool:
     return find_builtin(looked_up, Diagnostics()) is not None
 
 
-def find_builtin(resource: Resource, found: Diagnostics) -> Resource | None:
+def find_builtin(resource: Resource, diagnostics: Diagnostics) -> Resource | None:
     """Complete the resource from pykb's built-in types. Reports an unknown kind."""
     from pykb.api.builtin_table import TABLE
 
@@ -257,19 +259,19 @@ def find_builtin(resource: Resource, found: Diagnostics) -> Resource | None:
     if not versions:
         message = f"pykb has no types for the built-in group `{resource.group}`"
         helps = ("name the module that has them: `--external-api-path some.module`",)
-        found.add(codes.GROUP_NAME.at(None, message, *helps))
+        diagnostics.add(codes.GROUP_NAME.at(None, message, *helps))
         return None
     if resource.version not in versions:
         known = ", ".join(f"`{version}`" for version in versions)
         message = f"`--version {resource.version}`: the built-in group `{resource.group}` has {known}"
-        found.add(codes.VERSION_NAME.at(None, message, f"`--version {next(iter(versions))}`"))
+        diagnostics.add(codes.VERSION_NAME.at(None, message, f"`--version {next(iter(versions))}`"))
         return None
     kinds = versions[resource.version]
     if resource.kind not in kinds:
         near = closest(resource.kind, kinds)
         message = f"`--kind {resource.kind}`: {resource.api_version} of Kubernetes has no such kind"
         helps = (f"`--kind {near}`",) if near else ("it has " + ", ".join(kinds),)
-        found.add(codes.KIND_NAME.at(None, message, *helps))
+        diagnostics.add(codes.KIND_NAME.at(None, message, *helps))
         return None
     from pykb.api.builtin import find_class
     from pykb.meta.gvk import GroupVersionKind

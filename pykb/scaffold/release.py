@@ -97,7 +97,7 @@ def published(version: str, root: Path) -> Release:
     return Release(version, f"{NAME}[cli]=={version}", advice=advice)
 
 
-def given(place: Path, found: Diagnostics) -> Release | None:
+def given(place: Path, diagnostics: Diagnostics) -> Release | None:
     """A wheel or a checkout of pykb. ``None``, with a finding, if it is neither."""
     root = place.resolve()
     version = _VERSION.search(_text(root / _INIT))
@@ -107,11 +107,11 @@ def given(place: Path, found: Diagnostics) -> Release | None:
     if wheel and root.is_file() and zipfile.is_zipfile(root):
         return Release(wheel[1], f"{NAME}[cli] @ {root.as_uri()}")
     message = f"`--from {place}` is neither a wheel nor a checkout of pykb"
-    found.add(RELEASE_UNKNOWN.at(None, message, notes=_NOTHING))
+    diagnostics.add(RELEASE_UNKNOWN.at(None, message, notes=_NOTHING))
     return None
 
 
-def render(release: Release, recipe: Recipe, found: Diagnostics) -> dict[str, File]:
+def render(release: Release, recipe: Recipe, diagnostics: Diagnostics) -> dict[str, File]:
     """The project as the release scaffolds it, without PROJECT. Empty, with a finding, if it cannot do so."""
     with temporary("release") as folder:
         project, home = folder / "project", folder / "home"
@@ -120,7 +120,7 @@ def render(release: Release, recipe: Recipe, found: Diagnostics) -> dict[str, Fi
         (folder / "header.txt").write_text(recipe.header + "\n", encoding="utf-8")
         words: tuple[str | Path, ...]
         if release.requirement:
-            python = _install(release, folder / "environment", found)
+            python = _install(release, folder / "environment", diagnostics)
             if python is None:
                 return {}
             words = (python, "-I", Path(__file__).with_name("_replay.py"))
@@ -133,11 +133,11 @@ def render(release: Release, recipe: Recipe, found: Diagnostics) -> dict[str, Fi
         files = _files(project) if isinstance(done, Output) and done.code == 0 else {}
         if not files:
             message = f"pykb {release.version} cannot scaffold this project again"
-            found.add(NOT_RENDERED.at(None, message, notes=(*_said(done), _NOTHING)))
+            diagnostics.add(NOT_RENDERED.at(None, message, notes=(*_said(done), _NOTHING)))
         return files
 
 
-def _install(release: Release, folder: Path, found: Diagnostics) -> Path | None:
+def _install(release: Release, folder: Path, diagnostics: Diagnostics) -> Path | None:
     """Install a release with its dependencies, by uv or else by pip. Returns the Python of the environment.
 
     Both run in a folder without settings: those of a project are somebody else's.
@@ -151,7 +151,7 @@ def _install(release: Release, folder: Path, found: Diagnostics) -> Path | None:
         if isinstance(done, LimitError) or done.code:
             message = f"pykb {release.version}, which made the project, cannot be installed"
             helps = (release.advice,) if release.advice else ()
-            found.add(RELEASE_UNKNOWN.at(None, message, *helps, notes=(*_said(done), _NOTHING)))
+            diagnostics.add(RELEASE_UNKNOWN.at(None, message, *helps, notes=(*_said(done), _NOTHING)))
             return None
     for path in folder.glob(f"lib/*/site-packages/{NAME}-*.dist-info/direct_url.json"):
         path.unlink()  # as of an index: it puts no wheel of itself into the project

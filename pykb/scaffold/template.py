@@ -66,7 +66,7 @@ class RenderedFile:
     mode: int
 
 
-def render_tree(source: Path, variables: Mapping[str, Any], found: Diagnostics) -> dict[str, RenderedFile]:
+def render_tree(source: Path, variables: Mapping[str, Any], diagnostics: Diagnostics) -> dict[str, RenderedFile]:
     """Render a template folder. Returns files by path in the project; empty, with a finding, when it fails.
 
     Paths are as in the template. The code that writes the files checks that they stay in the project.
@@ -74,11 +74,11 @@ def render_tree(source: Path, variables: Mapping[str, Any], found: Diagnostics) 
     Args:
         source: The folder with ``cookiecutter.json``.
         variables: The variables that pykb sets. Other variables of the template have their defaults.
-        found: Gets what is wrong with the template.
+        diagnostics: Gets what is wrong with the template.
     """
-    declared = _declared(source, found)
-    _check_links(source, found)
-    if found.has_errors():
+    declared = _declared(source, diagnostics)
+    _check_links(source, diagnostics)
+    if diagnostics.has_errors():
         return {}
     from cookiecutter.exceptions import NonTemplatedInputDirException
     from cookiecutter.find import find_template
@@ -103,10 +103,10 @@ def render_tree(source: Path, variables: Mapping[str, Any], found: Diagnostics) 
             files |= _file(path, PurePosixPath(path.relative_to(folder)), context, sandbox)
     except NonTemplatedInputDirException:
         message = "the project template has no folder named `{{cookiecutter.project_name}}`"
-        found.add(TEMPLATE_BROKEN.at(None, message, notes=f"looked in `{source}`"))
+        diagnostics.add(TEMPLATE_BROKEN.at(None, message, notes=f"looked in `{source}`"))
     except Exception as error:  # noqa: BLE001 - whatever the expressions of a stranger come to
         what = " ".join(str(error).split())[:300] or type(error).__name__
-        found.add(TEMPLATE_BROKEN.at(None, f"the project template cannot be rendered: {at}", notes=what))
+        diagnostics.add(TEMPLATE_BROKEN.at(None, f"the project template cannot be rendered: {at}", notes=what))
     else:
         return files
     return {}
@@ -179,7 +179,7 @@ def built_in() -> Path:
 
 
 @contextmanager
-def opened(source: str | None, found: Diagnostics) -> Iterator[Path | None]:
+def opened(source: str | None, diagnostics: Diagnostics) -> Iterator[Path | None]:
     """The folder of a template: pykb's own, the user's, or a temporary clone of a git repository."""
     if source is None:
         yield built_in()
@@ -190,11 +190,11 @@ def opened(source: str | None, found: Diagnostics) -> Iterator[Path | None]:
     if not _looks_like_git(source):
         message = f"`--template {source}` is neither a folder nor the address of a git repository"
         helps = ("give a folder with a `cookiecutter.json`, or an address such as `https://example.com/t.git`",)
-        found.add(TEMPLATE_MISSING.at(None, message, *helps))
+        diagnostics.add(TEMPLATE_MISSING.at(None, message, *helps))
         yield None
         return
     with temporary("template") as folder:
-        yield folder / "template" if _clone(source, folder / "template", found) else None
+        yield folder / "template" if _clone(source, folder / "template", diagnostics) else None
 
 
 def _looks_like_git(source: str) -> bool:
@@ -202,7 +202,7 @@ def _looks_like_git(source: str) -> bool:
     return source.startswith(schemes) or source.endswith(".git")
 
 
-def _check_links(source: Path, found: Diagnostics) -> None:
+def _check_links(source: Path, diagnostics: Diagnostics) -> None:
     """Refuse links that lead out of the template, or nowhere, and all that is neither a file nor a folder.
 
     The former would copy files of this machine into the project. pykb would wait for the latter for ever.
@@ -212,18 +212,18 @@ def _check_links(source: Path, found: Diagnostics) -> None:
         shown = path.relative_to(source).as_posix()
         if path.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(root):
             message = f"the project template has a symbolic link that leads out of it: `{shown}`"
-            found.add(TEMPLATE_BROKEN.at(None, message, "put the file itself into the template"))
+            diagnostics.add(TEMPLATE_BROKEN.at(None, message, "put the file itself into the template"))
         elif not path.is_file() and not path.is_dir():
             message = f"the project template has something that is neither a file nor a folder: `{shown}`"
-            found.add(TEMPLATE_BROKEN.at(None, message, "delete it from the template"))
+            diagnostics.add(TEMPLATE_BROKEN.at(None, message, "delete it from the template"))
 
 
-def _clone(source: str, target: Path, found: Diagnostics) -> bool:
+def _clone(source: str, target: Path, diagnostics: Diagnostics) -> bool:
     from pykb.tools.process import find_program, run
 
     if find_program("git") is None:
         helps = ("give a folder instead: `--template DIR`",)
-        found.add(TEMPLATE_MISSING.at(None, f"`--template {source}` needs git, which is not installed", *helps))
+        diagnostics.add(TEMPLATE_MISSING.at(None, f"`--template {source}` needs git, which is not installed", *helps))
         return False
     # After `--`, a URL cannot be read as an option. Transports with `ext::` run programs and are refused.
     done = run(
@@ -236,11 +236,11 @@ def _clone(source: str, target: Path, found: Diagnostics) -> bool:
     fatal = [line for line in said if line.startswith(("fatal: ", "error: "))]
     helps = (f"try it alone: `git clone {source}`",)
     message = f"`--template {source}` cannot be cloned"
-    found.add(TEMPLATE_MISSING.at(None, message, *helps, notes=tuple(fatal or said[-3:])))
+    diagnostics.add(TEMPLATE_MISSING.at(None, message, *helps, notes=tuple(fatal or said[-3:])))
     return False
 
 
-def _declared(source: Path, found: Diagnostics) -> dict[str, Any]:
+def _declared(source: Path, diagnostics: Diagnostics) -> dict[str, Any]:
     """The variables of a template with their defaults."""
     path = source / "cookiecutter.json"
     message, line, column = "`cookiecutter.json` is not JSON", 1, 1
@@ -251,7 +251,7 @@ def _declared(source: Path, found: Diagnostics) -> dict[str, Any]:
         message = "`cookiecutter.json` must be an object of names and defaults"
     except FileNotFoundError:
         message = "the project template has no `cookiecutter.json`"
-        found.add(TEMPLATE_BROKEN.at(None, message, notes=f"looked in `{source}`"))
+        diagnostics.add(TEMPLATE_BROKEN.at(None, message, notes=f"looked in `{source}`"))
         return {}
     except OSError as error:
         message = f"`cookiecutter.json` cannot be read: {error.strerror}"
@@ -259,5 +259,5 @@ def _declared(source: Path, found: Diagnostics) -> dict[str, Any]:
         line, column = error.lineno, error.colno
     except ValueError as error:  # not UTF-8, a number with too many digits, too deep nesting
         message = f"`cookiecutter.json` is not JSON: {error}"
-    found.add(TEMPLATE_BROKEN.at(Span(str(path), line, column), message))
+    diagnostics.add(TEMPLATE_BROKEN.at(Span(str(path), line, column), message))
     return {}

@@ -148,8 +148,8 @@ class ManagedCertificates:
         assert self._held is not None  # noqa: S101 - made sure before
         name, authorities = self._options.secret, self._held.material[AUTHORITIES]
         path = f"/api/v1/namespaces/{namespace}/configmaps/{name}"
-        found = await self._objects.find(path)
-        if found is not None and (found.get("data") or {}).get(AUTHORITIES) == authorities:
+        stored = await self._objects.find(path)
+        if stored is not None and (stored.get("data") or {}).get(AUTHORITIES) == authorities:
             return
         metadata = {"name": name, "namespace": namespace}
         wanted = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {AUTHORITIES: authorities}}
@@ -235,13 +235,13 @@ class Trust:
         return changed
 
     async def _make_sure(self, path: str, bundle: str) -> bool:
-        found = await self._objects.find(path)
-        if found is None:
+        stored = await self._objects.find(path)
+        if stored is None:
             self._seen.pop(path, None)
             self._trusted.pop(path, None)
             return False
-        version = found["metadata"]["resourceVersion"]
-        entries = [(where, entry) for where, entry in _client_configs(found) if self._is_ours(entry)]
+        version = stored["metadata"]["resourceVersion"]
+        entries = [(where, entry) for where, entry in _client_configs(stored) if self._is_ours(entry)]
         wrong = [where for where, entry in entries if entry.get("caBundle") != bundle]
         if entries:
             self._trusted[path] = len(wrong) < len(entries)
@@ -249,8 +249,8 @@ class Trust:
             # The version makes it a conflict if the object has changed since.
             unchanged = {"op": "replace", "path": "/metadata/resourceVersion", "value": version}
             trusted = [{"op": "add", "path": f"{where}/caBundle", "value": bundle} for where in wrong]
-            found = await self._objects.change(path, [unchanged, *trusted])
-            version = found["metadata"]["resourceVersion"]
+            stored = await self._objects.change(path, [unchanged, *trusted])
+            version = stored["metadata"]["resourceVersion"]
             shown = {"object": "/".join(path.split("/")[-2:]), "entries": len(wrong)}
             had = any(entry.get("caBundle") for _, entry in entries)
             logger.info("authority replaced in caBundle" if had else "authority set in caBundle", extra=shown)

@@ -181,26 +181,26 @@ async def _read(
     client: Client, obj: AnyObject, mutate: Mutate, owner: AnyObject | None, *, adopt: bool
 ) -> dict[str, Any] | None:
     """Update ``obj`` with the existing object, mutate it, and return the existing object."""
-    found = await find_stored(client, obj)
-    if found is not None:
-        replace_content(obj, found)
+    stored = await find_stored(client, obj)
+    if stored is not None:
+        replace_content(obj, stored)
     before = snapshot(obj)
     if owner is not None:
         set_controller_reference(owner, obj)
-        await _check(client, obj, found, adopt=adopt)
+        await _check(client, obj, stored, adopt=adopt)
     await _mutate(obj, mutate)
     if owner is not None:
         set_controller_reference(owner, obj)
     else:
-        await _check(client, obj, found, adopt=adopt)
-    return None if found is None else before
+        await _check(client, obj, stored, adopt=adopt)
+    return None if stored is None else before
 
 
-async def _check(client: Client, obj: AnyObject, found: dict[str, Any] | None, *, adopt: bool) -> None:
+async def _check(client: Client, obj: AnyObject, stored: dict[str, Any] | None, *, adopt: bool) -> None:
     """Refuse to become the controller of the existing object."""
     controller = controller_of(obj)
-    if found is not None and controller is not None:
-        await check_controlled(client, found, controller, adopt=adopt)
+    if stored is not None and controller is not None:
+        await check_controlled(client, stored, controller, adopt=adopt)
 
 
 async def _mutate(obj: AnyObject, mutate: Mutate) -> None:

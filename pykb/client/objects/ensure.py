@@ -68,14 +68,14 @@ async def ensure_applied(
     if owner is not None:
         set_controller_reference(owner, obj)
     applying = _Applying(client, obj, to_wire(obj), field_manager or client.options.field_manager, force=force)
-    found = await find_stored(client, obj)
-    if found is not None and applying.is_done(found):
-        replace_content(obj, found)
+    stored = await find_stored(client, obj)
+    if stored is not None and applying.is_done(stored):
+        replace_content(obj, stored)
         return obj, OperationResult.UNCHANGED
     controller = controller_of(obj)
     if controller is None:
-        return obj, await applying.apply(found)
-    return obj, await applying.apply_controlled(controller, adopt=adopt, known=found is not None)
+        return obj, await applying.apply(stored)
+    return obj, await applying.apply_controlled(controller, adopt=adopt, known=stored is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,27 +88,27 @@ class _Applying:
     manager: str
     force: bool
 
-    def is_done(self, found: dict[str, Any]) -> bool:
-        """Whether ``found`` has the desired values, and its fields have the owners that an apply would set."""
-        if found["metadata"].get("managedFields"):
-            if own_entry(found, self.manager, "Apply"):
-                return holds_exactly(found, self.desired, self.manager)
-            if not own_entry(found, self.manager, "Update"):
+    def is_done(self, stored: dict[str, Any]) -> bool:
+        """Whether ``stored`` has the desired values, and its fields have the owners that an apply would set."""
+        if stored["metadata"].get("managedFields"):
+            if own_entry(stored, self.manager, "Apply"):
+                return holds_exactly(stored, self.desired, self.manager)
+            if not own_entry(stored, self.manager, "Update"):
                 return False
-        if not memory_of(self.client).is_last(uid_of(found), self.manager, self.desired):
+        if not memory_of(self.client).is_last(uid_of(stored), self.manager, self.desired):
             return False
         structure = structure_of_class(type(self.obj)) if isinstance(self.obj, Object) else UNKNOWN
-        return contains(found, self.desired, structure)
+        return contains(stored, self.desired, structure)
 
-    async def apply(self, found: dict[str, Any] | None) -> OperationResult:
+    async def apply(self, stored: dict[str, Any] | None) -> OperationResult:
         """Apply, whoever controls the object."""
         await self.client.apply(self.obj, field_manager=self.manager, force=self.force)
         # An object created just now may not have reached the cache yet.
-        unseen = found is None and memory_of(self.client).is_last(uid_of(self.obj), self.manager, self.desired)
+        unseen = stored is None and memory_of(self.client).is_last(uid_of(self.obj), self.manager, self.desired)
         self._remember()
-        if found is None:
+        if stored is None:
             return OperationResult.UNCHANGED if unseen else OperationResult.CREATED
-        return result_of(found, self.obj)
+        return result_of(stored, self.obj)
 
     async def apply_controlled(self, controller: OwnerReference, *, adopt: bool, known: bool) -> OperationResult:
         """Create the object, or apply to the existing one if the owner controls it."""
@@ -123,41 +123,41 @@ class _Applying:
         return await self._try(controller, adopt=adopt, known=known)
 
     async def _try(self, controller: OwnerReference, *, adopt: bool, known: bool) -> OperationResult:
-        found = await find_stored(self.client.live, self.obj) if known else None
-        if found is None:
+        stored = await find_stored(self.client.live, self.obj) if known else None
+        if stored is None:
             return await self._create()
-        await check_controlled(self.client, found, controller, adopt=adopt)
-        return await self._bring(found)
+        await check_controlled(self.client, stored, controller, adopt=adopt)
+        return await self._bring(stored)
 
     async def _create(self) -> OperationResult:
         await self.client.create(self.obj, field_manager=self.manager)
         self._remember()
         return OperationResult.CREATED
 
-    async def _bring(self, found: dict[str, Any]) -> OperationResult:
-        if self.is_done(found):
-            replace_content(self.obj, found)
+    async def _bring(self, stored: dict[str, Any]) -> OperationResult:
+        if self.is_done(stored):
+            replace_content(self.obj, stored)
             self._remember()
             return OperationResult.UNCHANGED
-        found = await self._claim(found)
-        wanted = Unstructured({**self.desired, "metadata": {**self.desired["metadata"], "uid": uid_of(found)}})
-        version = resource_version_of(found)
+        stored = await self._claim(stored)
+        wanted = Unstructured({**self.desired, "metadata": {**self.desired["metadata"], "uid": uid_of(stored)}})
+        version = resource_version_of(stored)
         await self.client.apply(wanted, field_manager=self.manager, force=self.force, resource_version=version)
         replace_content(self.obj, wanted.data)
         self._remember()
-        return result_of(found, self.obj)
+        return result_of(stored, self.obj)
 
-    async def _claim(self, found: dict[str, Any]) -> dict[str, Any]:
+    async def _claim(self, stored: dict[str, Any]) -> dict[str, Any]:
         """Turn the ownership from the create into ownership by apply. Otherwise, an apply could not remove fields."""
-        created = own_entry(found, self.manager, "Update")
-        if created is None or own_entry(found, self.manager, "Apply") is not None:
-            return found
+        created = own_entry(stored, self.manager, "Update")
+        if created is None or own_entry(stored, self.manager, "Apply") is not None:
+            return stored
         entries = [
             {**entry, "operation": "Apply"} if entry is created else entry
-            for entry in found["metadata"]["managedFields"]
+            for entry in stored["metadata"]["managedFields"]
         ]
-        metadata = {"managedFields": entries, "resourceVersion": resource_version_of(found)}
-        claimed = Unstructured(found)
+        metadata = {"managedFields": entries, "resourceVersion": resource_version_of(stored)}
+        claimed = Unstructured(stored)
         patch = JsonPatch(
             [{"op": "replace", "path": f"/metadata/{name}", "value": value} for name, value in metadata.items()]
         )

@@ -324,12 +324,12 @@ async def prune(
     return [obj.key.name for obj in stale]
 
 
-async def check_controlled(client: Client, found: dict[str, Any], owner: OwnerReference, *, adopt: bool) -> None:
+async def check_controlled(client: Client, stored: dict[str, Any], owner: OwnerReference, *, adopt: bool) -> None:
     """Refuse an existing object of the desired name if the owner does not control it.
 
     Args:
         client: The client.
-        found: The object as it was read.
+        stored: The object as it was read.
         owner: The object that is to control it.
         adopt: Whether to take an object that has no controller, or whose controller was a former
             owner of the same name.
@@ -338,10 +338,10 @@ async def check_controlled(client: Client, found: dict[str, Any], owner: OwnerRe
         AlreadyOwned: Another object controls it.
         NotControlled: It has no controller.
     """
-    current = controller_of(found)
+    current = controller_of(stored)
     if current is not None and current.uid == owner.uid:
         return
-    kind, key = gvk_of(found).kind, key_of(found)
+    kind, key = gvk_of(stored).kind, key_of(stored)
     free = current is None or _same_owner(current, owner)
     if adopt and free and await _lives(client, owner, key.namespace):
         return

@@ -82,8 +82,8 @@ def _double_quoted(text: str) -> str:
     return '"' + pattern.sub(_escape, text) + '"'
 
 
-def _escape(found: re.Match[str]) -> str:
-    character = found[0]
+def _escape(match: re.Match[str]) -> str:
+    character = match[0]
     if character in _NAMED_ESCAPES:
         return "\\" + _NAMED_ESCAPES[character]
     code = ord(character)

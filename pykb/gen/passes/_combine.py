@@ -81,10 +81,12 @@ def _list(keyword: Keyword) -> list[object]:
     return list(keyword.value) if isinstance(keyword.value, list) else [keyword.value]
 
 
-def _merge_child(named: SchemaNode | None, refinement: SchemaNode | None, found: Diagnostics) -> SchemaNode | None:
+def _merge_child(
+    named: SchemaNode | None, refinement: SchemaNode | None, diagnostics: Diagnostics
+) -> SchemaNode | None:
     if named is None or refinement is None:
         return refinement if named is None else named
-    return merge(named, refinement, found)
+    return merge(named, refinement, diagnostics)
 
 
 def _merge_properties(

@@ -42,7 +42,7 @@ def installed() -> dict[PluginKey, Path]:
     return dict(sorted(_installed(folder())))
 
 
-def usable(key: PluginKey, program: Path, found: Diagnostics) -> bool:
+def usable(key: PluginKey, program: Path, diagnostics: Diagnostics) -> bool:
     """Whether pykb may run this program. Reports one that another user could have changed, or that cannot run."""
     status = program.stat()
     if status.st_uid not in {0, os.geteuid()} or status.st_mode & stat.S_IWOTH:
@@ -53,7 +53,7 @@ def usable(key: PluginKey, program: Path, found: Diagnostics) -> bool:
         helps = (f"`chmod +x {program}`",)
     else:
         return True
-    found.add(PLUGIN_BROKEN.at(None, f"the plugin `{key}` cannot be run: `{program}` {problem}", *helps))
+    diagnostics.add(PLUGIN_BROKEN.at(None, f"the plugin `{key}` cannot be run: `{program}` {problem}", *helps))
     return False
 
 

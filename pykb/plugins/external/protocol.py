@@ -98,23 +98,23 @@ class Question:
         return json.dumps(request, default=str).encode()
 
 
-def ask(key: PluginKey, program: Path, question: Question, root: Path, found: Diagnostics) -> Answer | None:
+def ask(key: PluginKey, program: Path, question: Question, root: Path, diagnostics: Diagnostics) -> Answer | None:
     """Run a plugin in the folder of the project. ``None`` when it failed or refused, which is reported."""
     try:
         output = run_bounded([program], cwd=root, stdin=question.encode(), limits=question.limits or LIMITS)
     except LimitError as error:
-        found.add(fault(key, str(error)))
+        diagnostics.add(fault(key, str(error)))
         return None
     except OSError as error:
-        found.add(fault(key, f"cannot be started: {error.strerror}"))
+        diagnostics.add(fault(key, f"cannot be started: {error.strerror}"))
         return None
     said = quote(output.stderr.decode("utf-8", "replace"), source="it wrote")
     if output.code != 0:
-        found.add(fault(key, f"ended with {describe_exit(output.code)}", notes=said))
+        diagnostics.add(fault(key, f"ended with {describe_exit(output.code)}", notes=said))
         return None
-    answer = _read(key, output.stdout, found)
+    answer = _read(key, output.stdout, diagnostics)
     if said and answer is not None:
-        found.add(PLUGIN_NOTE.at(None, f"the plugin `{key}` wrote to stderr", notes=said))
+        diagnostics.add(PLUGIN_NOTE.at(None, f"the plugin `{key}` wrote to stderr", notes=said))
     return answer
 
 
@@ -125,16 +125,18 @@ def fault(key: PluginKey, problem: str, *, notes: tuple[str, ...] = ()) -> Diagn
     return PLUGIN_FAULT.at(None, message, *helps, notes=(*notes, *_NOTHING))
 
 
-def _read(key: PluginKey, text: bytes, found: Diagnostics) -> Answer | None:
+def _read(key: PluginKey, text: bytes, diagnostics: Diagnostics) -> Answer | None:
     try:
         answer = Answer.model_validate_json(text)
     except ValidationError as error:
-        found.extend(fault(key, f"gave a wrong answer: {mistake}") for mistake in _mistakes(error))
+        diagnostics.extend(fault(key, f"gave a wrong answer: {mistake}") for mistake in _mistakes(error))
         return None
     if not answer.error:
         return answer
     for message in answer.errormsgs or ["it gives no reason"]:
-        found.add(PLUGIN_ERROR.at(None, f"the plugin `{key}` reports an error: {message.strip()}", notes=_NOTHING))
+        diagnostics.add(
+            PLUGIN_ERROR.at(None, f"the plugin `{key}` reports an error: {message.strip()}", notes=_NOTHING)
+        )
     return None
 
 

@@ -167,7 +167,7 @@ def values(rendered: Rendered) -> str:
     parts = Parts.of(objects, rendered.prefix)
     context: Mapping[str, Any] = {
         "replicas": rendered.replicas,
-        "shards": next((found[1] for each in args if (found := SHARDS.fullmatch(str(each)))), ""),
+        "shards": next((match[1] for each in args if (match := SHARDS.fullmatch(str(each)))), ""),
         "scaler": next((each["spec"] for each in objects if each["kind"] == AUTOSCALER), {}),
         "image": Image.of(container_of(manager)),
         "settings": {value: _lines(value, holder.get(key)) for holder, key, value in settings(manager)},

@@ -79,8 +79,8 @@ class Ports:
     def of(cls, manager: Object, parts: Parts) -> Ports:
         """The ports of a Deployment: those of its arguments, and the one that is named for webhooks."""
         container = container_of(manager)
-        found = (_ADDRESS.fullmatch(str(each)) for each in container.get("args") or ())
-        bound = {each["server"]: int(each["port"]) for each in found if each is not None}
+        match = (_ADDRESS.fullmatch(str(each)) for each in container.get("args") or ())
+        bound = {each["server"]: int(each["port"]) for each in match if each is not None}
         names = {"health-probe": "manager.healthPort"} | ({"metrics": "metrics.port"} if parts.metrics else {})
         ports = {names[server]: port for server, port in bound.items() if server in names and port}
         for each in container.get("ports") or () if parts.webhooks else ():

@@ -55,14 +55,14 @@ class Template:
         return f"helm-expression-{len(self._inline) + len(self._blocks)}-"
 
     def _written(self, line: str) -> Sequence[str]:
-        found = _LINE.fullmatch(line)
-        if found is None or found["word"] not in self._blocks:
+        match = _LINE.fullmatch(line)
+        if match is None or match["word"] not in self._blocks:
             return [_WORD.sub(lambda word: self._inline[word[0]], line)]
-        dash = (found["dash"] or "") if found["key"] else ""  # an item that is a block has its own dashes
-        column = len(found["blanks"]) + len(dash)
-        lines = [each for block in self._blocks[found["word"]] for each in self._written(block)]
-        first, *rest = (_INDENT.sub(lambda found: str(column + int(found[1])), each) for each in lines)
-        return [f"{found['blanks']}{dash}{first}", *(f"{' ' * column}{each}" for each in rest)]
+        dash = (match["dash"] or "") if match["key"] else ""  # an item that is a block has its own dashes
+        column = len(match["blanks"]) + len(dash)
+        lines = [each for block in self._blocks[match["word"]] for each in self._written(block)]
+        first, *rest = (_INDENT.sub(lambda match: str(column + int(match[1])), each) for each in lines)
+        return [f"{match['blanks']}{dash}{first}", *(f"{' ' * column}{each}" for each in rest)]
 
 
 def _literal(obj: Mapping[str, object]) -> list[str]:

@@ -80,16 +80,16 @@ def is_marked(text: str, kind: str) -> bool:
 def _marker_lines(text: str, kind: str) -> list[int]:
     """The indices of the marker's lines in the comments above a class, the last one first."""
     source = _source(text)
-    found = source and source.find_class(kind)
-    if not source or not found:
+    definition = source and source.find_class(kind)
+    if not source or not definition:
         return []
-    return [at for at in source.comments_above(found) if source.lines[at].lstrip("# \t").rstrip() == MARKER]
+    return [at for at in source.comments_above(definition) if source.lines[at].lstrip("# \t").rstrip() == MARKER]
 
 
 def _marked(text: str, kind: str) -> str | None:
     source = _source(text)
-    found = source and source.find_class(kind)
-    return source.with_lines(source.start(found), f"# {MARKER}").text if source and found else None
+    definition = source and source.find_class(kind)
+    return source.with_lines(source.start(definition), f"# {MARKER}").text if source and definition else None
 
 
 def _source(text: str) -> Source | None:

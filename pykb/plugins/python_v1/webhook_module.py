@@ -89,13 +89,13 @@ def reduce(
     for addition, variant in zip(gone, variants, strict=True):
         names = {addition.name} if addition.code else _imported(source, addition)
         source = _without_calls(source, addition.method, names)
-        found = source.find_class(addition.name) if addition.code else None
-        if found is not None:
-            code = _code(source, found)
+        definition = source.find_class(addition.name) if addition.code else None
+        if definition is not None:
+            code = _code(source, definition)
             if not any(is_same_code(code, each.code.strip()) for each in (addition, variant)):
                 original = before.find_class(addition.name)
                 edited.append(original.lineno if original else 1)
-            source = _without_class(source, found)
+            source = _without_class(source, definition)
         used = {node.id for node in ast.walk(source.tree) if isinstance(node, ast.Name)}
         for each in addition.imports:
             unused = tuple(name for name in each.names if name.rpartition(" as ")[2] not in used)
@@ -103,22 +103,22 @@ def reduce(
     return source.text, edited
 
 
-def _without_class(source: Source, found: ast.ClassDef) -> Source:
+def _without_class(source: Source, definition: ast.ClassDef) -> Source:
     """The module without a class, its comments, and the blank lines below it."""
-    below = found.end_lineno or found.lineno
-    return source.without_lines(_first(source, found), below + _blanks(source, below))
+    below = definition.end_lineno or definition.lineno
+    return source.without_lines(_first(source, definition), below + _blanks(source, below))
 
 
 def _imported(source: Source, addition: Addition) -> set[str]:
     return {called for module, _, called in source.aliases() if module == addition.imports[0].module}
 
 
-def _first(source: Source, found: ast.ClassDef) -> int:
-    return min([source.start(found), *source.comments_above(found, blank=False)])
+def _first(source: Source, definition: ast.ClassDef) -> int:
+    return min([source.start(definition), *source.comments_above(definition, blank=False)])
 
 
-def _code(source: Source, found: ast.ClassDef) -> str:
-    return "".join(source.lines[_first(source, found) : found.end_lineno]).replace("\r\n", "\n").strip()
+def _code(source: Source, definition: ast.ClassDef) -> str:
+    return "".join(source.lines[_first(source, definition) : definition.end_lineno]).replace("\r\n", "\n").strip()
 
 
 def _blanks(source: Source, at: int) -> int:
@@ -174,17 +174,21 @@ def _is_called(source: Source, addition: Addition) -> bool:
 
 def _complete(source: Source, function: str) -> ast.Call | None:
     """The call of the builder's ``complete()`` in the registering function."""
-    found = source.find_function(function)
-    calls = [] if found is None else [node for node in ast.walk(found) if isinstance(node, ast.Call)]
+    function_definition = source.find_function(function)
+    calls = (
+        []
+        if function_definition is None
+        else [node for node in ast.walk(function_definition) if isinstance(node, ast.Call)]
+    )
     named = (call for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr == "complete")
     return next((call for call in named if not call.args), None)  # the `complete()` of a controller has an argument
 
 
 def _with_class(source: Source, addition: Addition, function: str, style: CodeStyle) -> Source:
     """Add the class above the function and its comments, and add the imports."""
-    found = source.find_function(function)
-    if addition.code and found is not None:
-        at = min([source.start(found), *source.comments_above(found, blank=False)])
+    function_definition = source.find_function(function)
+    if addition.code and function_definition is not None:
+        at = min([source.start(function_definition), *source.comments_above(function_definition, blank=False)])
         source = source.with_lines(at, *addition.code.strip().split("\n"), "", "")
     for each in addition.imports:
         source = source.with_import(each, style)
@@ -212,13 +216,18 @@ def _indent(line: str) -> str:
 
 def _unfit(path: str, additions: Sequence[Addition], source: Source, function: str, setup: str) -> Diagnostic:
     absent = [each for each in additions if not (_is_there(source, each) and _is_called(source, each))]
-    found = source.find_function(function)
-    reason = f"`{function}` calls no `complete()`" if found else f"there is no function `{function}`"
+    function_definition = source.find_function(function)
+    reason = f"`{function}` calls no `complete()`" if function_definition else f"there is no function `{function}`"
     # Without a builder, paste the function. The next run of the command adds the rest to it.
     pasted = [setup.strip()] if setup and not _has_builder(source) else _to_paste(absent)
     message = f"`{path}` cannot take another webhook: {reason}"
     helps = ("add these lines to it in the right places, then run the command again:\n" + "\n".join(pasted),)
-    return WEBHOOK_MODULE.at(Span(path, found.lineno if found else 1, 1), message, *helps, notes="nothing was written")
+    return WEBHOOK_MODULE.at(
+        Span(path, function_definition.lineno if function_definition else 1, 1),
+        message,
+        *helps,
+        notes="nothing was written",
+    )
 
 
 def _has_builder(source: Source) -> bool:

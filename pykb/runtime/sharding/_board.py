@@ -74,8 +74,8 @@ class Board:
             if LAYOUT in labels:
                 members = board.members if labels[LAYOUT] == layout else board.others
                 members[holder_of(lease)] = lease
-            elif found := _RANGE.search(lease.metadata.name or ""):
-                board.ranges[int(found[1])] = lease
+            elif match := _RANGE.search(lease.metadata.name or ""):
+                board.ranges[int(match[1])] = lease
         return board
 
     def holders(self, count: int) -> list[str]:

@@ -169,9 +169,9 @@ def check_paths(texts: Iterable[str], kinds: Iterable[type[BaseModel]]) -> None:
 @lru_cache(maxsize=64)
 def _schema_of(kind: type[BaseModel]) -> SchemaNode:
     """The schema of a class. `pykb generate` reports its mistakes. Metadata is like that of a template."""
-    found = Diagnostics()
-    declarations = Declarations(Path.cwd(), builtin_registry(), found)
-    node = Resolver(declarations, found, SchemaOptions(allow_dangerous_types=True)).schema_of(kind)
+    diagnostics = Diagnostics()
+    declarations = Declarations(Path.cwd(), builtin_registry(), diagnostics)
+    node = Resolver(declarations, diagnostics, SchemaOptions(allow_dangerous_types=True)).schema_of(kind)
     for marker in declarations.named(kind).markers:
         if marker.name == "kubebuilder:subresource:scale":
             node = _scaled(node, str(marker.arguments["specpath"]), str(marker.arguments["statuspath"]))
