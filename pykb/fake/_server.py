@@ -38,7 +38,7 @@ from pykb.fake._merge import json_patch, merge_patch
 from pykb.fake._resources import CRD, Request, Resource, Resources, Versions
 from pykb.fake._storage import Listing, Storage
 from pykb.fake._webhooks import ConditionCheck, Webhooks
-from pykb.fake._writing import RuleCheck, Writing
+from pykb.fake._writing import AcceptedWrites, RuleCheck, Writing
 from pykb.meta.gvk import GroupVersion, GroupVersionKind, NamespacedName
 
 if TYPE_CHECKING:
@@ -142,6 +142,7 @@ class FakeApiServer:
         other = FakeApiServer(filters_by_shard=self._filters_by_shard)
         other._hold(self.resources.copy(), self.storage.copy())
         other._writing.rules = self._writing.rules
+        other._writing.accepted = self._writing.accepted = self._writing.accepted or AcceptedWrites()
         other._seeds.clear()
         return other
 
@@ -166,6 +167,7 @@ class FakeApiServer:
                 rule that the object breaks, the path and what is wrong there: ``"object": it cannot be changed``.
         """
         self._writing.rules = rules
+        self._writing.accepted = None
 
     def use_webhooks(
         self,
