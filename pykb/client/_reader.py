@@ -55,7 +55,7 @@ class Reader:
 
     async def _get_wire(self, kind: ReadKind[Any], key: Key, *, namespace: str | None = None) -> dict[str, Any]:
         """The JSON of one object. Otherwise as :meth:`get`."""
-        where, kind = key_of(key), kind_of(kind)
+        where = key_of(key)
         gvk = gvk_of(kind)
         namespace = where.namespace or namespace or ""
         if (mirror := await self._mirror(kind, namespace)) is not None:

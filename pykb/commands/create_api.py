@@ -414,7 +414,7 @@ def _check_controller(
         if options.resource:
             helps.insert(0, "one controller serves all versions: `--no-controller`")
         message = f"`{holder}` already has a controller"
-        diagnostics.add(CONTROLLER_EXISTS.at(project.span(holder), message, *tuple(helps), notes=_NOTHING))
+        diagnostics.add(CONTROLLER_EXISTS.at(project.span(holder), message, *helps, notes=_NOTHING))
 
 
 def _check_controller_name(options: NewApi, resource: Resource, project: Project, diagnostics: Diagnostics) -> None:

@@ -310,7 +310,7 @@ def _check_exists(
             helps.insert(0, f"to convert another version: `--conversion --spoke {others[0]}`" if others else text)
         message = f"`{known}` already has {name} webhook"
         diagnostics.add(
-            WEBHOOK_EXISTS.at(project.span(known), message, *tuple(helps), label="scaffolded here", notes=_NOTHING)
+            WEBHOOK_EXISTS.at(project.span(known), message, *helps, label="scaffolded here", notes=_NOTHING)
         )
 
 

@@ -176,7 +176,7 @@ def say_missing(
     have = ", ".join(f"`{each}`" for each in known) or "no API yet"
     message = f"the project has no API `{Resource(named.group, project.domain, named.version, named.kind, plural='')}`"
     place, label = (project.span(near), "the nearest one") if near is not None else (None, "")
-    diagnostics.add(API_MISSING.at(place, message, *tuple(helps), label=label, notes=(f"it has {have}", *_NOTHING)))
+    diagnostics.add(API_MISSING.at(place, message, *helps, label=label, notes=(f"it has {have}", *_NOTHING)))
 
 
 def _nearest(named: OfKind, resources: Sequence[Resource]) -> Resource | None:

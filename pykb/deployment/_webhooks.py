@@ -188,7 +188,6 @@ def _unreached(what: str, reason: str) -> Obstacle:
 
 
 def _diagnostic(operator: Sequence[Object], obstacle: Obstacle, timeout: timedelta) -> Diagnostic:
-    notes = (*((obstacle.reason,) if obstacle.reason else ()), "everything was applied, and the manager runs")
     managers = [each["metadata"] for each in of_kind(operator, "Deployment")]
     logs = [f"kubectl logs --namespace {each['namespace']} deployment/{each['name']}" for each in managers]
     return WEBHOOK_UNANSWERED.at(
@@ -196,5 +195,9 @@ def _diagnostic(operator: Sequence[Object], obstacle: Obstacle, timeout: timedel
         f"{obstacle.title} after {timeout.total_seconds():g} s",
         *obstacle.remedies,
         *logs,
-        notes=(*notes, "the API server refuses objects of these kinds until it reaches the webhooks"),
+        notes=(
+            obstacle.reason,
+            "everything was applied, and the manager runs",
+            "the API server refuses objects of these kinds until it reaches the webhooks",
+        ),
     )

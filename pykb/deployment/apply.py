@@ -104,7 +104,7 @@ def _check_served(cluster: Cluster, objects: Sequence[Object]) -> None:
         f"the cluster does not serve `{version}`",
         f"install it: {where}" if where else "",
         "pykb dev     # tries the operator without a deployment",
-        notes=(*((f"it has no {what}",) if what else ()), f"needed for {titles}", "nothing was applied"),
+        notes=(f"it has no {what}" if what else "", f"needed for {titles}", "nothing was applied"),
     )
 
 

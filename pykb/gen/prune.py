@@ -136,7 +136,7 @@ def _gone(root: Path, path: str) -> Diagnostic:
         "to keep the file: `--no-prune`",
         notes=(
             "if the CRD is deleted from a cluster, all objects of its kind are deleted as well",
-            *((f"still named in {users}",) if users else ()),
+            f"still named in {users}" if users else "",
         ),
     )
 

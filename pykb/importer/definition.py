@@ -149,7 +149,7 @@ def _from_cluster(name: str, kubectl: Kubectl, diagnostics: Diagnostics) -> list
             SOURCE_MISSING,
             None,
             f"the cluster has no CRD and no group of CRDs called `{name}`" if name else "the cluster has no CRDs",
-            *tuple(f"pykb import crd {CLUSTER}{group} --output DIR" for group in groups[:5]),
+            *(f"pykb import crd {CLUSTER}{group} --output DIR" for group in groups[:5]),
         )
     return wanted
 

@@ -55,7 +55,7 @@ def check_constraints(node: SchemaNode, what: str, reported: Diagnostics) -> Ite
     for name, check in checks.items():
         keyword = node.keywords.get(name)
         for code, message, *help_ in check(keyword.value, node, what) if keyword is not None else ():
-            yield code.at((keyword and keyword.span) or node.span, message, *tuple(help_))
+            yield code.at((keyword and keyword.span) or node.span, message, *help_)
     if checks is _CHECKS:
         yield from _check_bounds(node, what, reported)
         if node.type == "number":

@@ -107,7 +107,7 @@ def _check_names(found: Findings, text: str, name: str, place: Place) -> None:
         place.report(
             CEL_NAME,
             f"{name} names the {unknown.what} `{unknown.name}`, which does not exist",
-            *((f"did you mean `{unknown.near}`?",) if unknown.near else ()),
+            f"did you mean `{unknown.near}`?" if unknown.near else "",
             notes=(_marked(text, unknown.offset, len(unknown.name)),),
             # A newer API server may have more functions.
             severity=Severity.WARNING if unknown.what == "function" else Severity.ERROR,

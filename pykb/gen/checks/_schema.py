@@ -36,7 +36,7 @@ _ListProblem = tuple[Keyword, str, *tuple[str, ...]]
 def _check_list(node: SchemaNode, what: str) -> Iterator[Diagnostic]:
     """Check that a map list has keys that identify its items, and that a set has comparable elements."""
     for keyword, message, *help_ in _list_problems(node, what):
-        yield LIST_TOPOLOGY.at(keyword.span or node.span, message, *tuple(help_))
+        yield LIST_TOPOLOGY.at(keyword.span or node.span, message, *help_)
 
 
 def _list_problems(node: SchemaNode, what: str) -> Iterator[_ListProblem]:
@@ -187,7 +187,7 @@ def _check_keywords(node: SchemaNode, what: str, at: Span | None) -> Iterator[Di
     for name, keyword in node.keywords.items():
         message, *help_ = _problem(name, keyword, what)
         if message:
-            yield SCHEMA_KEYWORD.at(keyword.span or at, message, *tuple(help_))
+            yield SCHEMA_KEYWORD.at(keyword.span or at, message, *help_)
 
 
 def _problem(name: str, keyword: Keyword, what: str) -> tuple[str, ...]:
