@@ -94,6 +94,22 @@ class HandlerOperator:
 
     async def _run(self) -> None:
         stop = asyncio.Event()
+        # A task of its own: after a cancellation inside, nobody would hold the tasks that kopf had made by then.
+        spawning = asyncio.create_task(self._spawn(stop))
+        # Not kopf.run_tasks: at its end, it would cancel every task of the event loop, including
+        # the manager's.
+        try:
+            done, _ = await asyncio.wait(await asyncio.shield(spawning), return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
+        finally:
+            stop.set()  # otherwise kopf would treat the end as a crash and kill the process later
+            tasks = await spawning
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
+
+    async def _spawn(self, stop: asyncio.Event) -> Collection[asyncio.Task[None]]:
         # Each task of kopf inherits this context, and with it the login.
         tasks = await kopf.spawn_tasks(
             registry=self.registry,
@@ -104,18 +120,7 @@ class HandlerOperator:
             stop_flag=stop,
         )
         self.started()
-        # Not kopf.run_tasks: at its end, it would cancel every task of the event loop, including
-        # the manager's.
-        try:
-            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-            for task in done:
-                task.result()
-        finally:
-            stop.set()  # otherwise kopf would treat the end as a crash and kill the process later
-            await asyncio.sleep(0)
-            for task in tasks:
-                task.cancel()
-            await asyncio.wait(tasks)
+        return tasks
 
     def _settings(self) -> kopf.OperatorSettings:
         settings = kopf.OperatorSettings()
