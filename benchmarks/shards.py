@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 
 from pykb.client.ranges import Ranges
-from pykb.runtime.sharding._plan import FREE, plan
+from pykb.runtime.sharding._board import FREE, plan
 
 PERIOD = 2.0
 """Seconds between two renewals, and between two lists of the Leases."""

@@ -11,7 +11,7 @@ import click
 from pykb.cli.app import root
 from pykb.cli.commands import GLOBAL_OPTIONS, SECTIONS, Command
 from pykb.cli.parsing import load
-from pykb.runtime._flags import add_flags
+from pykb.runtime.options import add_flags
 
 _COMMANDS = """\
 # Command line

@@ -137,7 +137,15 @@ from pykb.client.transport import Transport as Transport
 from pykb.client.writer import StatusWriter as StatusWriter
 from pykb.client.writer import retry_on_conflict as retry_on_conflict
 from pykb.runtime._builder import ControllerBuilder as ControllerBuilder
-from pykb.runtime._flags import add_flags as add_flags
+from pykb.runtime._election import (
+    LeaderElectionOptions as LeaderElectionOptions,
+)
+from pykb.runtime._election import (
+    LeaderElector as LeaderElector,
+)
+from pykb.runtime._election import (
+    LeadershipLost as LeadershipLost,
+)
 from pykb.runtime._logging import (
     LogFormat as LogFormat,
 )
@@ -234,18 +242,10 @@ from pykb.runtime.controller.controller import (
 from pykb.runtime.controller.controller import (
     ControllerOptions as ControllerOptions,
 )
-from pykb.runtime.election.elector import (
-    LeaderElectionOptions as LeaderElectionOptions,
-)
-from pykb.runtime.election.elector import (
-    LeaderElector as LeaderElector,
-)
-from pykb.runtime.election.elector import (
-    LeadershipLost as LeadershipLost,
-)
 from pykb.runtime.manager._runnables import Runnable as Runnable
 from pykb.runtime.manager.manager import Manager as Manager
 from pykb.runtime.options import ManagerOptions as ManagerOptions
+from pykb.runtime.options import add_flags as add_flags
 from pykb.runtime.records.causes import CauseKind as CauseKind
 from pykb.runtime.records.causes import FieldChange as FieldChange
 from pykb.runtime.records.causes import ObjectId as ObjectId
@@ -315,8 +315,8 @@ from pykb.webhook._admission import (
 from pykb.webhook._admission import (
     current_admission_request as current_admission_request,
 )
-from pykb.webhook._typed import Defaulter as Defaulter
-from pykb.webhook._typed import Validator as Validator
+from pykb.webhook.builder import Defaulter as Defaulter
+from pykb.webhook.builder import Validator as Validator
 from pykb.webhook.builder import WebhookBuilder as WebhookBuilder
 from pykb.webhook.server import WebhookServer as WebhookServer
 

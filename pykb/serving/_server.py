@@ -20,9 +20,8 @@ from typing import Any
 
 from pykb.client.clock import Clock, SystemClock
 from pykb.diagnostics.codes.runtime import CANNOT_LISTEN
-from pykb.serving._connections import Connection, Connections, Limits
+from pykb.serving._connections import BODY, Connection, Connections, Limits, ServerProtocol
 from pykb.serving._message import Handler
-from pykb.serving._protocol import BODY, ServerProtocol
 
 logger = logging.getLogger(__name__)
 

@@ -27,7 +27,7 @@ from pykb.meta.gvk import GroupVersionKind, GroupVersionResource
 from pykb.webhook._jsonpatch import operations, same
 
 if TYPE_CHECKING:
-    from pykb.webhook._metrics import WebhookMetrics
+    from pykb.webhook.steps import WebhookMetrics
 
 logger = logging.getLogger(__name__)
 

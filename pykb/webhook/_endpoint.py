@@ -33,8 +33,7 @@ from pykb.webhook._admission import (
     is_as_stored,
     unfit,
 )
-from pykb.webhook._metrics import WebhookMetrics
-from pykb.webhook.steps import Steps, call, following
+from pykb.webhook.steps import Steps, WebhookMetrics, call, following
 
 logger = logging.getLogger(__name__)
 _API_VERSION = "admission.k8s.io/v1"

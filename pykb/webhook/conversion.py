@@ -24,8 +24,7 @@ from pykb.diagnostics import PykbError
 from pykb.diagnostics.codes.runtime import CONVERTER
 from pykb.meta.gvk import GroupKind, GroupVersion, GroupVersionKind, NamespacedName
 from pykb.serving import JSON, HttpRequest, HttpResponse
-from pykb.webhook._metrics import WebhookMetrics
-from pykb.webhook.steps import CONVERSION, in_thread
+from pykb.webhook.steps import CONVERSION, WebhookMetrics, in_thread
 
 logger = logging.getLogger(__name__)
 

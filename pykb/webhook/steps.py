@@ -21,12 +21,29 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from pykb.client.bridge import call_in_thread
 from pykb.client.clock import Clock
 from pykb.client.guard import OwnCancellations, keeping_its_task
-from pykb.webhook._metrics import WebhookMetrics
+from pykb.serving.tls import CertificateMetrics
+
+if TYPE_CHECKING:
+    from prometheus_client import Counter, Gauge, Histogram
+
+
+class WebhookMetrics(CertificateMetrics, Protocol):
+    """The manager's metrics, as far as webhooks need them."""
+
+    webhook_seconds: Histogram
+    webhook_requests: Counter
+    webhook_in_flight: Gauge
+    webhook_panics: Counter
+    conversion_panics: Counter
+
+    def observe_blocking_webhook(self, webhook: str, seconds: float) -> None:
+        """Count seconds for which a coroutine of a webhook blocked the event loop."""
+
 
 logger = logging.getLogger(__name__)
 

@@ -21,7 +21,7 @@ from pykb.runtime._watchdog import Ending
 from pykb.runtime.options import ManagerOptions
 
 if TYPE_CHECKING:
-    from pykb.runtime.election.elector import Work
+    from pykb.runtime._election import Work
     from pykb.runtime.sharding.sharding import Sharding
 
 
@@ -244,7 +244,7 @@ class Leases:
             LeadershipLost: The lease was lost.
         """
         from pykb.client.events import EventRecorder
-        from pykb.runtime.election.elector import LeaderElectionOptions, LeaderElector, default_identity
+        from pykb.runtime._election import LeaderElectionOptions, LeaderElector, default_identity
         from pykb.runtime.sharding._modes import Group, GroupOptions
 
         if sharding is not None:
@@ -297,7 +297,7 @@ class Leases:
         hold: Callable[[Client, str, Work], Awaitable[None]],
         lease: str,
     ) -> None:
-        from pykb.runtime.election.elector import LeadershipLost, Work
+        from pykb.runtime._election import LeadershipLost, Work
 
         async def lead() -> None:
             start()

@@ -125,7 +125,7 @@ class Servers:
 
     async def _serve_pprof(self, address: BindAddress) -> None:
         """Serve the debug server: on loopback without authorization, else secured, whatever ``metrics_secure`` says."""
-        from pykb.runtime.debug.server import LIMITS, DebugEndpoints, only_from_here
+        from pykb.runtime._debug import LIMITS, DebugEndpoints, only_from_here
 
         endpoints = DebugEndpoints(self.controllers, clock=self.clock)
         if not address.is_loopback:

@@ -407,7 +407,7 @@ class Manager:
             self._lead()
 
     def _dump(self, loop: asyncio.AbstractEventLoop) -> None:
-        from pykb.runtime.debug.report import dump_to_log
+        from pykb.runtime._debug import dump_to_log
 
         dump_to_log(loop, lambda: list(self._controllers.values()))
 

@@ -1,7 +1,7 @@
 """Claims ranges for one member, and gives up what it holds above its share.
 
 Every 2 s a member reads the Leases of its group with one request. See :mod:`pykb.runtime.sharding._board`
-for what they mean, :mod:`pykb.runtime.sharding._plan` for who takes what, and
+for what they mean, :mod:`pykb.runtime.sharding._board` for who takes what, and
 :mod:`pykb.runtime.sharding._modes` for when a member may begin.
 """
 
@@ -17,10 +17,9 @@ from pykb.api.coordination.v1 import Lease
 from pykb.client.client import Client
 from pykb.client.clock import Clock
 from pykb.client.errors import ApiError, ServerUnreachable
-from pykb.runtime.election.elector import LeadershipLost
-from pykb.runtime.sharding._board import CONTROLLERS, Board, holder_of, new_range_lease, set_holder
+from pykb.runtime._election import LeadershipLost
+from pykb.runtime.sharding._board import CONTROLLERS, FREE, Board, holder_of, new_range_lease, plan, set_holder
 from pykb.runtime.sharding._modes import Group, GroupOptions
-from pykb.runtime.sharding._plan import FREE, plan
 
 logger = logging.getLogger(__name__)
 

@@ -39,9 +39,10 @@ from pykb.client.client import Client
 from pykb.client.clock import Clock
 from pykb.client.errors import ApiError, Conflict, NotFound, ServerUnreachable
 from pykb.client.ranges import Ranges, hash_of
-from pykb.runtime.election.elector import LeaderElector
+from pykb.runtime._election import LeaderElector
 from pykb.runtime.sharding._board import (
     CONTROLLERS,
+    FREE,
     GROUP,
     LAYOUT,
     Board,
@@ -51,7 +52,6 @@ from pykb.runtime.sharding._board import (
     layout_label,
     set_holder,
 )
-from pykb.runtime.sharding._plan import FREE
 
 logger = logging.getLogger(__name__)
 

@@ -8,9 +8,11 @@ those that run end, its objects are forgotten, and then its Lease is released.
 from __future__ import annotations
 
 import asyncio
+import collections
+import contextlib
 import logging
-from collections.abc import Callable, Coroutine, Iterable
-from dataclasses import replace
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -20,16 +22,17 @@ from pykb.client.client import Client
 from pykb.client.clock import Clock
 from pykb.client.connection import Call
 from pykb.client.errors import ApiError, ServerUnreachable
+from pykb.client.fence import fence
 from pykb.client.ranges import Ranges, ShardBy
 from pykb.diagnostics.codes.runtime import NO_NAMESPACE
 from pykb.meta.gvk import GroupVersionKind, NamespacedName
+from pykb.runtime._election import LeaderElectionOptions, LeaderElector, LeadershipLost, Work, default_identity
 from pykb.runtime._memory import return_freed
 from pykb.runtime._metrics import Metrics
 from pykb.runtime.cache.informer import Informer
-from pykb.runtime.election.elector import LeaderElectionOptions, LeaderElector, LeadershipLost, Work, default_identity
+from pykb.runtime.requests.queue import WorkQueue
 from pykb.runtime.sharding._board import member_lease
 from pykb.runtime.sharding._claims import Claims
-from pykb.runtime.sharding._gate import Gate
 from pykb.runtime.sharding._modes import GroupOptions
 from pykb.runtime.sharding._parts import ShardPart, Use, Way
 
@@ -39,6 +42,97 @@ if TYPE_CHECKING:
 
 
 logger = logging.getLogger(__name__)
+
+
+@dataclass(slots=True, eq=False)
+class Gate:
+    """Decides for a controller which requests are this replica's, and fences their reconciles.
+
+    The requests of deleted roots are among them: a root that is gone may have left children to clean up.
+
+    A request of another replica is dropped without harm: its replica sees the same events. It does
+    not see the children of a former root of this name, whose range is ours. Such a request comes
+    again until they are gone: the new root may be, before its replica has reconciled it.
+
+    Attributes:
+        queue: The queue of the controller.
+        roots: The part of the kind that it reconciles.
+        is_open: Whether reconciles of a range may start.
+        check: Raises if reconciles of a range may not write any more.
+        exists: Asks the server whether a root exists.
+        has_children: Whether children of a uid are mirrored.
+        dropped: Called for each request of another replica.
+    """
+
+    queue: WorkQueue[Any]
+    roots: ShardPart
+    is_open: Callable[[int], bool]
+    check: Callable[[int], None]
+    exists: Callable[[NamespacedName], Awaitable[bool]]
+    has_children: Callable[[str], bool]
+    dropped: Callable[[], None]
+    _running: collections.Counter[int] = field(default_factory=collections.Counter)
+    _ended: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
+        self.roots.former.awaited.append(self.queue.__contains__)
+
+    @contextlib.asynccontextmanager
+    async def admit(self, request: NamespacedName) -> AsyncIterator[bool]:
+        """Enter a reconcile. Yield whether this replica has to do it."""
+        number = self.roots.index.get(request)
+        if number is None:
+            number = next(iter(self._deleted(request).values()), None)
+        if number is None or not self.is_open(number):
+            self._drop(request)
+            yield False
+            return
+        self._running[number] += 1
+        self.roots.running[request] += 1
+        try:
+            if request not in self.roots.index and await self._was_made_again(request):
+                yield False
+                return
+            with fence(lambda: self.check(number)):
+                yield True
+        finally:
+            self.roots.running[request] -= 1
+            if not self.roots.running[request]:
+                del self.roots.running[request]
+            self._running[number] -= 1
+            self._ended.set()
+
+    async def drained(self, number: int) -> None:
+        """Wait until no reconcile of a range runs."""
+        while self._running[number]:
+            self._ended.clear()
+            await self._ended.wait()
+        del self._running[number]
+
+    async def _was_made_again(self, request: NamespacedName) -> bool:
+        """Whether a deleted root is there again, with another uid. It can be in a range of another replica."""
+        if self.roots.use.whole:
+            return False
+        try:
+            if not await self.exists(request):
+                return False
+        except (ApiError, ServerUnreachable) as error:
+            logger.warning("cannot ask for a deleted object, will retry", extra={"error": str(error)})
+            self.queue.add_rate_limited(request)
+            return True
+        self._drop(request)
+        return True
+
+    def _deleted(self, request: NamespacedName) -> dict[str, int]:
+        """The deleted roots of a name for which this replica has to clean up."""
+        return {uid: number for uid, number in self.roots.former.of(request).items() if self.is_open(number)}
+
+    def _drop(self, request: NamespacedName) -> None:
+        self.dropped()
+        if any(map(self.has_children, self._deleted(request))):
+            self.queue.add_rate_limited(request)
+        else:
+            self.queue.forget(request)
 
 
 class Sharding:

@@ -10,7 +10,7 @@ from pykb.api.core.v1 import ConfigMap
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.client import MergePatch
 from pykb.client.clock import SystemClock
-from pykb.runtime.election.elector import LeaderElectionOptions, LeaderElector, LeadershipLost
+from pykb.runtime._election import LeaderElectionOptions, LeaderElector, LeadershipLost
 from pykb.testing import eventually
 
 pytestmark = pytest.mark.apiserver

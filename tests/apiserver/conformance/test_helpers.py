@@ -15,8 +15,8 @@ from pykb.client.objects._create_or_update import OperationResult, create_or_pat
 from pykb.client.objects.ensure import ensure_applied
 from pykb.client.objects.finalizers import ensure_finalizer, finalizers, release_finalizer
 from pykb.client.objects.owner import is_controlled_by, set_controller_reference
+from pykb.runtime._election import LeaderElectionOptions, LeaderElector
 from pykb.runtime.controller.clean_ups import Finalizers
-from pykb.runtime.election.elector import LeaderElectionOptions, LeaderElector
 
 
 def _config_map(namespace, name="a", **data):

@@ -18,7 +18,7 @@ from pykb.api.core.v1 import ConfigMap, ServiceAccount
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.client.login import Credentials, InClusterSource, KubeconfigSource, StaticCredentials
 from pykb.runtime import Client
-from pykb.runtime._kopf.libraries import configure_libraries
+from pykb.runtime._kopf.watch import configure_libraries
 from pykb.testing import eventually
 
 pytestmark = pytest.mark.apiserver

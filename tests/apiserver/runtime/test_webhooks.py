@@ -39,7 +39,7 @@ from pykb.runtime import (
 from pykb.serving.tls import POLL
 from pykb.testing import eventually, running
 from pykb.testing._managers import RunManager
-from pykb.webhook._turns import TOGETHER, WAITING, Turns
+from pykb.webhook.server import TOGETHER, WAITING, Turns
 
 from .conftest import client_for  # noqa: TID252 - shared by this folder only
 

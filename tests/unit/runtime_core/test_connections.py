@@ -16,8 +16,18 @@ import uvloop
 from benchmarks import flood
 from pykb.client.clock import VirtualClock
 from pykb.serving import BindAddress, HttpResponse, HttpServer
-from pykb.serving._connections import IDLE, RECEIVE, REPORT_AT_MOST_EVERY, SWEEP, WAIT, Connections, Limits
-from pykb.serving._protocol import HEAD, HEADERS, ServerProtocol
+from pykb.serving._connections import (
+    HEAD,
+    HEADERS,
+    IDLE,
+    RECEIVE,
+    REPORT_AT_MOST_EVERY,
+    SWEEP,
+    WAIT,
+    Connections,
+    Limits,
+    ServerProtocol,
+)
 from pykb.serving.options import CertificateOptions
 from pykb.serving.tls import ServingCertificate
 from pykb.testing import eventually
@@ -401,7 +411,7 @@ from pykb.serving.tls import ServingCertificate
 from pykb.testing import eventually
 from pykb.serving.options import CertificateOptions
 from pykb.serving import HttpServer, Limits
-from pykb.serving._protocol import ServerProtocol
+from pykb.serving._connections import ServerProtocol
 
 async def main():
     certificate = ServingCertificate(CertificateOptions())

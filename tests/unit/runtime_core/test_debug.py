@@ -11,12 +11,11 @@ import aiohttp
 import pytest
 
 from pykb.client.clock import SystemClock, VirtualClock
+from pykb.runtime import _debug as measure
 from pykb.runtime import set_log_level
+from pykb.runtime._debug import DebugEndpoints, Group, bounded, grouped, groups_text, only_from_here, task_stack
 from pykb.runtime._logging import configure_logging, log_levels
 from pykb.runtime.controller.controller import Controller, ControllerOptions
-from pykb.runtime.debug import server as measure
-from pykb.runtime.debug.report import Group, bounded, grouped, groups_text, task_stack
-from pykb.runtime.debug.server import DebugEndpoints, only_from_here
 from pykb.runtime.requests.reconcile import Request
 from pykb.serving import BindAddress, HttpServer
 from pykb.testing import eventually
@@ -49,7 +48,7 @@ async def ask(running):
 @pytest.fixture
 def levels():
     """Put the levels of all loggers back."""
-    names = [None, "kopf", "aiohttp.access", "kopf.objects", "pykb", "pykb.runtime.debug.server"]
+    names = [None, "kopf", "aiohttp.access", "kopf.objects", "pykb", "pykb.runtime._debug"]
     before = {name: logging.getLogger(name).level for name in names}
     handlers = logging.getLogger().handlers[:]
     yield
@@ -364,10 +363,10 @@ async def test_the_log_level_is_changed_while_the_program_runs(ask, levels, body
 async def test_one_logger_has_a_level_of_its_own_until_it_inherits_again(ask, levels):
     """`logger=` names it."""
     put = await ask()
-    answer = json.loads((await put("/loglevel", "PUT", data="logger=pykb.runtime.debug.server&level=error"))[1])
-    assert answer["loggers"]["pykb.runtime.debug.server"] == "error"
-    set_log_level("inherit", "pykb.runtime.debug.server")
-    assert "pykb.runtime.debug.server" not in log_levels()
+    answer = json.loads((await put("/loglevel", "PUT", data="logger=pykb.runtime._debug&level=error"))[1])
+    assert answer["loggers"]["pykb.runtime._debug"] == "error"
+    set_log_level("inherit", "pykb.runtime._debug")
+    assert "pykb.runtime._debug" not in log_levels()
 
 
 @pytest.mark.parametrize(

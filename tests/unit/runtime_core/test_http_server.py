@@ -10,8 +10,7 @@ import pytest
 
 from pykb.client.clock import SystemClock
 from pykb.serving import BindAddress, HttpError, HttpRequest, HttpResponse, HttpServer, Limits, Routes
-from pykb.serving._connections import Connections
-from pykb.serving._protocol import HEADERS, ServerProtocol
+from pykb.serving._connections import HEADERS, Connections, ServerProtocol
 from pykb.testing import eventually
 
 LOOPBACK = BindAddress("127.0.0.1", 0)

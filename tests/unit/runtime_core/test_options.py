@@ -10,8 +10,8 @@ import pytest
 from pykb.client.options import ClientOptions
 from pykb.client.ranges import LONGEST_GROUP, MOST
 from pykb.meta.names import is_subdomain
+from pykb.runtime._election import default_identity
 from pykb.runtime._logging import LogFormat
-from pykb.runtime.election.elector import default_identity
 from pykb.runtime.options import ManagerOptions
 from pykb.runtime.sharding._board import member_lease, new_range_lease
 from pykb.serving import BindAddress

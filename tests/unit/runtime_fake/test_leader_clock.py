@@ -10,7 +10,7 @@ from pykb.api.meta.v1 import ObjectMeta
 from pykb.client import Client
 from pykb.client.clock import VirtualClock
 from pykb.client.errors import error_from_status
-from pykb.runtime.election.elector import LeaderElectionOptions, LeaderElector, LeadershipLost
+from pykb.runtime._election import LeaderElectionOptions, LeaderElector, LeadershipLost
 from pykb.runtime.fake import FakeApiServer
 
 OPTIONS = {"name": "l", "namespace": "default"}

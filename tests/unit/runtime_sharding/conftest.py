@@ -9,7 +9,7 @@ import pytest
 from pykb.client import Client
 from pykb.client.clock import VirtualClock
 from pykb.client.ranges import Ranges
-from pykb.runtime.election.elector import LeaderElectionOptions, LeaderElector
+from pykb.runtime._election import LeaderElectionOptions, LeaderElector
 from pykb.runtime.fake import FakeApiServer
 from pykb.runtime.sharding._claims import Claims
 from pykb.runtime.sharding._modes import GroupOptions

@@ -10,8 +10,8 @@ from pykb.client import Client
 from pykb.client.clock import VirtualClock
 from pykb.client.errors import error_from_status
 from pykb.client.ranges import Ranges
-from pykb.runtime.election import elector
-from pykb.runtime.election.elector import LeadershipLost
+from pykb.runtime import _election
+from pykb.runtime._election import LeadershipLost
 from pykb.runtime.sharding import _board
 
 from .conftest import settle  # noqa: TID252 - shared by this folder only
@@ -325,7 +325,7 @@ async def test_a_wall_clock_that_jumps_moves_nothing(group_of, monkeypatch):
         def now(cls, tz=None):
             return datetime.now(tz) + cls.by
 
-    for module in (elector, _board):
+    for module in (_election, _board):
         monkeypatch.setattr(module, "datetime", Jumping)
     before = set(one.works_on), set(two.works_on)
     for hours in (-5, 5, -1):

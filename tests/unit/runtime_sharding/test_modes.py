@@ -13,7 +13,7 @@ from pykb.client.fence import check_fence
 from pykb.client.ranges import Ranges, ShardBy
 from pykb.diagnostics.codes.environment import CLUSTER_UNREACHABLE
 from pykb.runtime import Forbidden, ServerUnreachable
-from pykb.runtime.election.elector import LeaderElectionOptions, LeaderElector
+from pykb.runtime._election import LeaderElectionOptions, LeaderElector
 from pykb.runtime.fake import FakeApiServer
 from pykb.runtime.sharding._board import member_lease
 from pykb.runtime.sharding._claims import Claims

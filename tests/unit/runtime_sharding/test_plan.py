@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.shards import settle
-from pykb.runtime.sharding._plan import FREE, plan, shares
+from pykb.runtime.sharding._board import FREE, plan, shares
 
 NAMES = st.sampled_from([f"member-{number}" for number in range(12)])
 MEMBERS = st.sets(NAMES, min_size=1)

@@ -17,10 +17,10 @@ from pykb.client.ranges import Ranges, ShardBy
 from pykb.diagnostics import EnvironmentProblem
 from pykb.meta.gvk import GroupVersion
 from pykb.runtime._builder import ControllerBuilder
+from pykb.runtime._election import LeadershipLost
 from pykb.runtime.cache._options import InformerOptions
 from pykb.runtime.cache.informer import CacheSyncTimeout
 from pykb.runtime.cache.informer_cache import CacheOptions
-from pykb.runtime.election.elector import LeadershipLost
 from pykb.runtime.fake import FakeApiServer
 from pykb.runtime.manager.manager import Manager
 from pykb.runtime.options import ManagerOptions

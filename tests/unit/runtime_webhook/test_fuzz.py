@@ -10,7 +10,7 @@ from pykb.runtime import Defaulter, Validator
 from pykb.runtime._metrics import Metrics
 from pykb.serving import HttpRequest
 from pykb.webhook._endpoint import AdmissionEndpoint
-from pykb.webhook._typed import DefaulterHandler, ValidatorHandler
+from pykb.webhook.builder import DefaulterHandler, ValidatorHandler
 from pykb.webhook.conversion import Conversions
 
 from .conftest import V2, Machine, MachineSpec, review, wire  # noqa: TID252 - shared by this folder only

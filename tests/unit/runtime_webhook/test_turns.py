@@ -14,8 +14,7 @@ from pykb.runtime import VirtualClock
 from pykb.runtime.webhook import allowed
 from pykb.serving import HttpError
 from pykb.testing import eventually
-from pykb.webhook import _turns
-from pykb.webhook._turns import LARGEST, TOGETHER, WAITING, Turns, memory_of
+from pykb.webhook.server import LARGEST, TOGETHER, WAITING, Turns, memory_of
 
 from .conftest import review, wire  # noqa: TID252 - shared by this folder only
 
@@ -150,8 +149,8 @@ from pykb.runtime import Defaulter
 from pykb.runtime._metrics import Metrics
 from pykb.serving import HttpRequest
 from pykb.webhook._endpoint import AdmissionEndpoint
-from pykb.webhook._turns import memory_of
-from pykb.webhook._typed import DefaulterHandler
+from pykb.webhook.server import memory_of
+from pykb.webhook.builder import DefaulterHandler
 
 class Disk(Struct):
     name: str = ""
@@ -238,7 +237,7 @@ async def test_a_server_that_has_no_room_says_when_to_come_back(manager_of, serv
         assert (await caller.ask("/judge", review(wire())))["allowed"]
         caller.server._turns._waiting = 0
         assert (await caller.ask("/judge", large))["allowed"]
-        async with caller.post("/judge", b"[" * (_turns.LARGEST // 700)) as response:
+        async with caller.post("/judge", b"[" * (LARGEST // 700)) as response:
             assert response.status == 413
         name = "controller_runtime_webhook_requests_total"
         counts = [caller.value(name, webhook="/judge", code=code) for code in ("200", "503", "413")]

@@ -1,1 +1,0 @@
-"""Leader election by a lease."""
