@@ -1,9 +1,8 @@
 from pykb.api.unreadable import UnreadableObject as UnreadableObject
 from pykb.client._apply_configuration import extract_applied as extract_applied
 from pykb.client._apply_configuration import partial as partial
-from pykb.client._subresource import SubresourceClient as SubresourceClient
-from pykb.client._watch import Watch as Watch
-from pykb.client._watch import WatchEvent as WatchEvent
+from pykb.client._reader import Watch as Watch
+from pykb.client._reader import WatchEvent as WatchEvent
 from pykb.client.bridge import await_in_thread as await_in_thread
 from pykb.client.bridge import call_in_thread as call_in_thread
 from pykb.client.client import Client as Client
@@ -16,6 +15,8 @@ from pykb.client.errors import ApiError as ApiError
 from pykb.client.errors import BadRequest as BadRequest
 from pykb.client.errors import Conflict as Conflict
 from pykb.client.errors import Expired as Expired
+from pykb.client.errors import FieldError as FieldError
+from pykb.client.errors import FieldErrorType as FieldErrorType
 from pykb.client.errors import Forbidden as Forbidden
 from pykb.client.errors import Gone as Gone
 from pykb.client.errors import Invalid as Invalid
@@ -26,16 +27,14 @@ from pykb.client.errors import TooManyRequests as TooManyRequests
 from pykb.client.errors import Unauthorized as Unauthorized
 from pykb.client.events import EventRecorder as EventRecorder
 from pykb.client.events import reference_to as reference_to
-from pykb.client.field_error import FieldError as FieldError
-from pykb.client.field_error import FieldErrorType as FieldErrorType
 from pykb.client.login import Credentials as Credentials
 from pykb.client.login import CredentialSource as CredentialSource
 from pykb.client.login import discover_credentials as discover_credentials
-from pykb.client.objects._create_or_update import OperationResult as OperationResult
-from pykb.client.objects._create_or_update import create_or_patch as create_or_patch
-from pykb.client.objects._create_or_update import create_or_update as create_or_update
-from pykb.client.objects._create_or_update import patch_status as patch_status
+from pykb.client.objects.ensure import OperationResult as OperationResult
+from pykb.client.objects.ensure import create_or_patch as create_or_patch
+from pykb.client.objects.ensure import create_or_update as create_or_update
 from pykb.client.objects.ensure import ensure_applied as ensure_applied
+from pykb.client.objects.ensure import patch_status as patch_status
 from pykb.client.objects.finalizers import add_finalizer as add_finalizer
 from pykb.client.objects.finalizers import ensure_finalizer as ensure_finalizer
 from pykb.client.objects.finalizers import has_finalizer as has_finalizer
@@ -62,6 +61,7 @@ from pykb.client.patches import merge_from as merge_from
 from pykb.client.selectors import LabelSelector as LabelSelector
 from pykb.client.transport import Transport as Transport
 from pykb.client.writer import StatusWriter as StatusWriter
+from pykb.client.writer import SubresourceClient as SubresourceClient
 from pykb.client.writer import retry_on_conflict as retry_on_conflict
 
 __all__: list[str]

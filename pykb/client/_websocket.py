@@ -14,7 +14,7 @@ from typing import Any
 
 import orjson
 
-from pykb.client._http1 import Answer, ConnectionLost, Http1Upgrade
+from pykb.client._pool import Answer, ConnectionLost, Http1Upgrade
 from pykb.client.connection import ExecResult
 from pykb.client.errors import error_from_status
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, Un
 from pykb.client._endpoint import Exchange
 from pykb.client._pods import PodVerbs
 from pykb.client._reader import DEFAULT_PAGE_SIZE, Reader
-from pykb.client._subresource import ScaleClient, SubresourceClient
 from pykb.client.bridge import await_in_thread
 from pykb.client.codec import AnyObject, Key, Kind, ReadKind, ReadT, UnreadableObjects
 from pykb.client.connection import Connection
@@ -24,7 +23,7 @@ from pykb.client.mapper import ResourceMapper
 from pykb.client.options import ClientOptions, OptionChanges, TransportOptions
 from pykb.client.selectors import Fields, Labels
 from pykb.client.transport import Transport
-from pykb.client.writer import DeleteByKeyOptions, DeleteOptions, StatusWriter, Writer
+from pykb.client.writer import DeleteByKeyOptions, DeleteOptions, ScaleClient, StatusWriter, SubresourceClient, Writer
 
 if TYPE_CHECKING:
     from pykb.client.connection import CacheReader

@@ -9,7 +9,7 @@ from datetime import timedelta
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypedDict, cast
 
-from pykb.client._watch import Interrupted, RawWatch
+from pykb.client._reader import Interrupted, RawWatch
 from pykb.client.codec import complete
 from pykb.client.connection import Call
 from pykb.client.errors import ApiError, Gone, ServerUnreachable, with_rule

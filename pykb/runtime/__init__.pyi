@@ -1,10 +1,8 @@
 from pykb.api.unreadable import UnreadableObject as UnreadableObject
 from pykb.client._apply_configuration import extract_applied as extract_applied
 from pykb.client._apply_configuration import partial as partial
-from pykb.client._bucket import BucketLimiter as BucketLimiter
-from pykb.client._subresource import SubresourceClient as SubresourceClient
-from pykb.client._watch import Watch as Watch
-from pykb.client._watch import WatchEvent as WatchEvent
+from pykb.client._reader import Watch as Watch
+from pykb.client._reader import WatchEvent as WatchEvent
 from pykb.client.bridge import await_in_thread as await_in_thread
 from pykb.client.bridge import call_in_thread as call_in_thread
 from pykb.client.client import Client as Client
@@ -27,6 +25,8 @@ from pykb.client.errors import (
 from pykb.client.errors import (
     Expired as Expired,
 )
+from pykb.client.errors import FieldError as FieldError
+from pykb.client.errors import FieldErrorType as FieldErrorType
 from pykb.client.errors import (
     Forbidden as Forbidden,
 )
@@ -53,8 +53,6 @@ from pykb.client.errors import (
 )
 from pykb.client.events import EventRecorder as EventRecorder
 from pykb.client.events import reference_to as reference_to
-from pykb.client.field_error import FieldError as FieldError
-from pykb.client.field_error import FieldErrorType as FieldErrorType
 from pykb.client.login import (
     Credentials as Credentials,
 )
@@ -64,19 +62,19 @@ from pykb.client.login import (
 from pykb.client.login import (
     discover_credentials as discover_credentials,
 )
-from pykb.client.objects._create_or_update import (
+from pykb.client.objects.ensure import (
     OperationResult as OperationResult,
 )
-from pykb.client.objects._create_or_update import (
+from pykb.client.objects.ensure import (
     create_or_patch as create_or_patch,
 )
-from pykb.client.objects._create_or_update import (
+from pykb.client.objects.ensure import (
     create_or_update as create_or_update,
 )
-from pykb.client.objects._create_or_update import (
+from pykb.client.objects.ensure import ensure_applied as ensure_applied
+from pykb.client.objects.ensure import (
     patch_status as patch_status,
 )
-from pykb.client.objects.ensure import ensure_applied as ensure_applied
 from pykb.client.objects.finalizers import (
     add_finalizer as add_finalizer,
 )
@@ -133,8 +131,10 @@ from pykb.client.patches import Patch as Patch
 from pykb.client.patches import StrategicMergePatch as StrategicMergePatch
 from pykb.client.patches import merge_from as merge_from
 from pykb.client.selectors import LabelSelector as LabelSelector
+from pykb.client.transport import BucketLimiter as BucketLimiter
 from pykb.client.transport import Transport as Transport
 from pykb.client.writer import StatusWriter as StatusWriter
+from pykb.client.writer import SubresourceClient as SubresourceClient
 from pykb.client.writer import retry_on_conflict as retry_on_conflict
 from pykb.runtime._builder import ControllerBuilder as ControllerBuilder
 from pykb.runtime._election import (

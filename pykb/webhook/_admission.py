@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pykb.api.safe_text import without_values
 from pykb.api.unreadable import UnreadableObject
-from pykb.client.errors import REASONS, ApiError, Invalid, StatusDetails
-from pykb.client.field_error import FieldError, FieldErrorType
+from pykb.client.errors import REASONS, ApiError, FieldError, FieldErrorType, Invalid, StatusDetails
 from pykb.client.json_text import storable
 from pykb.client.witness import current_call
 from pykb.diagnostics import PykbError

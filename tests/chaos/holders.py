@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from pykb.api.coordination.v1 import Lease
-from pykb.client._watch import EventType
+from pykb.client._reader import EventType
 from pykb.client.ranges import Ranges
 from pykb.runtime import Client, Gone
 from tests.chaos.proxy import Change

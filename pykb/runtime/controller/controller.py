@@ -25,11 +25,11 @@ from pykb.runtime._awaiting import KeptCoroutines, watch_for_not_awaited
 from pykb.runtime._metrics import ControllerMetrics, Metrics
 from pykb.runtime.controller._source import KindSource, Source, all_synced
 from pykb.runtime.records.context import ReconcileContext, current_reconcile, when_all_seen
-from pykb.runtime.records.expected import SAYS_ENOUGH
 from pykb.runtime.records.recording import Recorder
 from pykb.runtime.requests.queue import QueueShutDown, Work, WorkQueue
 from pykb.runtime.requests.ratelimit import RateLimiter
 from pykb.runtime.requests.reconcile import (
+    SAYS_ENOUGH,
     NotAwaited,
     ReconcileTimeout,
     Request,

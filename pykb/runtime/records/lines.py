@@ -21,7 +21,7 @@ from pykb.diagnostics.render import visible
 from pykb.runtime.cache.event import EventType
 from pykb.runtime.records.causes import CauseKind, ReconcileCause, ReconcileListener, ReconcileRecord, SentRequest
 from pykb.runtime.records.context import reconciles
-from pykb.runtime.records.expected import SAYS_ENOUGH
+from pykb.runtime.requests.reconcile import SAYS_ENOUGH
 
 _WITHOUT_EVENT = {
     CauseKind.RETRY: "the last reconcile failed",

@@ -13,7 +13,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, get_origin
 from typing_extensions import TypeVar  # Python's own has no defaults before 3.13
 
 from pykb.api.type_arguments import resolved
+from pykb.api.unreadable import UnreadableObject
+from pykb.client.errors import ApiError, ServerUnreachable
 from pykb.client.given import check_durations
+from pykb.client.objects.owner import NotControlled
 from pykb.meta.gvk import NamespacedName
 
 if TYPE_CHECKING:
@@ -158,3 +161,7 @@ class Reconciler(ABC, Generic[RequestT]):
             Exception: Any error. The request is retried later.
             TerminalError: A retry would not help.
         """
+
+
+SAYS_ENOUGH = (ApiError, ServerUnreachable, NotAwaited, NotControlled, ReconcileTimeout, UnreadableObject)
+"""The message says enough. A traceback is for unexpected errors."""

@@ -10,8 +10,7 @@ from pykb.api.core.v1 import ConfigMap
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.client import MergePatch
 from pykb.client.errors import Conflict, NotFound
-from pykb.client.objects._create_or_update import OperationResult, create_or_patch, create_or_update, patch_status
-from pykb.client.objects.ensure import ensure_applied
+from pykb.client.objects.ensure import OperationResult, create_or_patch, create_or_update, ensure_applied, patch_status
 from pykb.client.objects.finalizers import ensure_finalizer, release_finalizer
 from pykb.runtime.cache.informer_cache import InformerCache
 from pykb.testing import eventually

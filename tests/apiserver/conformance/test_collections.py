@@ -8,7 +8,7 @@ import pytest
 from pykb.api.core.v1 import ConfigMap, Namespace
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.client import MergePatch
-from pykb.client._watch import EventType
+from pykb.client._reader import EventType
 from pykb.client.connection import Call
 from pykb.client.errors import ApiError, BadRequest
 

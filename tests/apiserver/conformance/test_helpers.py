@@ -11,8 +11,7 @@ from pykb.api.events.v1 import Event
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.client.errors import Conflict
 from pykb.client.events import EventRecorder
-from pykb.client.objects._create_or_update import OperationResult, create_or_patch, create_or_update, patch_status
-from pykb.client.objects.ensure import ensure_applied
+from pykb.client.objects.ensure import OperationResult, create_or_patch, create_or_update, ensure_applied, patch_status
 from pykb.client.objects.finalizers import ensure_finalizer, finalizers, release_finalizer
 from pykb.client.objects.owner import is_controlled_by, set_controller_reference
 from pykb.runtime._election import LeaderElectionOptions, LeaderElector

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from pykb.client.login import KubeconfigSource
-from pykb.client.login import _execplugin as execplugin
+from pykb.client.login import KubeconfigSource, _kubeconfig
 from pykb.diagnostics import EnvironmentProblem
 
 V1 = "client.authentication.k8s.io/v1"
@@ -181,7 +180,7 @@ def test_a_plugin_that_hangs_is_ended_with_what_it_started(tmp_path, monkeypatch
     """A script around a program too: whoever holds its output open must not hold up the login for ever."""
     import uvloop
 
-    monkeypatch.setattr(execplugin, "_TIMEOUT", timedelta(seconds=1))
+    monkeypatch.setattr(_kubeconfig, "_TIMEOUT", timedelta(seconds=1))
 
     async def log_in():
         async with asyncio.timeout(60):

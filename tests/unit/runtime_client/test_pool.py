@@ -10,8 +10,7 @@ import pytest
 import uvloop
 
 from pykb.client import _pool as pool_module
-from pykb.client._http1 import ConnectionLost
-from pykb.client._pool import ConnectFailed, Peer, Pool
+from pykb.client._pool import ConnectFailed, ConnectionLost, Peer, Pool
 from pykb.client.connection import Call
 from pykb.client.login import Credentials, Impersonation
 from pykb.client.server import Server

@@ -5,8 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from pykb.client._bucket import BucketLimiter
 from pykb.client.clock import VirtualClock
+from pykb.client.transport import BucketLimiter
 from pykb.runtime.requests.ratelimit import ItemExponentialLimiter, MaxOfLimiter, default_rate_limiter
 
 

@@ -11,11 +11,11 @@ from pykb.api.core.v1 import ConfigMap, Service
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.client import StatusWriter, SubresourceClient
 from pykb.client import client as facade
-from pykb.client._subresource import ScaleClient
 from pykb.client.bridge import Bridge
 from pykb.client.errors import NotFound
 from pykb.client.fence import check_fence, fenced
 from pykb.client.login import Credentials
+from pykb.client.writer import ScaleClient
 from pykb.runtime import (
     Client,
     ControllerBuilder,
