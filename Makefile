@@ -51,11 +51,13 @@ define venv
 $(call need,$(PYTHON),name the Python 3.11 or newer that you have: make PYTHON=python3.13 ...); \
 "$(PYTHON)" -c 'import sys; sys.exit("error: pykb needs Python 3.11 or newer, $(PYTHON) is " + sys.version.split()[0] + "\nhelp: make PYTHON=python3.13 ..." if sys.version_info < (3, 11) else 0)'; \
 uv=$$(command -v uv || true); \
-if [ -z "$$uv" ]; then \
-  "$(PYTHON)" -m venv "$(1)"; uv=$(1)/bin/uv; \
-  awk '/^[^ #]/ { is_uv = /^uv==/ } is_uv' requirements.txt >"$(1)/uv.txt"; \
-  "$(1)/bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes -r "$(1)/uv.txt"; \
+if [ -z "$$uv" ] && [ ! -x build/uv/bin/uv ]; then \
+  mkdir -p build; pip=("$(PYTHON)" -m pip install --target build/uv --upgrade); \
+  "$(PYTHON)" -c 'import pip' 2>/dev/null || { "$(PYTHON)" -m venv build/uv; pip=(build/uv/bin/python -m pip install); }; \
+  awk '/^[^ #]/ { is_uv = /^uv==/ } is_uv' requirements.txt >build/uv.txt; \
+  "$${pip[@]}" --quiet --disable-pip-version-check --root-user-action ignore --require-hashes -r build/uv.txt; \
 fi; \
+uv=$${uv:-build/uv/bin/uv}; \
 "$$uv" venv --quiet --allow-existing --python "$(PYTHON)" "$(1)"; \
 "$$uv" pip install --quiet --python "$(1)/bin/python" --require-hashes -r $(2)
 endef

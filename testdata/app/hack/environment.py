@@ -1,8 +1,8 @@
 """Makes the environment of this project in `.venv`. `make` runs this when pyproject.toml or uv.lock has changed.
 
 uv (https://docs.astral.sh/uv) installs what uv.lock names, and first writes uv.lock if it does not fit pyproject.toml.
-It is the uv on PATH; without one, pip installs it into `.venv`. uv gets the index, the certificates and the proxy that
-pip is configured with, unless its own variables name others. Arguments are passed on to `uv sync`.
+It is the uv on PATH; without one, pip gets it as `.pykb/uv`. uv gets the index, the certificates and the proxy
+that pip is configured with, unless its own variables name others. Arguments are passed on to `uv sync`.
 """
 
 from __future__ import annotations
@@ -15,11 +15,14 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 
 OLDEST = (3, 11)
 ENVIRONMENT = Path(os.environ.get("UV_PROJECT_ENVIRONMENT", ".venv"))
 MADE = ENVIRONMENT / ".made"
+UV = Path(".pykb/uv")  # one file
 # Options of pip, and the variables that say the same to uv.
 VARIABLES = {
     "index-url": "UV_DEFAULT_INDEX",
@@ -59,15 +62,28 @@ def main() -> None:
         print(f"Creating the environment in {ENVIRONMENT}", file=sys.stderr)
     variables = {**settings_of_pip(), "UV_PYTHON_DOWNLOADS": "never", **os.environ}
     variables.pop("VIRTUAL_ENV", None)  # that of another project, which uv would warn of
-    uv = shutil.which("uv") or str(ENVIRONMENT / "bin/uv")
+    uv = shutil.which("uv") or str(UV)
     if not os.access(uv, os.X_OK):
-        run([sys.executable, "-m", "venv", str(ENVIRONMENT)], variables)
-        run([str(ENVIRONMENT / "bin/python"), "-m", "pip", "install", "--quiet", "uv"], variables)
+        install_uv(variables)
     # uv chooses the Python of a new environment only. A wheel that was replaced has the version that it had.
     python = ["--python", sys.executable] if is_new else []
     wheels = ["--reinstall-package", "pykubebuilder"] if has_new_wheel() else []
     run([uv, "sync", *python, *wheels, *sys.argv[1:]], variables)
     MADE.touch()
+
+
+def install_uv(variables: dict[str, str]) -> None:
+    """Get uv with the pip of this Python. If it has none, venv brings one, which takes some seconds more."""
+    # Settings of pip that forbid what happens here.
+    variables = {**variables, "PIP_USER": "0", "PIP_REQUIRE_VIRTUALENV": "0", "PIP_ROOT_USER_ACTION": "ignore"}
+    UV.parent.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=UV.parent) as folder:
+        python, target = sys.executable, ["--target", folder]
+        if find_spec("pip") is None:
+            run([python, "-m", "venv", folder], variables)
+            python, target = f"{folder}/bin/python", []
+        run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *target, "uv"], variables)
+        Path(folder, "bin/uv").replace(UV)
 
 
 def settings_of_pip() -> dict[str, str]:

@@ -7,6 +7,8 @@ import os
 import shutil
 import subprocess
 import sys
+import venv
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -38,10 +40,10 @@ class Project:
         (self.programs / name).write_text(text, encoding="utf-8")
         (self.programs / name).chmod(0o755)
 
-    def make(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    def make(self, *arguments: str, python: str = sys.executable, **variables: str) -> subprocess.CompletedProcess[str]:
         """Run the script with a PATH that has nothing else, and a pip without settings but those of the test."""
         environment = {"PATH": str(self.programs), "PIP_CONFIG_FILE": os.devnull, **variables}
-        command = [sys.executable, "hack/environment.py", *arguments]
+        command = [python, "hack/environment.py", *arguments]
         return subprocess.run(
             command,
             cwd=self.root,
@@ -176,3 +178,26 @@ def test_an_index_without_uv_is_said(project: Project) -> None:
     assert "No matching distribution found for uv" in done.stderr
     assert done.stderr.splitlines()[-1].startswith("help: name a package index that answers and has it")
     assert shutil.which("uv", path=str(project.programs)) is None
+
+
+@pytest.mark.parametrize("with_pip", [True, False])
+def test_pip_installs_uv_once(project: Project, tmp_path: Path, with_pip: bool) -> None:
+    """With the pip of this Python, or one that venv brings. Settings for other installations of pip do not matter."""
+    (project.programs / "uv").unlink()
+    venv.create(tmp_path / "python", with_pip=with_pip)
+    with zipfile.ZipFile(tmp_path / "uv-1.0-py3-none-any.whl", "w") as wheel:
+        program = zipfile.ZipInfo("uv-1.0.data/scripts/uv")
+        program.external_attr = 0o100755 << 16
+        wheel.writestr(program, UV)
+        wheel.writestr("uv-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: uv\nVersion: 1.0\n")
+        wheel.writestr("uv-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        wheel.writestr("uv-1.0.dist-info/RECORD", "")
+    settings = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(tmp_path), "PIP_USER": "1", "PIP_REQUIRE_VIRTUALENV": "1"}
+    done = project.make(python=str(tmp_path / "python/bin/python"), **settings)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == "Creating the environment in .venv\nResolved 2 packages\n"
+    assert {path.name for path in (project.root / ".pykb").iterdir()} - {"lock", "wheels", ".gitignore"} == {"uv"}
+    shutil.rmtree(tmp_path / "python")
+    shutil.rmtree(project.root / ".venv")
+    assert project.make().returncode == 0
+    assert project.called()[0] == ["sync", "--python", sys.executable]
