@@ -100,10 +100,10 @@ from pykb.api.object import CustomResource as CustomResource
 from pykb.api.object import Object as Object
 from pykb.api.object import Unstructured as Unstructured
 from pykb.api.object import object_key as object_key
-from pykb.api.object_list import ObjectList as ObjectList
 from pykb.api.quantity import Quantity as Quantity
 from pykb.api.struct import Struct as Struct
 from pykb.api.time import MicroTime as MicroTime
+from pykb.api.unreadable import ObjectList as ObjectList
 from pykb.meta.gvk import (
     GroupVersion as GroupVersion,
 )

@@ -70,7 +70,7 @@ class Struct(BaseModel):
             cls = type(self)
             if name in cls.__pydantic_fields__:
                 if not is_whole(self):
-                    from pykb.api.unset import assign
+                    from pykb.api.partial import assign
 
                     return assign(self, name, value, super().__setattr__)
             elif name[:1] != "_" and not hasattr(cls, name):
@@ -100,7 +100,7 @@ class Struct(BaseModel):
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         made = as_api_server(handler(source), cls, handler)
         if cls.__pydantic_decorators__.model_validators:
-            from pykb.api.unset import sparing_parts
+            from pykb.api.partial import sparing_parts
 
             return sparing_parts(made, cls)
         return made

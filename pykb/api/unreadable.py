@@ -1,10 +1,10 @@
-"""`UnreadableObject`, the error for an object that does not fit its class."""
+"""`UnreadableObject`: an object does not fit its class; and `ObjectList`, which names those that it leaves out."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from pykb.diagnostics import PykbError
 from pykb.meta.gvk import GroupVersionKind, NamespacedName
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pydantic import ValidationError
 
     from pykb.api.object import Object, Unstructured
+
 
 DEEPEST = 250
 """How many levels of objects and arrays are read. The writer of JSON takes 254, also of a review around an object."""
@@ -156,3 +157,47 @@ def _problem(kind: str, message: str, value: object) -> str:
         return _MISSING
     text = message.removeprefix("Input ").removeprefix("Value error, ")
     return f"{text[:1].lower()}{text[1:]}, found {_JSON_TYPES.get(type(value), type(value).__name__)}"
+
+
+ObjectT = TypeVar("ObjectT")
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectList(Sequence[ObjectT]):
+    """The result of a list request.
+
+    ::
+
+        machines = await client.list(VirtulMachine, namespace="default")
+        for machine in machines:
+            print(machine.metadata.name)
+        for error in machines.unreadable:
+            print(error)
+
+    Args:
+        items: The objects.
+        resource_version: The resourceVersion of the list, to start a watch from.
+        continue_token: The token for the next page. None on the last page.
+        remaining_item_count: The number of objects after this page, if the server reports it.
+        unreadable: The objects left out of the items because they do not fit the class, with the
+            reasons.
+    """
+
+    items: list[ObjectT] = field(default_factory=list)
+    resource_version: str = ""
+    continue_token: str | None = None
+    remaining_item_count: int | None = None
+    unreadable: list[UnreadableObject] = field(default_factory=list)
+
+    def __iter__(self) -> Iterator[ObjectT]:
+        return iter(self.items)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    @overload
+    def __getitem__(self, index: int) -> ObjectT: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[ObjectT]: ...
+    def __getitem__(self, index: int | slice) -> ObjectT | list[ObjectT]:
+        return self.items[index]

@@ -22,7 +22,7 @@ from pydantic import BaseModel, PlainSerializer, WrapSerializer
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined, to_jsonable_python
 
-from pykb.api._accept import to_base64
+from pykb.api._core_schema import to_base64
 from pykb.api.annotations import Nullable
 from pykb.api.quantity import Quantity
 from pykb.api.time import MicroDatetime, format_duration, format_micro_time, format_time

@@ -21,9 +21,9 @@ from pykb.diagnostics.codes import cli as usage_codes
 from pykb.diagnostics.codes.cli import FLAG_CONFLICT, FLAG_REQUIRED
 from pykb.diagnostics.render import Format
 from pykb.files.apply import apply, backups
-from pykb.files.origin import missing_key
 from pykb.files.plan import Action, Change, Draft, Plan, add_fixes
-from pykb.project.layout import placed
+from pykb.files.state import missing_key
+from pykb.project.settings import placed
 
 if TYPE_CHECKING:
     from pykb.gen.run import GenerateResult

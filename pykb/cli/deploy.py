@@ -240,7 +240,7 @@ def _cluster(
     """Choose the cluster and check that it answers, and that it is not too old to apply something to it."""
     from pykb.cli.project import existing_kubeconfig
     from pykb.deployment.cluster import check_answers, check_can_have_nodes, choose
-    from pykb.project.kubernetes import oldest_supported
+    from pykb.project.settings import oldest_supported
 
     cluster = choose(root, kubeconfig=existing_kubeconfig(kubeconfig), context=context, environment=os.environ)
     if needs_nodes:

@@ -157,7 +157,7 @@ def _sentence(text: str) -> str:
 def _placed(diagnostic: Diagnostic) -> Diagnostic:
     """The finding, with the name of the folder where the project has its manifests."""
     from pykb.cli.root import find_root
-    from pykb.project.layout import config_folder, reworded
+    from pykb.project.settings import config_folder, reworded
 
     try:
         root = find_root()

@@ -147,8 +147,7 @@ def _refuse_go(root: Path) -> None:
     if b".kubebuilder.io/" not in content(root):  # saves loading the YAML parser in projects of pykb
         return
     from pykb.diagnostics.codes.project import PROJECT_LAYOUT
-    from pykb.project.file import read
-    from pykb.project.names import check
+    from pykb.project.file import check, read
 
     project, _ = read(root)
     if project.layout:

@@ -72,8 +72,7 @@ def require_project(*, writes: bool, updates: bool = False, imports: bool = Fals
     code. If so, the pykb of the project's environment runs the command, unless it ``updates`` the
     project to this pykb. See also :func:`settle`.
     """
-    from pykb.project.file import read
-    from pykb.project.names import check
+    from pykb.project.file import check, read
 
     root = find_root()
     if root is None:

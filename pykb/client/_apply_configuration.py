@@ -16,8 +16,8 @@ import orjson
 
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.api.object import Object
+from pykb.api.partial import blank, of_wire
 from pykb.api.struct import Struct
-from pykb.api.unset import blank, of_wire
 from pykb.client.codec import AnyObject, Key, gvk_of, key_of
 from pykb.client.structure import UNKNOWN, Shape, Structure, structure_of_class
 

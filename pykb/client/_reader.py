@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
 
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.api.object import Object, Unstructured
-from pykb.api.object_list import ObjectList
-from pykb.api.unreadable import UnreadableObject
+from pykb.api.unreadable import ObjectList, UnreadableObject
 from pykb.client._endpoint import Exchange, Query
 from pykb.client.clock import Clock, SystemClock
 from pykb.client.codec import Key, Kind, ReadKind, ReadT, alone, complete, gvk_of, key_of, kind_of, readable

@@ -29,8 +29,8 @@ from pykb.plugins.registry import DEFAULT, keys, resolve
 from pykb.plugins.request import CommandLine, InitRequest
 from pykb.project import FILE_NAME, writer
 from pykb.project.file import Project
-from pykb.project.kubernetes import KEY, of_option, setting, shown
 from pykb.project.options import ProjectOptions, options_of
+from pykb.project.settings import KEY, of_option, setting, shown
 from pykb.scaffold import distribution, license, naming  # noqa: A004 - our module of that name
 from pykb.scaffold.locate import WHEEL, is_from_index
 from pykb.scaffold.plan import PlanBuilder

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import yaml
 
 from pykb.diagnostics import Span
-from pykb.python_source import imports
+from pykb.python_source import layout
 from pykb.python_source.source import Source
 from pykb.python_source.uses import uses
 from pykb.reading import yaml_text
@@ -42,7 +42,7 @@ def _removed(plan: PlanBuilder, gone: Scaffold) -> set[str]:
     removed = {module_of(path) for path in gone.files if path.endswith(".py") and plan.current(path) is None}
     for path, fragment in gone.fragments:
         if fragment.kind is FragmentKind.IMPORT and path.endswith("/__init__.py"):
-            wanted = imports.parse(fragment.text)
+            wanted = layout.parse_import(fragment.text)
             removed |= {f"{module_of(path)}.{name.rpartition(' as ')[2]}" for name in wanted.names}
     return removed
 

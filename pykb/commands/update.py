@@ -31,10 +31,9 @@ from pykb.plugins import Style
 from pykb.plugins.registry import DEFAULT, MAKERS
 from pykb.project import FILE_NAME, version_numbers
 from pykb.project.file import Project
-from pykb.project.kubernetes import KEY, Minor, oldest_supported, shown
-from pykb.project.layout import CONFIG, mentioning
 from pykb.project.options import ApiOptions, given, words
 from pykb.project.resource import Resource
+from pykb.project.settings import CONFIG, KEY, Minor, mentioning, oldest_supported, shown
 from pykb.project.writer import with_options, with_value
 from pykb.reading import yaml_text
 from pykb.scaffold import license  # noqa: A004 - our module of that name

@@ -17,7 +17,7 @@ from pykb.diagnostics.codes.environment import (
 )
 from pykb.diagnostics.suggest import closest
 from pykb.envtest.assets import find_assets
-from pykb.project.kubernetes import OLDEST, Minor, minor_of, setting, shown
+from pykb.project.settings import OLDEST, Minor, minor_of, setting, shown
 from pykb.tools.kubectl import NAME, Kubectl
 from pykb.tools.process import find_program, quote
 

@@ -16,7 +16,7 @@ from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.cli import IMAGE_NAME
 from pykb.diagnostics.codes.environment import KUSTOMIZATION
 from pykb.meta.names import is_image
-from pykb.project.layout import config_path
+from pykb.project.settings import config_path
 from pykb.reading import yaml_text
 from pykb.tools.kubectl import build_kustomization
 

@@ -21,7 +21,7 @@ from pykb.envtest.webhooks import MANIFEST
 from pykb.meta.gvk import GroupKind
 from pykb.project import FILE_NAME
 from pykb.project.file import read
-from pykb.project.layout import config_path
+from pykb.project.settings import config_path
 from pykb.runtime import LogFormat
 
 INTERVAL = timedelta(seconds=0.3)

@@ -19,7 +19,7 @@ from pykb.envtest.reporter import Reporter, Silent
 from pykb.envtest.rest import Rest
 from pykb.files.state import opened
 from pykb.project import FILE_NAME
-from pykb.project.layout import config_path
+from pykb.project.settings import config_path
 from pykb.tools.kubectl import Kubectl
 
 CRD_TIMEOUT = timedelta(seconds=60)

@@ -40,8 +40,7 @@ from pykb.envtest.processes import PROGRAM, State, mentions, process_id
 from pykb.envtest.reporter import Reporter, Silent
 from pykb.envtest.rest import is_ready
 from pykb.files.durable import Folder, naming
-from pykb.files.origin import UnusableError, require_key, seal, unseal, user_state
-from pykb.files.state import STATE, check_owner
+from pykb.files.state import STATE, UnusableError, check_owner, require_key, seal, unseal, user_state
 from pykb.reading import read_json
 from pykb.tools.process import describe_exit
 

@@ -25,7 +25,7 @@ from pykb.envtest.webhooks import MANIFEST, WebhookManifest
 from pykb.explore._actors import Actor
 from pykb.explore._gate import place_in
 from pykb.explore._history import Identity, Manifest
-from pykb.project.layout import CONFIG, config_folder, config_path
+from pykb.project.settings import CONFIG, config_folder, config_path
 from pykb.reading import yaml_text
 from pykb.runtime import Manager
 

@@ -20,11 +20,9 @@ from typing import Any
 
 from pykb.diagnostics import Diagnostic, EnvironmentProblem
 from pykb.diagnostics.codes import scaffold as codes
-from pykb.files import origin
 from pykb.files.durable import Folder
-from pykb.files.origin import UnusableError
 from pykb.files.plan import Action, OutsideError, Plan, digest, locate
-from pykb.files.state import STATE, check_owner, opened
+from pykb.files.state import STATE, UnusableError, check_owner, opened, seal, unseal
 
 _NEW, _DECIDED, _DONE = "transaction.new", "transaction", "transaction.done"
 
@@ -384,7 +382,7 @@ class Step:
 
 def _write(root: Path, folder: Folder, steps: Sequence[Step]) -> None:
     """Write the record into the folder of the transaction."""
-    folder.write(_RECORD, origin.seal(_KIND, root, folder, [asdict(step) for step in steps]))
+    folder.write(_RECORD, seal(_KIND, root, folder, [asdict(step) for step in steps]))
 
 
 def _read(root: Folder, folder: Folder) -> list[Step]:
@@ -423,7 +421,7 @@ def _entries(root: Folder, folder: Folder) -> list[Any]:
     if found is None or found.st_size > _MOST_BYTES:
         raise UnusableError(f"`{_RECORD}` is missing or too large")
     try:
-        entries = origin.unseal(_KIND, root.path, folder, folder.read(_RECORD) or b"")
+        entries = unseal(_KIND, root.path, folder, folder.read(_RECORD) or b"")
     except UnusableError as error:
         raise UnusableError(f"`{_RECORD}`: {error}") from error
     if not isinstance(entries, list) or not 0 < len(entries) <= _MOST_STEPS:

@@ -20,7 +20,7 @@ from pykb.gen.ir import Crd, CrdVersion, SchemaNode
 from pykb.gen.manifest import ManifestLoader, load_manifest
 from pykb.meta.gvk import GroupKind
 from pykb.meta.names import is_subdomain
-from pykb.project.layout import config_path
+from pykb.project.settings import config_path
 from pykb.reading import yaml_text
 
 SAMPLES = "samples"

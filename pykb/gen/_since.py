@@ -4,7 +4,7 @@ CEL: k8s.io/apiserver, pkg/cel/environment/base.go says in which release a libra
 objects, a server takes what the release before it had (``DefaultCompatibilityVersion``), so the versions here are one
 later. https://kubernetes.io/docs/reference/using-api/cel/ has the same versions.
 
-Left out is what every version from :data:`pykb.project.kubernetes.OLDEST` has: ``messageExpression``, ``reason`` and
+Left out is what every version from :data:`pykb.project.settings.OLDEST` has: ``messageExpression``, ``reason`` and
 ``fieldPath`` of rules, and ``matchConditions`` of webhooks. So is the feature gate ``ShardedListAndWatch``, which no
 version switches on by itself: a manager with shards works without it.
 """
@@ -21,8 +21,7 @@ from pykb.diagnostics import Diagnostic, Span
 from pykb.diagnostics.codes.generate import NEEDS_KUBERNETES
 from pykb.gen.cel.types import MIXED_NUMBERS, OPTIONAL
 from pykb.gen.ir import CrdVersion, Keyword
-from pykb.project.kubernetes import Minor, setting, shown
-from pykb.project.layout import config_folder
+from pykb.project.settings import Minor, config_folder, setting, shown
 
 REFUSES = "an older API server refuses the object"
 IGNORES = "an older API server drops it in silence"

@@ -36,7 +36,7 @@ from pykb.gen.output import Artifact
 from pykb.markers.model import Marker, SourceFile
 from pykb.meta.gvk import MUTATE, VALIDATE
 from pykb.meta.names import is_label, is_label_value, is_qualified_name, is_rfc_1035_label, is_subdomain
-from pykb.project.kubernetes import Minor
+from pykb.project.settings import Minor
 
 _Shape = Mapping[str, object]
 _STRINGS = [str]

@@ -25,7 +25,7 @@ from pykb.gen.output import moved
 from pykb.gen.request import Request
 from pykb.gen.run import GenerateResult
 from pykb.meta.gvk import GroupKind
-from pykb.project.kubernetes import Minor, shown
+from pykb.project.settings import Minor, shown
 from pykb.tools.git import Commit, blob_hash, has_repository
 
 EXAMPLE = "An example field, to be replaced by what "

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pykb._regular_file import real_path
-from pykb.project.kubernetes import Minor
+from pykb.project.settings import Minor
 
 if TYPE_CHECKING:
     from pykb.gen._builtin_texts import BuiltinTexts

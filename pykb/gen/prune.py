@@ -21,7 +21,7 @@ from pykb.gen.output import OutputRules
 from pykb.gen.run import GenerateResult
 from pykb.meta.gvk import GroupKind
 from pykb.project import FILE_NAME as PROJECT
-from pykb.project.layout import config_folder
+from pykb.project.settings import config_folder
 
 if TYPE_CHECKING:
     from pykb.project.file import Project

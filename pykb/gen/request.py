@@ -35,8 +35,7 @@ from pykb.markers.definition import (
 )
 from pykb.markers.parser import parse_arguments, split_name
 from pykb.markers.registry import MarkerRegistry
-from pykb.project.kubernetes import KEY, oldest_supported
-from pykb.project.layout import CONFIG, config_folder, place_of, swapped
+from pykb.project.settings import CONFIG, KEY, config_folder, oldest_supported, place_of, swapped
 from pykb.reading import TomlError, read_toml
 
 _T = TypeVar("_T")

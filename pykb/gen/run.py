@@ -24,7 +24,7 @@ from pykb.markers.model import SourceFile
 from pykb.markers.registry import MarkerRegistry, builtin_registry
 from pykb.meta.gvk import GroupKind
 from pykb.project import content
-from pykb.project.layout import config_path
+from pykb.project.settings import config_path
 
 IMPORTED = "# Made by `pykb import crd`; "
 """The first text of a module that ``pykb import`` made."""

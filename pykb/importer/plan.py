@@ -28,7 +28,7 @@ from pykb.importer.shape import Schema, Shapes, children, kind_class
 from pykb.meta.json_diff import sorted_changes
 from pykb.meta.plural import pluralize
 from pykb.python_source import quoting
-from pykb.python_source.imports import Import, block
+from pykb.python_source.layout import Import, import_block
 from pykb.scaffold.naming import module_hidden
 from pykb.scaffold.plan import OnExists, PlanBuilder
 
@@ -321,7 +321,7 @@ def module_text(group: str, version: str, kinds: Sequence[tuple[Definition, Vers
     needed += [api("CustomResource"), api("GroupVersion"), *([api("Struct")] if shapes.ordered else [])]
     head = quoting.docstring(f"Types of {group}/{version}: {', '.join(d.kind for d, _ in kinds)}.", 0).split("\n")
     constant = f"{GROUP_VERSION} = GroupVersion({laid(literal(group), indent=0, column=0)}, "
-    imports = block((Import(name.module, (name.name,)) for name in needed if name.module), width=_SHORTEST)
+    imports = import_block((Import(name.module, (name.name,)) for name in needed if name.module), width=_SHORTEST)
     lines = [*head, "", imports, f"{constant}{laid(literal(version), indent=0, column=0)})"]
     for one in classes:
         lines += ["", "", *one.lines()]

@@ -17,7 +17,7 @@ from pykb.plugins.kustomize_v1 import KustomizeV1
 from pykb.plugins.olm_v1 import OlmV1
 from pykb.plugins.plugin import AnyPlugin, Bundle, Guarded, Plugin, PluginKey
 from pykb.plugins.python_v1 import PythonV1
-from pykb.project.names import is_of_kubebuilder
+from pykb.project.file import is_of_kubebuilder
 
 ENTRY_POINTS = "pykb.plugins"
 

@@ -20,7 +20,7 @@ from pykb.diagnostics.codes.environment import KUSTOMIZATION
 from pykb.diagnostics.codes.project import CHART_EDITED
 from pykb.files.plan import digest
 from pykb.files.temporary import temporary
-from pykb.project.layout import CONFIG
+from pykb.project.settings import CONFIG
 from pykb.reading import read_json, yaml_text
 from pykb.scaffold.plan import OnExists, PlanBuilder
 from pykb.tools.kubectl import build_kustomization, check_kustomization

@@ -14,9 +14,8 @@ from functools import lru_cache
 from io import StringIO
 from typing import Self
 
-from pykb.python_source import imports
-from pykb.python_source.imports import Import, section
-from pykb.python_source.layout import WIDTH, fitted, laid_out, lines_of
+from pykb.python_source import layout
+from pykb.python_source.layout import WIDTH, Import, fitted, laid_out, lines_of, section
 from pykb.reading import read_python
 
 
@@ -65,7 +64,7 @@ def _formatted(text: str, package: str, width: int) -> str:
     found = [*source.imports()]
     if found:
         first, last = found[0][0].lineno - 1, found[-1][0].end_lineno
-        head = imports.block([each for _, each in found], package, width)
+        head = layout.import_block([each for _, each in found], package, width)
         text = "".join([*source.lines[:first], head, *source.lines[last:]])
     return laid_out(text, width)
 
@@ -113,7 +112,7 @@ class Source:
     def imports(self) -> Iterator[tuple[ast.stmt, Import]]:
         """The top-level imports that can be sorted."""
         for node in self.tree.body:
-            found = imports.of(node)
+            found = layout.import_of(node)
             if found is not None:
                 yield node, found
 
@@ -214,7 +213,7 @@ class Source:
 
     def _with_names(self, node: ast.stmt, kept: Import, style: CodeStyle) -> Self:
         """Reduce an import to the names to keep. Comments beside them stay."""
-        present = imports.of(node)
+        present = layout.import_of(node)
         if present is None or self._is_plain(node, present, style) or not isinstance(node, ast.ImportFrom):
             return self._with_import_at(node, fitted(kept.text, style.width))
         names = {name.partition(" as ")[0] for name in kept.names}
@@ -239,7 +238,7 @@ class Source:
             return self
         for node, each in of_module:
             if each.can_join and wanted.can_join and self._is_plain(node, each, style):
-                names = tuple(sorted({*each.names, *absent}, key=imports.member_key))
+                names = tuple(sorted({*each.names, *absent}, key=layout.member_key))
                 return self._with_import_at(node, fitted(Import(each.module, names).text, style.width))
         return self._with_new_import(replace(wanted, names=absent), style, fallback)
 

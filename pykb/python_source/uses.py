@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pykb.python_source import imports
-from pykb.python_source.imports import Import
+from pykb.python_source import layout
+from pykb.python_source.layout import Import
 from pykb.python_source.source import CodeStyle, Source
 
 
@@ -177,7 +177,7 @@ def _from_import(
         yield _Edit(node.lineno, match.start(1), node.lineno, match.end(1), next(iter(parents)))
     else:
         statements = [Import(parent, tuple(names)) for parent, names in parents.items()]
-        block = imports.block(statements, style.package, style.width - node.col_offset).splitlines()
+        block = layout.import_block(statements, style.package, style.width - node.col_offset).splitlines()
         text = f"{source.newline}{' ' * node.col_offset}".join(filter(None, block))
         yield _Edit(node.lineno, node.col_offset, node.end_lineno or node.lineno, node.end_col_offset or 0, text)
 
@@ -246,7 +246,7 @@ def _extent(source: Source) -> tuple[int, int]:
 
 
 def _block(source: Source, style: CodeStyle) -> str:
-    return imports.block(
+    return layout.import_block(
         [_with_remark(source, node, each) for node, each in source.imports()], style.package, style.width
     )
 

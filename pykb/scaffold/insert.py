@@ -17,7 +17,7 @@ import yaml
 
 from pykb.diagnostics import Diagnostic, Span
 from pykb.diagnostics.codes.scaffold import ANCHOR_MISSING, FILE_BROKEN
-from pykb.python_source import imports
+from pykb.python_source import layout
 from pykb.python_source.layout import WIDTH, fitted
 from pykb.python_source.source import CodeStyle, Source, unknown_names
 from pykb.reading import TomlError, read_toml, yaml_text
@@ -97,7 +97,7 @@ def insert(text: str, fragments: Sequence[Fragment], *, path: str, width: int = 
 def _in_python(source: Source, anchor: Anchor, fragment: Fragment, width: int) -> tuple[str, list[str]]:
     """The text with a fragment, and its names that are undefined there because the anchor was moved."""
     if fragment.kind is FragmentKind.IMPORT:
-        wanted = imports.parse(fragment.text)
+        wanted = layout.parse_import(fragment.text)
         style = CodeStyle(wanted.module.partition(".")[0], width)  # imports at anchors are those of the package itself
         return source.with_import(wanted, style, fallback=anchor.line).text, []
     line = fitted(f"{anchor.indent}{fragment.text}", width)

@@ -19,7 +19,7 @@ from pykb.diagnostics import Diagnostic, EnvironmentProblem, Span
 from pykb.diagnostics.codes.scaffold import FILE_EXISTS, FILE_MISSING, RENDERED_BROKEN
 from pykb.files.plan import Action, Draft, Plan
 from pykb.project import FILE_NAME
-from pykb.project.layout import CONFIG, config_folder, swapped
+from pykb.project.settings import CONFIG, config_folder, swapped
 from pykb.python_source.layout import WIDTH
 from pykb.reading import read_python, yaml_text
 from pykb.scaffold import kustomization

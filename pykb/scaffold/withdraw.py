@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from pykb._regular_file import is_bytecode
-from pykb.python_source import imports
+from pykb.python_source import layout
 from pykb.python_source.layout import lines_of
 from pykb.python_source.source import CodeStyle, Source, is_same_code
 from pykb.reading import read_python, yaml_text
@@ -37,7 +37,7 @@ def _without_fragment(text: str, fragment: Fragment, *, path: str, style: CodeSt
     except SyntaxError:
         return text, []
     if fragment.kind is FragmentKind.IMPORT:
-        return source.without_import(imports.parse(fragment.text), style).text, []
+        return source.without_import(layout.parse_import(fragment.text), style).text, []
     return _without_statement(source, fragment)
 
 

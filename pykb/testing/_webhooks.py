@@ -32,7 +32,7 @@ from pykb.envtest.webhooks import (
 )
 from pykb.meta.gvk import CONVERT
 from pykb.project.file import read
-from pykb.project.layout import config_path
+from pykb.project.settings import config_path
 from pykb.runtime.manager.manager import Manager
 from pykb.runtime.options import ManagerOptions
 from pykb.serving.options import CertificateOptions

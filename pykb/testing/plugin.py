@@ -137,7 +137,7 @@ def crds(control_plane: ControlPlane | ExistingCluster, pytestconfig: pytest.Con
     """
     from pykb.diagnostics import EnvironmentProblem
     from pykb.envtest.crds import has_conversion
-    from pykb.project.layout import config_path
+    from pykb.project.settings import config_path
 
     try:
         folder = config_path(pytestconfig.rootpath, CRD_FOLDER)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pykb.cli import app
-from pykb.diagnostics.codes import cli, commands, crd, generate, project, scaffold, types
+from pykb.diagnostics.codes import cli, commands, crd, generate, project, scaffold
 from pykb.diagnostics.model import Code
 
 HERE = Path(__file__).parent
@@ -77,7 +77,7 @@ def test_a_case_prints_exactly_this(
     assert f"[{slug}]: " in shown
 
 
-AREAS = [cli, crd, commands, generate, project, scaffold, types]
+AREAS = [cli, crd, commands, generate, project, scaffold]
 
 
 @pytest.mark.parametrize("area", AREAS, ids=lambda m: m.__name__.rpartition(".")[2])

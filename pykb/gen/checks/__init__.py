@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from pykb.diagnostics import Diagnostics
 from pykb.gen.ir import Crd
-from pykb.project.kubernetes import Minor
+from pykb.project.settings import Minor
 
 
 def check(crds: Iterable[Crd], oldest: Minor | None, diagnostics: Diagnostics) -> None:

@@ -25,7 +25,7 @@ from pykb.gen.cel.syntax import CelSyntaxError, parse
 from pykb.gen.cel.types import CRD_BUDGET, RULE_BUDGET, Findings, most_occurrences, times
 from pykb.gen.checks.value import pattern_problem
 from pykb.gen.ir import CrdVersion, Rule, SchemaNode
-from pykb.project.kubernetes import OLDEST, Minor
+from pykb.project.settings import OLDEST, Minor
 
 _RESULTS = {"rule": "bool", "messageExpression": "string"}
 _NAMES = {"rule": "rule", "messageExpression": "`messageExpression`"}

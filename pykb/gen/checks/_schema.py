@@ -12,8 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pykb.diagnostics import Code, Diagnostic, Diagnostics, Span
-from pykb.diagnostics.codes.crd import LIST_TOPOLOGY, PATTERN, SCHEMA_KEYWORD, STRUCTURAL, UNIQUE_ITEMS
-from pykb.diagnostics.codes.types import TEXT
+from pykb.diagnostics.codes.crd import LIST_TOPOLOGY, PATTERN, SCHEMA_KEYWORD, STRUCTURAL, TEXT, UNIQUE_ITEMS
 from pykb.diagnostics.suggest import did_you_mean
 from pykb.gen._since import check_format
 from pykb.gen.cel.types import element_bound
@@ -22,7 +21,7 @@ from pykb.gen.checks.form import SCHEMA, unknown_fields
 from pykb.gen.checks.value import pattern_problem
 from pykb.gen.draft import patched
 from pykb.gen.ir import RULES, Keyword, SchemaNode
-from pykb.project.kubernetes import Minor
+from pykb.project.settings import Minor
 
 _TYPE, _KEYS = "x-kubernetes-list-type", "x-kubernetes-list-map-keys"
 _LIST_TYPES = ("atomic", "set", "map")

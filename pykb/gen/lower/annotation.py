@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from pykb.api.annotations import PreserveUnknown, SchemaPatch
 from pykb.api.struct import Struct
 from pykb.diagnostics import Diagnostics
-from pykb.diagnostics.codes.types import FLOAT, MAP_KEY, PLAIN_MODEL, UNRESOLVED, UNSUPPORTED_TYPE
+from pykb.diagnostics.codes.crd import FLOAT, MAP_KEY, PLAIN_MODEL, UNRESOLVED, UNSUPPORTED_TYPE
 from pykb.gen.declare import Declarations
 from pykb.gen.draft import Draft
 from pykb.gen.ir import Constrained, Keyword, Place, SchemaNode, StructUnion

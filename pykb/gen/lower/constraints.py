@@ -13,7 +13,7 @@ from pydantic.fields import FieldInfo
 
 from pykb.api import annotations as api
 from pykb.api.time import MicroTimeFormat
-from pykb.diagnostics.codes.types import CONSTRAINT, DEFAULT_NOT_JSON, PYTHON_ONLY
+from pykb.diagnostics.codes.crd import CONSTRAINT, DEFAULT_NOT_JSON, PYTHON_ONLY
 from pykb.gen.draft import Draft, patched
 from pykb.gen.ir import LIMITS, RULES, Keyword, Rule, SchemaNode, read_rules, rule_parts
 from pykb.markers.effect import IMMUTABLE, NUMBERS

@@ -23,8 +23,7 @@ from pykb.api.object import CustomResource, Object
 from pykb.api.struct import Struct
 from pykb.api.wire import wire_name
 from pykb.diagnostics import Label, Severity
-from pykb.diagnostics.codes.crd import DUPLICATE_NAME
-from pykb.diagnostics.codes.types import ALIAS, DESCRIPTION_CONFLICT, HIDDEN_METHOD
+from pykb.diagnostics.codes.crd import ALIAS, DESCRIPTION_CONFLICT, DUPLICATE_NAME, HIDDEN_METHOD
 from pykb.gen.declare import NamedType
 from pykb.gen.ir import Place, PropertyNode, SchemaNode, object_node
 from pykb.gen.lower.annotation import Lowering, applied, evaluated, is_type_alias
@@ -40,8 +39,7 @@ import math
 from pydantic_core import PydanticUndefined
 
 from pykb.diagnostics import Diagnostic, Diagnostics
-from pykb.diagnostics.codes.crd import DEFAULT_VALUE
-from pykb.diagnostics.codes.types import DEFAULT_NOT_JSON
+from pykb.diagnostics.codes.crd import DEFAULT_NOT_JSON, DEFAULT_VALUE
 
 _TAKEN = frozenset(name for name in dir(Struct) if not name.startswith("_"))
 _NAME = re.compile(r"[A-Za-z_]\w*")

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from pykb.api.quantity import Quantity
 from pykb.api.struct import Struct
 from pykb.diagnostics import Diagnostic, Diagnostics
-from pykb.diagnostics.codes.types import UNION, UNSUPPORTED_TYPE
+from pykb.diagnostics.codes.crd import UNION, UNSUPPORTED_TYPE
 from pykb.gen.ir import Keyword, Place, PropertyNode, SchemaNode, object_node
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from pykb.diagnostics import Diagnostics, Label, Severity, Span
-from pykb.diagnostics.codes.crd import ENUM_DISJOINT, TYPE_CONFLICT
-from pykb.diagnostics.codes.types import UNION
+from pykb.diagnostics.codes.crd import ENUM_DISJOINT, TYPE_CONFLICT, UNION
 from pykb.gen.cel.types import type_of_schema
 from pykb.gen.ir import Keyword, Origin, Place, PropertyNode, Rule, SchemaNode, StructUnion
 from pykb.gen.lower.annotation import shape

@@ -12,8 +12,7 @@ from pykb.api.meta.v1 import ObjectMeta
 from pykb.api.object import CustomResource, Object
 from pykb.api.struct import Struct
 from pykb.diagnostics import Diagnostics
-from pykb.diagnostics.codes.crd import BARE_METADATA
-from pykb.diagnostics.codes.types import RECURSION
+from pykb.diagnostics.codes.crd import BARE_METADATA, RECURSION
 from pykb.gen.declare import Declarations, NamedType, generic_origin
 from pykb.gen.draft import Draft
 from pykb.gen.ir import Place, PropertyNode, Rule, SchemaNode, StructUnion

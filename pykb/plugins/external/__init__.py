@@ -69,8 +69,7 @@ _FILE = "plugins"
 
 def trust(root: Path, named: Iterable[str]) -> Diagnostic | None:
     """Remember the external plugins that a command line named. Returns a note if they cannot be remembered."""
-    from pykb.files.origin import missing_key
-    from pykb.files.state import remember
+    from pykb.files.state import missing_key, remember
 
     words = list(named)
     keys = [str(key) for key in installed() if any(key.answers_to(word) for word in words)] if words else []

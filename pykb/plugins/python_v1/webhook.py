@@ -10,7 +10,7 @@ from pykb.plugins.python_v1.webhook_module import Addition, extend, reduce
 from pykb.plugins.rendering import Files, path_of, types_file
 from pykb.plugins.request import DeleteRequest, WebhookRequest, earlier
 from pykb.project.resource import Resource, Webhooks
-from pykb.python_source.imports import Import
+from pykb.python_source.layout import Import
 from pykb.python_source.source import Source
 from pykb.scaffold.insert import Fragment, FragmentKind
 from pykb.scaffold.plan import OnExists, PlanBuilder

@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 from pykb.diagnostics import Diagnostic, Span
 from pykb.diagnostics.codes.commands import WEBHOOK_MODULE
 from pykb.diagnostics.codes.scaffold import FILE_BROKEN
-from pykb.python_source.imports import Import, block
-from pykb.python_source.layout import fitted
+from pykb.python_source.layout import Import, fitted, import_block
 from pykb.python_source.source import CodeStyle, Source, is_same_code
 
 
@@ -236,7 +235,7 @@ def _has_builder(source: Source) -> bool:
 
 def _to_paste(additions: Sequence[Addition]) -> list[str]:
     return [
-        *block(each for addition in additions for each in addition.imports).splitlines(),
+        *import_block(each for addition in additions for each in addition.imports).splitlines(),
         *(addition.code.strip() for addition in additions if addition.code),
         *(f"builder.{addition.call}" for addition in additions),
     ]

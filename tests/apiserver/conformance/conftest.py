@@ -8,7 +8,7 @@ import pytest
 
 from pykb.api.core.v1 import Namespace
 from pykb.api.meta.v1 import ObjectMeta
-from pykb.project.kubernetes import NEWEST
+from pykb.project.settings import NEWEST
 from pykb.runtime import Client
 from pykb.runtime.fake import fake_client
 

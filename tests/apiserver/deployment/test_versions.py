@@ -15,7 +15,7 @@ from pykb.envtest import ControlPlane, get_assets
 from pykb.envtest.cache import KUBERNETES
 from pykb.envtest.components import Component
 from pykb.envtest.rest import Rest
-from pykb.project.kubernetes import NEWEST, OLDEST, Minor, setting, shown
+from pykb.project.settings import NEWEST, OLDEST, Minor, setting, shown
 from pykb.tools.kubectl import Kubectl
 
 OLDER: Minor = (NEWEST[0], NEWEST[1] - 1)

@@ -20,8 +20,8 @@ from pykb.envtest import get_assets
 from pykb.envtest.assets import Assets
 from pykb.envtest.cluster import Cluster
 from pykb.envtest.rest import Rest
-from pykb.files import origin
 from pykb.files.durable import Folder
+from pykb.files.state import seal
 
 pytestmark = pytest.mark.apiserver
 
@@ -153,7 +153,7 @@ def test_a_written_down_process_id_is_never_believed(cluster: Cluster) -> None:
         (cluster.folder / "alive").touch()
         facts = {"port": 1, "sockets": str(cluster.folder), "assets": "/"}
         with Folder.open(cluster.folder) as folder:
-            folder.write("cluster.json", origin.seal("cluster", cluster.folder, folder, facts))
+            folder.write("cluster.json", seal("cluster", cluster.folder, folder, facts))
         state = {"supervisor": stranger.pid, "rounds": 1, "running": {"etcd": stranger.pid}, "exited": {}}
         (cluster.folder / "state.json").write_text(json.dumps(state))
         assert not cluster.down()

@@ -16,7 +16,7 @@ from pykb.gen.cel.resolve import resolve
 from pykb.gen.cel.syntax import parse
 from pykb.gen.cel.types import CelType
 from pykb.gen.lower.scalars import node_of
-from pykb.project.kubernetes import NEWEST
+from pykb.project.settings import NEWEST
 
 pytestmark = pytest.mark.apiserver
 

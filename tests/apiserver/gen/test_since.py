@@ -12,7 +12,7 @@ import pytest
 from pykb.envtest import ControlPlane, get_assets
 from pykb.envtest.components import Component
 from pykb.gen._since import FORMATS
-from pykb.project.kubernetes import NEWEST, Minor, shown
+from pykb.project.settings import NEWEST, Minor, shown
 from tests.apiserver.gen.test_cel_functions import complaints
 from tests.unit.gen.test_since import RECORD, lacking
 

@@ -8,7 +8,7 @@ import pytest
 from pydantic import PrivateAttr, ValidationError, field_validator, model_validator
 
 from pykb.api import CustomResource, Duration, Field, GroupVersion, ListMap, ListSet, Nullable, Struct, Wire, carry_over
-from pykb.api.unset import blank, of_wire
+from pykb.api.partial import blank, of_wire
 
 
 class Disk(Struct):

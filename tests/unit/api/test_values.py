@@ -14,8 +14,7 @@ from pydantic import Field, SecretStr, TypeAdapter, ValidationError, create_mode
 from pydantic_core import PydanticCustomError
 
 from pykb.api import Format, Int32, Int64, IntOrString, ListMap, ListSet, Struct
-from pykb.api._accept import to_rust
-from pykb.api._core_schema import _check_unique, _KeysUnique
+from pykb.api._core_schema import _check_unique, _KeysUnique, to_rust
 from pykb.api.formats import checker
 from pykb.meta.names import to_camel, to_snake
 

@@ -15,7 +15,7 @@ import pykb as package
 from pykb.commands.update import recipe
 from pykb.diagnostics import Diagnostics
 from pykb.project.file import read
-from pykb.project.kubernetes import oldest_supported
+from pykb.project.settings import oldest_supported
 from pykb.scaffold.release import render, running
 
 

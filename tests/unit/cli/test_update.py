@@ -13,7 +13,7 @@ from pykb.cli import app
 from pykb.commands.transition import GENERATED
 from pykb.diagnostics import Diagnostics
 from pykb.files import apply as applying
-from pykb.project.kubernetes import oldest_supported
+from pykb.project.settings import oldest_supported
 from pykb.scaffold import release as releases
 from pykb.scaffold.locate import WHEEL
 from pykb.scaffold.release import Recipe, Release

@@ -19,8 +19,8 @@ from pykb.diagnostics import EnvironmentProblem
 from pykb.envtest import cluster
 from pykb.envtest.assets import Assets
 from pykb.envtest.cluster import Cluster
-from pykb.files import origin
 from pykb.files.durable import Folder
+from pykb.files.state import seal
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def write_state(
     """What a cluster of this user writes about itself."""
     facts = {"port": 1, "sockets": str(sockets), "assets": "/"}
     with Folder.open(folder) as opened:
-        (folder / "cluster.json").write_bytes(origin.seal("cluster", project or folder, opened, facts))
+        (folder / "cluster.json").write_bytes(seal("cluster", project or folder, opened, facts))
     state = {"supervisor": supervisor, "rounds": 1, "running": running, "exited": {}}
     (folder / "state.json").write_text(json.dumps(state))
 

@@ -19,10 +19,10 @@ from files_trees import Tree
 from files_writers import WRITERS
 
 from pykb.diagnostics import Diagnostic, EnvironmentProblem
-from pykb.files import origin
 from pykb.files.apply import apply, pending, recover
 from pykb.files.durable import Folder
 from pykb.files.plan import OutsideError, digest, locate
+from pykb.files.state import seal, unseal
 from pykb.scaffold.plan import PlanBuilder
 
 Make = Callable[..., Path]
@@ -47,15 +47,15 @@ def journal_in(root: Path, *steps: dict[str, Any]) -> Path:
     place.mkdir(parents=True, mode=0o700)
     for number, _ in enumerate(steps):
         (place / f"{number}.after").write_bytes(b"new")
-    seal(root, list(steps))
+    sealed(root, list(steps))
     return place
 
 
-def seal(root: Path, steps: object, *, kind: str = "transaction", project: Path | None = None) -> None:
+def sealed(root: Path, steps: object, *, kind: str = "transaction", project: Path | None = None) -> None:
     """Write the record of a transaction, as this user."""
     place = root / ".pykb/transaction"
     with Folder.open(place) as folder:
-        (place / "changes.json").write_bytes(origin.seal(kind, project or root, folder, steps))
+        (place / "changes.json").write_bytes(seal(kind, project or root, folder, steps))
 
 
 def refused(root: Path) -> str:
@@ -164,15 +164,15 @@ def test_what_came_with_a_clone_is_not_carried_out(root: Path, monkeypatch: pyte
     own = (place / "changes.json").read_bytes()
     with monkeypatch.context() as others:
         others.setenv("XDG_STATE_HOME", str(root.parent / "theirs"))
-        seal(root, [STEP])
+        sealed(root, [STEP])
     assert "you did not write it here" in refused(root)
     record = json.loads(own)
     for mac in ("", "0" * 64, record["mac"][:-1], record["mac"].upper(), "\u00e9", None, 7):
         (place / "changes.json").write_text(json.dumps({**record, "mac": mac}))
         refused(root)
-    seal(root, [STEP], kind="plugins")
+    sealed(root, [STEP], kind="plugins")
     assert "you did not write it here" in refused(root)
-    seal(root, [STEP], project=root.parent)
+    sealed(root, [STEP], project=root.parent)
     assert "you did not write it here" in refused(root)
     (place / "changes.json").write_bytes(own)
     assert recover(root) is not None
@@ -254,7 +254,7 @@ def test_a_list_that_is_too_long_or_has_a_path_twice_is_refused(root: Path) -> N
     assert refused(root) == "a path is listed twice"
     shutil.rmtree(place)
     place = journal_in(root, STEP)
-    seal(root, [{**STEP, "path": f"f{n}"} for n in range(10_001)])
+    sealed(root, [{**STEP, "path": f"f{n}"} for n in range(10_001)])
     assert "too long" in refused(root)
 
 
@@ -336,9 +336,9 @@ def test_a_record_counts_also_after_its_folder_was_renamed(root: Path) -> None:
     """What a transaction relies on: the number of the folder stays."""
     (root / "a").mkdir()
     with Folder.open(root / "a") as folder:
-        text = origin.seal("x", root, folder, [1])
+        text = seal("x", root, folder, [1])
         (root / "a").rename(root / "b")
-        assert origin.unseal("x", root, folder, text) == [1]
+        assert unseal("x", root, folder, text) == [1]
 
 
 # -- races

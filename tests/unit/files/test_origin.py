@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from pykb.diagnostics import EnvironmentProblem
-from pykb.files import origin
 from pykb.files.durable import Folder
-from pykb.files.origin import UnusableError
+from pykb.files.state import UnusableError, missing_key, require_key, seal, unseal
 
 ROOT = Path(__file__).parents[3]
 
@@ -26,13 +25,13 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def sealed(root: Path) -> bytes:
     """A record in a folder."""
     with Folder.open(root) as folder:
-        return origin.seal("kind", root, folder, {"a": [1, "\u00e9"]})
+        return seal("kind", root, folder, {"a": [1, "\u00e9"]})
 
 
 def unsealed(root: Path, text: bytes, kind: str = "kind", place: Path | None = None) -> object:
     """Its content."""
     with Folder.open(root) as folder:
-        return origin.unseal(kind, place or root, folder, text)
+        return unseal(kind, place or root, folder, text)
 
 
 def test_a_record_is_that_of_one_user_kind_place_and_folder(
@@ -62,7 +61,7 @@ def test_a_record_is_that_of_one_user_kind_place_and_folder(
 
 def test_the_key_is_private_and_the_first_one_stays(state: Path, tmp_path: Path) -> None:
     """Of processes that need one at the same time, all get the same."""
-    program = "from pykb.files.origin import _made_key; print(_made_key().hex())"
+    program = "from pykb.files.state import _made_key; print(_made_key().hex())"
     words = [sys.executable, "-c", program]
     processes = [subprocess.Popen(words, stdout=subprocess.PIPE, text=True) for _ in range(4)]
     keys = {process.communicate()[0] for process in processes}
@@ -89,13 +88,13 @@ def test_a_key_that_others_may_know_proves_nothing(state: Path, tmp_path: Path, 
             case _:
                 (state / "key").write_bytes(bytes(31 if damage == "short" else 32))
                 (state / "key").chmod(0o600 if damage == "short" else 0o640)
-    note = origin.missing_key("something follows")
+    note = missing_key("something follows")
     assert note is not None
     assert str(note.severity) == "note"
     assert note.notes == ("something follows",)
     assert "export XDG_STATE_HOME=" in note.help[0]
     with pytest.raises(EnvironmentProblem):
-        origin.require_key("something follows")
+        require_key("something follows")
     assert unsealed(tmp_path, sealed(tmp_path)) == {"a": [1, "\u00e9"]}
     program = (
         f"from tests.unit.files.test_origin import *; print(unsealed(Path({str(tmp_path)!r}), {sealed(tmp_path)!r}))"

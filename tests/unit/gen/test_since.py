@@ -20,7 +20,7 @@ from pykb.gen._since import (
 )
 from pykb.gen.cel.resolve import in_scope
 from pykb.gen.cel.syntax import parse
-from pykb.project.kubernetes import NEWEST, OLDEST, Minor, minor_of, shown
+from pykb.project.settings import NEWEST, OLDEST, Minor, minor_of, shown
 
 RECORD = [line.split("\t") for line in Path(__file__).with_name("cel_versions.tsv").read_text().splitlines()]
 BEFORE = {feature.since: (feature.since[0], feature.since[1] - 1) for feature in (*CEL, *FORMATS.values())}

@@ -16,8 +16,8 @@ from pykb.dev.project import DevProject
 from pykb.diagnostics import EnvironmentProblem
 from pykb.explore import subject_of
 from pykb.project import Certificates
-from pykb.project.layout import config_folder
 from pykb.project.options import ApiOptions
+from pykb.project.settings import config_folder
 from pykb.scaffold import release as releases
 from tests.unit.plugins.older import on_an_index, text_of
 from tests.unit.plugins.older import scaffold as older_scaffold

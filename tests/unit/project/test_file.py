@@ -11,8 +11,7 @@ import yaml
 from pykb.diagnostics import EnvironmentProblem
 from pykb.meta.gvk import GroupKind
 from pykb.project import Certificates
-from pykb.project.file import Project, load, read
-from pykb.project.names import check
+from pykb.project.file import Project, check, load, read
 from pykb.project.resource import Operand, Resource, Webhooks, merge
 from pykb.project.writer import new_project, with_certificates, with_resource, without_resource
 

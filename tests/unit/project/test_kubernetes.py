@@ -8,7 +8,7 @@ import pytest
 
 from pykb.diagnostics import EnvironmentProblem
 from pykb.envtest.cache import KUBERNETES
-from pykb.project.kubernetes import NEWEST, OLDEST, minor_of, of_option, oldest_supported, setting, shown
+from pykb.project.settings import NEWEST, OLDEST, minor_of, of_option, oldest_supported, setting, shown
 
 
 def read(root: Path, text: str) -> tuple[int, int] | None:

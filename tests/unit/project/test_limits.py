@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from pykb._regular_file import UnsuitableFileError
-from pykb.project.file import load, read
-from pykb.project.names import check
+from pykb.project.file import check, load, read
 
 BASE = 'domain: example.com\nlayout: [python.pykb.dev/v1]\nprojectName: p\nrepo: p\nversion: "3"\n'
 

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from pykb.project.file import load
-from pykb.project.names import check
+from pykb.project.file import check, load
 from pykb.project.options import ApiOptions
 from pykb.project.resource import Resource, merge
 from pykb.project.writer import new_project, with_resource, without_resource

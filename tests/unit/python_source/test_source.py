@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pykb.python_source.imports import Import, block, parse
-from pykb.python_source.layout import fitted, laid_out, line_length
+from pykb.python_source.layout import Import, fitted, import_block, laid_out, line_length, parse_import
 from pykb.python_source.source import CodeStyle, Source
 
 STYLE = CodeStyle("fleet")
@@ -79,7 +78,7 @@ def test_a_module_is_imported_from_elsewhere() -> None:
 
 def test_a_remark_stays_behind_the_name_that_it_is_about() -> None:
     """Ruff looks for `noqa` on the line of the name."""
-    wanted = parse(f"from fleet.{'m' * 100} import ship as s  # noqa: F401")
+    wanted = parse_import(f"from fleet.{'m' * 100} import ship as s  # noqa: F401")
     text = Source.parse("").with_import(wanted, STYLE).text
     assert text.endswith("(\n    ship as s,  # noqa: F401\n)\n")
 
@@ -93,7 +92,7 @@ def test_a_block_has_sections() -> None:
         "import yaml",
         "import os",
     ]
-    assert block(map(parse, lines), "fleet") == (
+    assert import_block(map(parse_import, lines), "fleet") == (
         "import os\n\nimport yaml\nfrom pykb.api import C_D, A, B, a\n\nfrom fleet.x import a\n"
     )
 

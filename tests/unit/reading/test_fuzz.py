@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from pykb.api._accept import to_rust
+from pykb.api._core_schema import to_rust
 from pykb.api.quantity import Quantity
 from pykb.api.time import parse_duration, parse_time
 from pykb.client.login._kubeconfig import KubeconfigSource
@@ -37,8 +37,7 @@ from pykb.importer.definition import parse as parse_source
 from pykb.importer.plan import package_files
 from pykb.markers.collect import collect
 from pykb.markers.registry import builtin_registry
-from pykb.project.file import read
-from pykb.project.names import check
+from pykb.project.file import check, read
 from pykb.project.resource import Resource
 from pykb.project.writer import with_resource
 from pykb.reading import read_json, read_python, yaml_text
