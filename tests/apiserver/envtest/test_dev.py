@@ -202,7 +202,6 @@ def test_a_cluster_that_runs_is_used_and_left_running(tmp_path: Path, devs: list
     controller = NewApi("core", "v1", "ConfigMap", resource=False, controller=True)
     webhook = NewWebhook("core", "v1", "ConfigMap", validation=True)
     folder = start(SHOP, tmp_path / "shop", controller, webhook)
-    assert not (folder / "config/crd/bases").exists()
     assert up(folder).returncode == 0
     cluster = Cluster(folder / ".pykb" / "cluster")
     try:
@@ -223,6 +222,7 @@ def test_a_cluster_that_runs_is_used_and_left_running(tmp_path: Path, devs: list
         # The manager says the one and the loop the other, as soon as it notices.
         dev.says("controller started", "webhooks are served at https://127.0.0.1:")
         assert dev.end(signal.SIGHUP) == 0
+        assert not (folder / "config/crd/bases").exists()
         assert cluster.status().complete
     finally:
         cluster.down()
