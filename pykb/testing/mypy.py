@@ -60,7 +60,8 @@ def _copy(source: Path, target: Path) -> None:
             place = target / file.relative_to(source)
             place.parent.mkdir(parents=True, exist_ok=True)
             with closing(sqlite3.connect(file)) as known, closing(sqlite3.connect(place)) as copy:
-                copy.execute("PRAGMA synchronous=OFF")  # a cache need not outlive a power failure
+                if target == _KNOWN:
+                    copy.execute("PRAGMA synchronous=OFF")  # as mypy: only what is kept must survive a power failure
                 known.backup(copy)
 
 
