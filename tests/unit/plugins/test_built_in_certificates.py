@@ -6,7 +6,6 @@ import asyncio
 import base64
 import re
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from pykb.meta.gvk import GroupVersionKind
 from pykb.runtime import Client, Forbidden, ManagerOptions
 from pykb.serving.managed_certificates import ManagedCertificates
 from pykb.tools.kubectl import APPLY
-from tests.unit.plugins.conftest import Grow, kubectl, run
+from tests.unit.plugins.conftest import Grow, kubectl, pykb, run
 
 NAMESPACE = "quay-system"
 ACCOUNT = f"system:serviceaccount:{NAMESPACE}:quay-controller-manager"
@@ -49,7 +48,7 @@ def root(grow: Grow) -> Path:
         NewWebhook("fleet", "v1", "Crew", validation=True),
     ]
     made = grow(NewProject("quay.example.com", "quay"), *kinds, *webhooks)
-    run(made, sys.executable, "-m", "pykb", "generate")
+    pykb(made, "generate")
     return made
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import json
 import re
-import sys
 import time
 from collections.abc import Callable, Iterator
 from copy import deepcopy
@@ -28,7 +27,7 @@ from pykb.envtest import ControlPlane
 from pykb.envtest.components import Authority, Component
 from pykb.envtest.rest import Answer, Rest
 from pykb.tools.kubectl import APPLY, Kubectl
-from tests.unit.plugins.conftest import Grow, kubectl, make, run
+from tests.unit.plugins.conftest import Grow, kubectl, pykb, run
 
 pytestmark = pytest.mark.apiserver
 
@@ -49,7 +48,7 @@ def root(grow: Grow) -> Path:
     kinds = [NewApi("fleet", "v1", "Ferry"), NewApi("fleet", "v1beta1", "Ferry", controller=False)]
     webhook = NewWebhook("fleet", "v1", "Ferry", defaulting=True, validation=True, conversion=True)
     made = grow(NewProject("lock.example.com", "lock"), *kinds, webhook)
-    run(made, sys.executable, "-m", "pykb", "generate")
+    pykb(made, "generate")
     (made / "config/overlay").mkdir()
     (made / "config/overlay/kustomization.yaml").write_text(yaml.safe_dump(OVERLAY), encoding="utf-8")
     return made
@@ -354,18 +353,19 @@ class WithoutPolicies(ControlPlane):
 def test_a_cluster_without_policies_gets_nothing(root: Path) -> None:
     """`pykb deploy` says what follows from it. Nothing is applied."""
     with WithoutPolicies() as plane:
-        shown = make(root, plane, "deploy", "IMG=registry.example.com/lock:v1", code=2)
+        deploy = ("deploy", "--image", "registry.example.com/lock:v1", f"--kubeconfig={plane.kubeconfig}")
+        shown = pykb(root, *deploy, code=1)
         assert "error[kind-unserved]: the cluster does not serve `ValidatingAdmissionPolicy`" in shown
         assert "whoever owns the manager's pod can have every write of the cluster sent to a server of theirs" in shown
         assert "pykb edit --certificates cert-manager" in shown
         assert not plane.rest().call("GET", "/api/v1/namespaces/lock-system").ok
-        make(root, plane, "build-installer")
+        pykb(root, "build-installer", "--image", "registry.example.com/lock:v1")
         first, *_ = (root / "dist/install.yaml").read_text(encoding="utf-8").splitlines()
         assert first.startswith("# The cluster needs Kubernetes 1.30.")
         kustomization = root / "config/certificates/kustomization.yaml"
         before = kustomization.read_text(encoding="utf-8")
         kustomization.write_text(re.sub(r"- .*policy.*\n", "", before), "utf-8")
         try:
-            make(root, plane, "deploy", "IMG=registry.example.com/lock:v1", "ARGS=--no-wait")
+            pykb(root, *deploy, "--no-wait")
         finally:
             kustomization.write_text(before, "utf-8")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 
 from pykb.commands.options import NewApi, NewProject, OldApi
 from pykb.commands.update import recipe
 from pykb.project.file import read
 from pykb.project.resource import Operand
-from tests.unit.plugins.conftest import Grow, run
+from tests.unit.plugins.conftest import Grow, pykb
 from tests.unit.plugins.scaffolding import create
 from tests.unit.plugins.test_delete import delete, tree
 
@@ -20,7 +19,7 @@ def test_the_command_asks_nothing_and_finds_nothing(grow: Grow) -> None:
     """Not even in the sample, whose name a rule of the CRD limits. PROJECT has the options as they were typed."""
     root = grow(NewProject("example.com", "fleet"))
     options = ("--image", "memcached:1.6", "--image-container-command", "memcached,-m=64", "--run-as-user", "7")
-    printed = run(root, sys.executable, "-m", "pykb", *CREATE, *options, "--format", "json")
+    printed = pykb(root, *CREATE, *options, "--format", "json")
     assert json.loads(printed[printed.rindex("\n[") :] if "\n[" in printed else printed) == []
     project, found = read(root)
     assert not found

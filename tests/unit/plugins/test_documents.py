@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import yaml
 
 from pykb.commands.options import NewApi, NewProject
-from tests.unit.plugins.conftest import Grow
+from tests.unit.plugins.conftest import Grow, kubectl, pykb, run
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +81,7 @@ def test_every_pykb_command_that_a_page_names_works(root: Path) -> None:
     assert commands
     for command in commands:
         words = command.replace("GROUP", "fleet").replace("KIND", "Pier").split()
-        subprocess.run([sys.executable, "-m", "pykb", *words, "--dry-run"], cwd=root, check=True, capture_output=True)
+        pykb(root, *words, "--dry-run")
 
 
 def test_workflows_are_workflows(root: Path) -> None:
@@ -124,20 +123,13 @@ def test_the_image_is_made_of_all_code_and_nothing_else(root: Path) -> None:
 @pytest.mark.apiserver
 def test_what_is_commented_out_in_config_can_be_switched_on(root: Path) -> None:
     """ServiceMonitor, NetworkPolicy, a certificate of one's own, and replicas: kustomize builds all of them together."""
-    from pykb.envtest import get_assets
-
-    kubectl = get_assets(kubectl=True).kubectl
-    assert kubectl is not None
-    for words in (("edit", "--replicas", "2", "--no-make"), ("generate",)):
-        subprocess.run([sys.executable, "-m", "pykb", *words], cwd=root, check=True, capture_output=True)
+    pykb(root, "edit", "--replicas", "2", "--no-make")
+    pykb(root, "generate")
     for folder in ("default", "prometheus"):
         path = root / "config" / folder / "kustomization.yaml"
         text = path.read_text(encoding="utf-8")
         path.write_text(re.sub(r"^#(?=- |  |patches:|components:)", "", text, flags=re.MULTILINE), encoding="utf-8")
-    done = subprocess.run(
-        [kubectl, "kustomize", "config/default"], cwd=root, capture_output=True, text=True, check=True
-    )
-    objects = {each["kind"]: each for each in yaml.safe_load_all(done.stdout)}
+    objects = {each["kind"]: each for each in yaml.safe_load_all(run(root, kubectl(), "kustomize", "config/default"))}
     assert {"ServiceMonitor", "NetworkPolicy", "PodDisruptionBudget"} <= objects.keys()
     assert objects["Deployment"]["spec"]["replicas"] == 2
     template = objects["Deployment"]["spec"]["template"]

@@ -13,7 +13,8 @@ import pytest
 
 from pykb.commands.options import NewApi, NewProject
 from pykb.envtest import ControlPlane
-from tests.unit.plugins.conftest import Grow, kubectl, make, run
+from tests.unit.plugins.conftest import Grow, kubectl, make
+from tests.unit.plugins.conftest import pykb as run_pykb
 
 ENVIRONMENT = "hack/environment.py"
 
@@ -137,7 +138,7 @@ def test_a_command_that_changes_nothing_says_so(grow: Grow, control_plane: Contr
     root = grow(NewProject("jetty.example.com", "jetty"), NewApi("fleet", "v1", "Barge"))
 
     def pykb(*words: str) -> str:
-        return run(root, sys.executable, "-m", "pykb", *words, KUBECONFIG=str(control_plane.kubeconfig))
+        return run_pykb(root, *words, KUBECONFIG=str(control_plane.kubeconfig))
 
     assert "crd/bases" in pykb("generate")
     assert "nothing would change" not in pykb("install", "--diff")

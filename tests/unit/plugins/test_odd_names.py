@@ -15,7 +15,7 @@ import yaml
 
 from pykb.commands.options import NewApi, NewProject, NewWebhook
 from pykb.plugins import Style
-from tests.unit.plugins.conftest import Grow
+from tests.unit.plugins.conftest import Grow, pykb
 
 BIN = Path(sys.executable).parent
 LONGEST_NAME = "m" * 27
@@ -98,8 +98,7 @@ def projects(grow: Grow) -> dict[str, Path]:
     """The projects, grown and generated."""
     grown = {name: grow(options, *apis) for name, (options, apis) in PROJECTS.items()}
     for root in grown.values():
-        environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "NO_COLOR": "1"}
-        run(root, sys.executable, "-m", "pykb", "generate", environment=environment)
+        pykb(root, "generate")
     return grown
 
 

@@ -12,7 +12,7 @@ import pytest
 from pykb.commands.options import NewApi, NewProject, NewWebhook
 from pykb.plugins import Style
 from pykb.project.resource import Operand
-from tests.unit.plugins.conftest import Grow
+from tests.unit.plugins.conftest import Grow, pykb
 
 PYTEST = ("pytest", "-q", "-p", "no:cacheprovider", "--assert=plain")
 
@@ -39,7 +39,7 @@ def test_objects_without_a_namespace_do_not_meet(grow: Grow) -> None:
         NewWebhook("deep", "v2", "Kraken", validation=True),
         NewWebhook("deep", "v1", "Squid", validation=True),
     )
-    run(root, "pykb", "generate")
+    pykb(root, "generate")
     run(root, *PYTEST, "-m", "not e2e")
 
 
@@ -58,7 +58,7 @@ def several(grow: Grow) -> Path:
         NewApi("shore", "v1", "Gull", style=Style.HANDLERS),
         NewApi("core", "v1", "Pod", resource=False),
     )
-    run(root, "pykb", "generate")
+    pykb(root, "generate")
     return root
 
 

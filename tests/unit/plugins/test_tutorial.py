@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from pykb.commands.options import NewApi, NewProject
-from tests.unit.plugins.conftest import Grow
+from tests.unit.plugins.conftest import Grow, pykb
 
 TUTORIALS = Path(__file__).parents[3] / "docs/tutorials"
 TUTORIAL = TUTORIALS / "getting-started.md"
@@ -46,7 +46,7 @@ def test_the_tutorials_code_is_clean(grow: Grow, mypy_cache: Path) -> None:
     ):
         done = subprocess.run([sys.executable, "-m", *command], cwd=root, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout
-    subprocess.run([sys.executable, "-m", "pykb", "generate"], cwd=root, check=True, capture_output=True)
+    pykb(root, "generate")
     crd = (root / "config/crd/bases/infra.sealyun.com_virtulmachines.yaml").read_text(encoding="utf-8")
     assert "description: Number of virtual CPUs." in crd
 
@@ -99,7 +99,7 @@ class Press:
 
     def check(self) -> None:
         """What `make` does."""
-        self.run("pykb", "generate")
+        pykb(self.root, "generate")
         for words in (["check", "-q", "."], ["format", "-q", "--check", "."]):
             self.run("ruff", *words)
 

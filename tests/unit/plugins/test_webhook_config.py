@@ -7,7 +7,6 @@ import json
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,10 +17,11 @@ import yaml
 from pykb.commands.options import NewApi, NewProject, NewWebhook
 from pykb.envtest import ControlPlane
 from pykb.project import Certificates
-from tests.unit.plugins.conftest import Grow, kubectl, make, run
+from tests.unit.plugins.conftest import Grow, kubectl, pykb, run
 
 CERT_MANAGER = Certificates.CERT_MANAGER
 KINDS_OF_CERT_MANAGER = "certificates", "issuers"
+IMAGE = "controller:latest"
 INJECT = "cert-manager.io/inject-ca-from"
 PROJECT = NewProject("example.com", "harbour", multigroup=True)
 KINDS = [
@@ -43,7 +43,7 @@ WEBHOOKS = [
 def root(grow: Grow) -> Path:
     """A project whose kinds have webhooks of each type, generated."""
     made = grow(PROJECT, *KINDS, *WEBHOOKS)
-    run(made, sys.executable, "-m", "pykb", "generate")
+    pykb(made, "generate")
     return made
 
 
@@ -123,7 +123,7 @@ def test_policies_and_the_metrics_certificate_can_be_switched_on(grow: Grow) -> 
     It follows the prefix and the namespace that the user chooses.
     """
     root = grow(PROJECT, *KINDS, *WEBHOOKS)
-    run(root, sys.executable, "-m", "pykb", "generate")
+    pykb(root, "generate")
     for folder in ("default", "certmanager", "prometheus"):
         path = root / "config" / folder / "kustomization.yaml"
         text = path.read_text(encoding="utf-8")
@@ -161,7 +161,7 @@ def test_the_manager_tells_the_webhooks_of_two_groups_apart(root: Path) -> None:
     ]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def cert_manager(control_plane: ControlPlane) -> Iterator[None]:
     """The CRDs that the project uses of cert-manager, with no cert-manager behind them."""
     crds = [
@@ -198,10 +198,15 @@ def applied(control_plane: ControlPlane, objects: list[dict[str, Any]]) -> Itera
     subprocess.run([*base, "delete", "--timeout=60s", "-f", "-"], input=text, text=True, check=True)
 
 
+def deploy(root: Path, kubeconfig: Path, code: int = 0) -> str:
+    """Deploy a project, whose manifests are generated."""
+    return pykb(root, "deploy", "--image", IMAGE, f"--kubeconfig={kubeconfig}", code=code)
+
+
 @pytest.mark.apiserver
 def test_without_cert_manager_nothing_is_deployed(root: Path, control_plane: ControlPlane) -> None:
     """Half an operator would be there before the first Certificate is refused."""
-    shown = make(root, control_plane, "deploy", code=2)
+    shown = deploy(root, control_plane.kubeconfig, code=1)
     assert "error[kind-unserved]: the cluster does not serve `cert-manager.io/v1`" in shown
     assert "it has no cert-manager" in shown
     assert "https://cert-manager.io/docs/installation" in shown
@@ -209,9 +214,9 @@ def test_without_cert_manager_nothing_is_deployed(root: Path, control_plane: Con
 
 
 @pytest.mark.apiserver
-def test_the_installer_says_that_it_needs_cert_manager(root: Path, control_plane: ControlPlane) -> None:
+def test_the_installer_says_that_it_needs_cert_manager(root: Path) -> None:
     """`kubectl apply` goes on after a kind that it does not find: webhooks without a certificate refuse every object."""
-    shown = make(root, control_plane, "build-installer")
+    shown = pykb(root, "build-installer", "--image", IMAGE)
     first, *_ = (root / "dist/install.yaml").read_text(encoding="utf-8").splitlines()
     assert first.startswith("# Install cert-manager in the cluster first")
     assert f"note: dist/install.yaml: {first.removeprefix('# ')}" in shown
@@ -223,7 +228,7 @@ def test_the_installer_says_that_it_needs_cert_manager(root: Path, control_plane
 @pytest.mark.usefixtures("cert_manager")
 def test_who_may_not_read_definitions_is_not_told_of_cert_manager(root: Path, control_plane: ControlPlane) -> None:
     """The true reason is that nothing may be applied."""
-    shown = make(root, control_plane, "deploy", code=2, kubeconfig=control_plane.user("somebody"))
+    shown = deploy(root, control_plane.user("somebody"), code=1)
     assert "no cert-manager" not in shown
     assert 'User "somebody" cannot' in shown
 
@@ -233,7 +238,7 @@ def test_who_may_not_read_definitions_is_not_told_of_cert_manager(root: Path, co
 def test_a_project_with_webhooks_is_deployed(root: Path, control_plane: ControlPlane) -> None:
     """The API server takes every object."""
     try:
-        shown = make(root, control_plane, "deploy")
+        shown = deploy(root, control_plane.kubeconfig)
         for name in (
             "mutatingwebhookconfiguration.admissionregistration.k8s.io/harbour-mutating-webhook-configuration",
             "certificate.cert-manager.io/harbour-serving-cert",
@@ -241,7 +246,7 @@ def test_a_project_with_webhooks_is_deployed(root: Path, control_plane: ControlP
             "customresourcedefinition.apiextensions.k8s.io/piers.fleet.example.com",
         ):
             assert f"{name} serverside-applied" in shown
-        shown = make(root, control_plane, "install")
+        shown = pykb(root, "install", f"--kubeconfig={control_plane.kubeconfig}")
         assert shown.count("serverside-applied") == len(list(root.glob("config/crd/bases/*")))
         assert "note: the API server converts piers.fleet.example.com, " in shown
         service = "jsonpath={.spec.conversion.webhook.clientConfig.service.name}"
@@ -288,16 +293,16 @@ def test_a_deployment_follows_the_switch_of_its_certificates(
         return INJECT in found["metadata"].get("annotations", {}), client.get("caBundle", ""), pod
 
     try:
-        make(project, control_plane, "deploy")
+        deploy(project, control_plane.kubeconfig)
         run(project, *base, "patch", *hooks, "--type=json", "-p", json.dumps(trusted))
         injected, trust, pod = seen()
         assert (injected, trust, "webhook-certs" in pod) == (True, bundle, True)
-        run(project, sys.executable, "-m", "pykb", "edit", "--certificates", "built-in")
-        make(project, control_plane, "deploy")
+        pykb(project, "edit", "--certificates", "built-in", "--no-make")
+        deploy(project, control_plane.kubeconfig)
         injected, trust, pod = seen()
         assert (injected, trust, "webhook-certs" in pod, "--cert-secret" in pod) == (False, bundle, False, True)
-        run(project, sys.executable, "-m", "pykb", "edit", "--certificates", "cert-manager")
-        make(project, control_plane, "deploy")
+        pykb(project, "edit", "--certificates", "cert-manager", "--no-make")
+        deploy(project, control_plane.kubeconfig)
         injected, trust, pod = seen()
         assert (injected, trust, "webhook-certs" in pod, "--cert-secret" in pod) == (True, bundle, True, False)
     finally:
