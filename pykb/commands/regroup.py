@@ -17,7 +17,6 @@ from pykb.commands.remaining_uses import module_of, python_files
 from pykb.commands.transition import State, between, merged
 from pykb.diagnostics import Diagnostics, Span
 from pykb.diagnostics.codes.commands import MOVED_MENTION, NOT_FOLLOWED
-from pykb.plugins.rendering import style_of
 from pykb.project import FILE_NAME
 from pykb.project.file import Project
 from pykb.project.resource import Resource
@@ -54,7 +53,7 @@ def regroup(plan: PlanBuilder, before: State, after: State, diagnostics: Diagnos
     packages = {} if is_grouped else layout.packages
     going = {path: each for path, each in packages.items() if plan.before(path) is not None}
     renames = Renames({**{module_of(path): _above(path) for path in going}, **dict(_modules(layout, plan.root))})
-    style = style_of(plan.root, before.project)
+    style = CodeStyle(before.project.package, plan.width)
     targets = _targets(plan, layout, renames, going, diagnostics)
     for path, new in targets.items():
         content = _rewritten(plan, path, new[0], layout, renames, style, diagnostics)

@@ -19,12 +19,12 @@ from pykb.diagnostics import Diagnostics, Severity, Span
 from pykb.diagnostics.codes.commands import EDITED_BY_HAND, LEFT_AS_EDITED, STILL_USED
 from pykb.diagnostics.codes.project import VERSION_SOURCE
 from pykb.plugins.plugin import AnyPlugin, call, has_step
-from pykb.plugins.rendering import style_of
 from pykb.plugins.request import InitRequest
 from pykb.project import FILE_NAME
 from pykb.project.file import Project
 from pykb.project.options import given
 from pykb.project.resource import Resource
+from pykb.python_source.source import CodeStyle
 from pykb.scaffold.license import HEADER, header_path
 from pykb.scaffold.merge import merge
 from pykb.scaffold.plan import OnExists, PlanBuilder, Recorder, Scaffold, breaks
@@ -182,7 +182,7 @@ def carry_out(
     gone, come = change.before.without(change.after), change.after.without(change.before)
     if strict:
         gone = replace(_in_place(plan, gone, come), shared=set())  # nobody shares what does not fit the rest
-    withdraw(plan, gone, style_of(plan.root, project))
+    withdraw(plan, gone, CodeStyle(project.package, plan.width))
     _add(plan, come, force=force)
     return gone
 

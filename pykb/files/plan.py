@@ -74,7 +74,8 @@ def locate(root: Path, path: str) -> Path:
         raise OutsideError(_leads_out(root, place))
     if _is_reserved(real.relative_to(root).parts):
         raise OutsideError(_outside(f"`{path}` is where git or pykb keeps its own files"))
-    for parent in takewhile(lambda parent: parent != root, real.parents):
+    above = () if real.parent.is_dir() else takewhile(lambda parent: parent != root, real.parents)
+    for parent in above:
         if parent.exists() and not parent.is_dir():
             shown = parent.relative_to(root).as_posix()
             raise OutsideError(_in_the_way(f"`{shown}` is a file, but must be a folder"))

@@ -5,14 +5,10 @@ from __future__ import annotations
 import contextlib
 import re
 from dataclasses import dataclass
-from pathlib import Path
 
-from pykb._regular_file import read_settings
 from pykb.diagnostics.codes.project import VERSION_SOURCE
 from pykb.plugins.request import ApiRequest, KindRequest
-from pykb.project.file import Project
 from pykb.project.resource import Resource, sample_name
-from pykb.python_source.layout import WIDTH, line_length
 from pykb.python_source.source import CodeStyle, Source
 from pykb.scaffold.insert import Fragment
 from pykb.scaffold.plan import OnExists, PlanBuilder
@@ -29,7 +25,7 @@ class Files:
     @property
     def style(self) -> CodeStyle:
         """The project's Python style, from its settings."""
-        return style_of(self.plan.root, self.request.project)
+        return CodeStyle(self.request.project.package, self.plan.width)
 
     def text(self, template: str, **own: object) -> str:
         """Render a template, and format it if it is Python. Defines the full context of templates.
@@ -66,14 +62,6 @@ class Files:
     def create(self, path: str, text: str, *, on_exists: OnExists = OnExists.REFUSE) -> None:
         """Like :meth:`own`, with the text given."""
         self.plan.create(path, text.encode(), on_exists=OnExists.OVERWRITE if self.request.force else on_exists)
-
-
-def style_of(root: Path, project: Project) -> CodeStyle:
-    """The Python style of a project, from its settings."""
-    width = None
-    with contextlib.suppress(OSError):
-        width = line_length(read_settings(root))
-    return CodeStyle(project.package, width or WIDTH)
 
 
 def types_file(resource: Resource) -> str:

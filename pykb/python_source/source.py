@@ -75,6 +75,13 @@ def _tree(text: str) -> ast.Module:
     return read_python(text)
 
 
+@lru_cache(maxsize=256)
+def _aliases(text: str) -> tuple[tuple[str, str, str], ...]:
+    """See :meth:`Source.aliases`."""
+    nodes = (node for node in ast.walk(_tree(text)) if isinstance(node, ast.ImportFrom))
+    return tuple((node.module or "", each.name, each.asname or each.name) for node in nodes for each in node.names)
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """The text of a module. Immutable: a change gives a new value."""
@@ -116,11 +123,9 @@ class Source:
             if found is not None:
                 yield node, found
 
-    def aliases(self) -> Iterator[tuple[str, str, str]]:
+    def aliases(self) -> tuple[tuple[str, str, str], ...]:
         """All names imported with ``from``: the module, the name, and the name in this module."""
-        for node in ast.walk(self.tree):
-            if isinstance(node, ast.ImportFrom):
-                yield from ((node.module or "", each.name, each.asname or each.name) for each in node.names)
+        return _aliases(self.text)
 
     def mentions(self, name: str) -> bool:
         """Whether the code uses a dotted name outside of imports, in a call or in any other way."""

@@ -5,22 +5,25 @@ The records of what a project keeps and of what it loses tell what a deletion re
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 
 import yaml
 
+from pykb._regular_file import read_settings
 from pykb.diagnostics import Diagnostic, EnvironmentProblem, Span
 from pykb.diagnostics.codes.scaffold import FILE_EXISTS, FILE_MISSING, RENDERED_BROKEN
 from pykb.files.plan import Action, Draft, Plan
 from pykb.project import FILE_NAME
 from pykb.project.settings import CONFIG, config_folder, swapped
-from pykb.python_source.layout import WIDTH
+from pykb.python_source.layout import WIDTH, line_length
 from pykb.reading import read_python, yaml_text
 from pykb.scaffold import kustomization
 from pykb.scaffold.insert import Fragment, insert, missing
@@ -60,6 +63,13 @@ class PlanBuilder(Draft):
             self.config = config_folder(root)
         except EnvironmentProblem as problem:
             self.diagnostics.add(problem.diagnostic)
+
+    @cached_property
+    def width(self) -> int:
+        """The maximum width of a line of Python, from the project's settings."""
+        with contextlib.suppress(OSError):
+            return line_length(read_settings(self.root)) or WIDTH
+        return WIDTH
 
     def place(self, path: str) -> str:
         """Where the file of a path is, and the other way round."""
@@ -318,7 +328,8 @@ class Recorder(PlanBuilder):
     def once(self, path: str, content: Callable[[], bytes]) -> None:
         """Record a file that several commands share."""
         self._rest.shared.add(path)
-        self._files.setdefault(path, content())
+        if path not in self._files:
+            self._files[path] = content()
 
     def insert(self, path: str, *fragments: Fragment, width: int = WIDTH) -> None:
         """Record fragments."""
