@@ -152,7 +152,7 @@ def refusals(shell: Shell) -> float:
 
 
 @contextmanager
-def deployed(shell: Shell, cluster: ControlPlane, project: str) -> Iterator[Process]:
+def deployed(shell: Shell, control_plane: ControlPlane, project: str) -> Iterator[Process]:
     """Run `make deploy`, then the manager as its pod would: with its arguments, environment and ServiceAccount.
 
     At the end the API server must have forbidden it nothing.
@@ -167,7 +167,7 @@ def deployed(shell: Shell, cluster: ControlPlane, project: str) -> Iterator[Proc
     (container,) = pod["containers"]
     assert container["image"] == image
 
-    account = shell.with_kubeconfig(cluster.service_account(namespace, pod["serviceAccountName"]))
+    account = shell.with_kubeconfig(control_plane.service_account(namespace, pod["serviceAccountName"]))
     for variable in container.get("env", []):
         assert variable["valueFrom"] == {"fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}}
         account.environment[variable["name"]] = namespace
@@ -188,13 +188,6 @@ def deployed(shell: Shell, cluster: ControlPlane, project: str) -> Iterator[Proc
     assert refusals(shell) > before, "what is forbidden is counted"
 
 
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[ControlPlane]:
-    """A control plane of the module's own: its tests install and delete what they like. Idle, it would take CPU."""
-    with ControlPlane(assets=get_assets(kubectl=True)) as running:
-        yield running
-
-
 @pytest.fixture(scope="session")
 def wheels() -> Path:
     """The packages of requirements.txt, in place of a package index."""
@@ -203,25 +196,29 @@ def wheels() -> Path:
 
 @pytest.fixture(scope="module")
 def shell(
-    cluster: ControlPlane, mypy_cache: Path, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+    control_plane: ControlPlane,
+    mypy_cache: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    request: pytest.FixtureRequest,
 ) -> Shell:
     """A shell in an empty directory, with a kubeconfig and no Python environment. mypy knows pykb already.
 
-    The directory, and so the project, is named by the variable PROJECT of the test's module.
+    The directory, and so the project, is named by the variable PROJECT of the test's module. The API server has
+    objects of other tests, so no other project has this one's name or domain.
     """
     directory: Path = tmp_path_factory.mktemp("e2e") / request.module.PROJECT
     directory.mkdir()
-    kubectl = cluster.assets.kubectl
-    assert kubectl is not None
+    assets = get_assets(kubectl=True)
+    assert assets.kubectl is not None
     hidden = ("PYTHON", "VIRTUAL_ENV", "MAKE")  # so a project's commands write bytecode, as its user's do
     environment = {
         **{key: value for key, value in os.environ.items() if not key.startswith(hidden)},
-        "KUBECONFIG": str(cluster.kubeconfig),
-        "KUBEBUILDER_ASSETS": str(cluster.assets.folder),
-        "KUBECTL": str(kubectl),
+        "KUBECONFIG": str(control_plane.kubeconfig),
+        "KUBEBUILDER_ASSETS": str(assets.folder),
+        "KUBECTL": str(assets.kubectl),
         "PYTHON": sys.executable,
         "MYPY_CACHE_DIR": str(mypy_cache),
         "NO_COLOR": "1",
         "PYKB_EXPLORE_SECONDS": "1",
     }
-    return Shell(directory, kubectl, environment)
+    return Shell(directory, assets.kubectl, environment)

@@ -18,7 +18,9 @@ from tests.e2e.conftest import Shell, deployed, eventually
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 
 PROJECT = "dry dock"
-NAME = "harbour"
+NAME = "drydock"
+DOMAIN = "drydock.example.com"
+BOXES = f"boxes.cargo.{DOMAIN}"
 NAMESPACE = f"--namespace={NAME}-system"
 MADE = ("--resource", "--controller", "--no-make")
 DEPENDENCIES = 'dependencies = ["pykubebuilder=='
@@ -31,7 +33,7 @@ def has(shell: Shell, package: str) -> bool:
 
 def test_scaffold(shell: Shell) -> None:
     """Each command adds to what the others made. In a clone, files have any times."""
-    shell.pykb("init", "--domain", "example.com", "--project-name", NAME, "--namespaced", "--multigroup")
+    shell.pykb("init", "--domain", DOMAIN, "--project-name", NAME, "--namespaced", "--multigroup")
     shell.pykb("create", "api", "--group", "fleet", "--version", "v1beta1", "--kind", "Ship", *MADE)
     shell.pykb("create", "api", "--group", "cargo", "--version", "v1", "--kind", "Box", "--style", "handlers", *MADE)
     builtin = ("--group", "apps", "--version", "v1", "--kind", "Deployment", "--no-resource", "--controller")
@@ -51,7 +53,7 @@ def test_two_makes_at_once_make_one_environment(shell: Shell, wheels: Path) -> N
         shell.run("make", "environment")
         assert other.handle.wait(300) == 0, other.log
     shell.run("make", "manifests")
-    assert (shell.directory / "config/crd/bases/fleet.example.com_ships.yaml").exists()
+    assert (shell.directory / "config/crd/bases/fleet.drydock.example.com_ships.yaml").exists()
     assert has(shell, "typer")
 
 
@@ -74,18 +76,16 @@ def test_passes_its_own_tests(shell: Shell) -> None:
     shell.run("make", "test", "USE_EXISTING_CLUSTER=true")
 
 
-def test_deployed_manager_needs_its_namespace_only(shell: Shell, cluster: ControlPlane) -> None:
+def test_deployed_manager_needs_its_namespace_only(shell: Shell, control_plane: ControlPlane) -> None:
     """Reconcilers and handlers work with a Role in the operator's namespace: nothing forbidden, nothing seen outside."""
-    with deployed(shell, cluster, NAME) as manager:
+    with deployed(shell, control_plane, NAME) as manager:
         shell.ctl(NAMESPACE, "apply", "--kustomize", "config/samples")
-        manager.prints("harbour-system/ship-sample")
+        manager.prints("drydock-system/ship-sample")
         manager.prints("box-sample")
-        manager.prints("harbour-system/harbour-controller-manager")
+        manager.prints("drydock-system/drydock-controller-manager")
 
         def finalizers() -> str:
-            return shell.ctl(
-                NAMESPACE, "get", "boxes.cargo.example.com", "box-sample", "--output=jsonpath={.metadata.finalizers}"
-            )
+            return shell.ctl(NAMESPACE, "get", BOXES, "box-sample", "--output=jsonpath={.metadata.finalizers}")
 
         eventually(lambda: bool(finalizers()), "kopf holds the object", context=lambda: manager.log)
         shell.ctl("apply", "--kustomize", "config/samples")
