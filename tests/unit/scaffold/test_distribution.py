@@ -143,9 +143,10 @@ def test_the_wheel_is_the_same_each_time_and_its_record_is_true() -> None:
 def installed(built: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An environment with the wheel in it; its dependencies are those of this one. Gives its Python."""
     folder = tmp_path_factory.mktemp("installed")
-    subprocess.run([sys.executable, "-m", "venv", folder / "env"], check=True)
-    pip = [folder / "env/bin/python", "-m", "pip", "install", "--quiet", "--no-index", "--no-deps"]
-    subprocess.run([*pip, built["from sdist"]], check=True)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "env"], check=True)
+    uv = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--no-config", "--no-index", "--no-deps"]
+    options = ["--compile-bytecode", "--python", folder / "env/bin/python"]
+    subprocess.run([*uv, *options, built["from sdist"]], check=True)
     (site,) = (folder / "env").glob("lib/python*/site-packages")
     here = next(path for path in sys.path if path.endswith("site-packages"))
     (site / "dependencies.pth").write_text(f"{here}\n")
@@ -172,7 +173,7 @@ def test_an_installed_pykb_makes_projects(installed: Path, tmp_path: Path, *, fr
     words = ("create", "api", "--group", "infra", "--version", "v1", "--kind", "Machine", "--no-make")
     run(installed, *words, "--resource", "--controller", cwd=root)
     assert (root / "fleet/api/v1/machine_types.py").exists()
-    assert not [path for path in root.rglob("*") if path.suffix == ".pyc"]  # pip has compiled the templates
+    assert not [path for path in root.rglob("*") if path.suffix == ".pyc"]  # the installer has compiled the templates
     wheels = list((root / ".pykb/wheels").iterdir()) if (root / ".pykb/wheels").exists() else []
     assert [wheel.name for wheel in wheels] == ([] if from_index else [Path(WHEEL).name])
     for wheel in wheels:
