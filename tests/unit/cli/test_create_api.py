@@ -571,18 +571,13 @@ def _type(primary: int, answers: list[str]) -> str:
 
 
 @pytest.mark.parametrize("words", [(), ("--no-make",)])
-def test_findings_as_json_are_one_document(spawn, project: Path, words: tuple[str, ...]) -> None:
+def test_findings_as_json_are_one_document(pykb, project: Path, words: tuple[str, ...]) -> None:
     """Those of the generator, which runs as a process of its own, and those about it; nothing where there are none."""
-    assert (
-        json.loads(
-            spawn(["create", "api", "--version", "v1", "--kind", "Machine", *BOTH, "--format", "json", *words]).stderr
-        )
-        == []
-    )
+    create = ("create", "api", "--version", "v1", *BOTH, "--format", "json", *words, "--kind")
+    assert json.loads(pykb(*create, "Machine").err) == []
     types = project / "sealvm/api/v1/machine_types.py"
     types.write_text(types.read_text() + "# +kubebuilder:nothing\n")
-    done = spawn(["create", "api", "--version", "v1", "--kind", "Disk", *BOTH, "--format", "json", *words])
-    found = [finding["code"] for finding in json.loads(done.stderr or "[]")]
+    found = [finding["code"] for finding in json.loads(pykb(*create, "Disk").err or "[]")]
     assert found == ([] if words else ["marker-unknown", "generate-failed"])
 
 

@@ -435,13 +435,13 @@ def test_without_a_terminal_nobody_is_asked(pykb, project: Path) -> None:
         assert f"`{flag}`" in ended.err
 
 
-def test_findings_as_json_are_one_document(spawn, project: Path) -> None:
+def test_findings_as_json_are_one_document(pykb, project: Path) -> None:
     """Also where the generator, a process of its own, has something to say."""
-    assert json.loads(spawn([*HOOK, "--defaulting", "--format", "json"]).stderr) == []
+    assert json.loads(pykb(*HOOK, "--defaulting", "--format", "json").err) == []
     types = project / "sealvm/api/v1/machine_types.py"
     types.write_text(types.read_text() + "# +kubebuilder:nothing\n")
-    done = spawn([*HOOK[:-1], "--programmatic-validation", "--format", "json"])
-    assert [finding["code"] for finding in json.loads(done.stderr)] == ["marker-unknown", "generate-failed"]
+    ended = pykb(*HOOK[:-1], "--programmatic-validation", "--format", "json")
+    assert [finding["code"] for finding in json.loads(ended.err)] == ["marker-unknown", "generate-failed"]
 
 
 def test_the_project_is_as_before_when_it_cannot_be_written(

@@ -28,7 +28,7 @@ def made(pristine: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(pristine, root)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(root)
-        assert app.run(["create", "api", *MACHINE, "--resource", "--controller"]) == 0
+        assert app.run(["create", "api", *MACHINE, "--resource", "--controller", "--no-make"]) == 0
         assert app.run(["create", "webhook", *MACHINE, "--defaulting", "--programmatic-validation"]) == 0
     commit(root)
     return root

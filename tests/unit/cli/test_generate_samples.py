@@ -30,7 +30,7 @@ def test_a_sample_that_does_not_fit_is_reported_once(pykb, project: Path, option
 @pytest.mark.parametrize("option", ["--strict", "--check"])
 def test_each_warning_counts(pykb, project: Path, option: str) -> None:
     """A path of the scale subresource that leads nowhere, for instance."""
-    assert pykb(*MACHINE).code == 0
+    assert pykb(*MACHINE, "--no-make").code == 0
     types = project / "sealvm/api/v1/machine_types.py"
     text = types.read_text(encoding="utf-8")
     status = "# +kubebuilder:subresource:status\n"
@@ -130,7 +130,8 @@ def test_samples_that_fit_are_fine(pykb, project: Path, option) -> None:
     """Also where there are none."""
     assert pykb("generate").code == 0
     assert pykb("generate", option).code == 0
-    assert pykb(*MACHINE).code == 0
+    assert pykb(*MACHINE, "--no-make").code == 0
+    assert pykb("generate").code == 0
     assert pykb("generate", option).code == 0
 
 
