@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from pykb.commands.options import NewApi, NewProject, NewWebhook
+from pykb.diagnostics import EnvironmentProblem
 from pykb.plugins import Style
 from pykb.project.resource import Operand
+from pykb.testing._explorers import ProjectExplorer
 from tests.unit.plugins.conftest import Grow, pykb
 
 PYTEST = ("pytest", "-q", "-p", "no:cacheprovider", "--assert=plain")
@@ -74,7 +76,8 @@ def test_what_is_scaffolded_holds_under_faults(several: Path) -> None:
     run(several, *PYTEST, *(f"tests/{each}" for each in tests), PYKB_EXPLORE_SECONDS="1")
 
 
-def test_a_limit_that_is_not_a_number_is_said(several: Path) -> None:
+def test_a_limit_that_is_not_a_number_is_said(several: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the variable's name."""
-    with pytest.raises(AssertionError, match="`PYKB_EXPLORE_SECONDS=soon` is not a number"):
-        run(several, *PYTEST, "tests/controllers/deep/test_kraken_faults.py", PYKB_EXPLORE_SECONDS="soon")
+    monkeypatch.setenv("PYKB_EXPLORE_SECONDS", "soon")
+    with pytest.raises(EnvironmentProblem, match="`PYKB_EXPLORE_SECONDS=soon` is not a number"):
+        ProjectExplorer(several).run(lambda _: None)
