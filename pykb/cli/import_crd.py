@@ -82,7 +82,8 @@ def crd(
 
 
 def _say_next(definitions: list[Definition], folder: str) -> None:
-    from pykb.importer.shape import group_folder, kind_class, version_module
+    from pykb.importer.naming import group_folder, version_module
+    from pykb.importer.shape import kind_class
 
     first = definitions[0]
     package = ".".join(Path(folder).parts)

@@ -437,6 +437,23 @@ REASONS: Mapping[int, str] = {
 """The reason of each status code, if it has one."""
 
 
+def status_of(error: ApiError) -> dict[str, Any]:
+    """The ``Status`` that tells an error, as an API server writes it."""
+    details = error.details
+    causes = [{"reason": each.reason, "message": each.message, "field": each.field} for each in details.causes]
+    told = {"name": details.name, "group": details.group, "kind": details.kind, "uid": details.uid, "causes": causes}
+    return {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Failure",
+        "message": error.message,
+        "reason": error.reason,
+        "details": {name: value for name, value in told.items() if value},
+        "code": error.status,
+    }
+
+
 def error_from_status(code: int, body: object, *, retry_after: timedelta | None = None) -> ApiError:
     """Make the exception for an answer.
 

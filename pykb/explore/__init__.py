@@ -11,6 +11,7 @@ from pykb.explore._history import Fault, FaultKind, History, Step, Verb
 from pykb.explore._plans import CODES
 from pykb.explore._project import Subject, subject_of
 from pykb.explore._report import Finding, Report
+from pykb.explore._standalone import subject_of_files
 
 __all__ = [
     "CODES",
@@ -26,4 +27,5 @@ __all__ = [
     "Subject",
     "Verb",
     "subject_of",
+    "subject_of_files",
 ]

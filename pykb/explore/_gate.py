@@ -22,14 +22,11 @@ from pykb.client.errors import ServerUnreachable, error_from_status
 from pykb.diagnostics import Span
 from pykb.diagnostics.codes.environment import CLUSTER_UNREACHABLE
 from pykb.explore._history import Fault, FaultKind
-from pykb.explore._watch import STEP
+from pykb.explore._time import STEP, VirtualLoop
 from pykb.fake import FakeApiServer
 
 LATENCY = 0.001
 """Virtual seconds that a request takes. Without it, a hot loop would stop the time."""
-
-MOST_RECONCILES = 3600
-"""Reconciles without a change after which a history is given up. In two hours, one for every two seconds."""
 
 MOST_REQUESTS = 400
 """Requests without a rest after which a history is given up."""
@@ -85,6 +82,8 @@ class Sent:
         status: The status of the answer; 0 without one.
         at: The virtual time.
         because: What woke the reconcile that sent it, if that was noted.
+        is_of_kopf: Whether kopf itself sends it.
+        is_note: Whether kopf only notes in an object how far its handlers are.
     """
 
     number: int
@@ -97,6 +96,8 @@ class Sent:
     status: int = 0
     at: float = 0.0
     because: str = ""
+    is_of_kopf: bool = False
+    is_note: bool = False
 
     def __str__(self) -> str:
         """What the operator does: ``updates the status of sites/home``."""
@@ -114,6 +115,15 @@ _DONE |= {"get": "reads", "list": "lists", "watch": "watches", "deletecollection
 
 waker: contextvars.ContextVar[str] = contextvars.ContextVar("waker", default="")
 """What woke the present reconcile."""
+
+whence: contextvars.ContextVar[Span | None] = contextvars.ContextVar("whence", default=None)
+"""The line of the user's code for which somebody else sends a request."""
+
+kopf_sends: contextvars.ContextVar[bool | None] = contextvars.ContextVar("kopf_sends", default=None)
+"""Whether the present request only has notes of kopf. ``None`` if kopf does not send it."""
+
+_blocks: contextvars.ContextVar[bool] = contextvars.ContextVar("blocks", default=False)
+"""Whether the event loop stands until the present request is answered."""
 
 author: contextvars.ContextVar[Sent | None] = contextvars.ContextVar("author", default=None)
 """The request that makes the present change."""
@@ -134,8 +144,6 @@ class Tape:
         self.writes = 0
         self.struck: dict[Fault, Sent] = {}
         self.overrun = False
-        self.is_hot = False
-        self._since_change = 0
         self._faults = faults
         self._step = 0
         self._in_step: Counter[str] = Counter()
@@ -163,12 +171,14 @@ class Tape:
             group,
             resource,
             name,
-            _place_here(self._root),
+            _place_here(self._root) or whence.get(),
             at=asyncio.get_running_loop().time(),
             because=waker.get(),
+            is_of_kopf=kopf_sends.get() is not None,
+            is_note=kopf_sends.get() or False,
         )
         self.sent.append(sent)
-        self._since_rest += 1
+        self._since_rest += not sent.is_note
         if self._since_rest > MOST_REQUESTS:
             self.overrun = True
         return sent
@@ -181,22 +191,6 @@ class Tape:
     def rest(self) -> None:
         """Everything is at rest."""
         self._since_rest = 0
-        self._since_change = 0
-
-    def change(self) -> None:
-        """Something has changed."""
-        self._since_change = 0
-
-    def reconciled(self) -> None:
-        """A reconcile has ended."""
-        self._since_change += 1
-        if self._since_change > MOST_RECONCILES:
-            self.overrun = self.is_hot = True
-
-    @property
-    def is_almost_hot(self) -> bool:
-        """Whether a few more reconciles are too many."""
-        return self._since_change > MOST_RECONCILES - 5
 
     def fault_of(self, sent: Sent) -> Fault | None:
         """The fault that this request meets."""
@@ -263,6 +257,11 @@ class Gate:
         """Let watches begin again."""
         self._blind.set()
 
+    async def discover(self, call: Call) -> bytes:
+        """Pass a request on that asks for the kinds of the API server. A history is not about it."""
+        await self._alive()
+        return await self._server.request(call)
+
     async def request(self, call: Call) -> bytes:
         """Pass a request on, unless a fault strikes; see :class:`~pykb.client.connection.Connection`."""
         await self._alive()
@@ -271,8 +270,11 @@ class Gate:
             self.die()
         if sent.verb == "list" and not sent.number:
             await self._blind.wait()
-            call = self._as_of_then(call)
-        await asyncio.sleep(LATENCY)
+            call = call if sent.is_of_kopf else self._as_of_then(call)
+        if _blocks.get():
+            self._pass_time(LATENCY)
+        else:
+            await asyncio.sleep(LATENCY)
         await self._alive()
         fault = self._tape.fault_of(sent)
         if fault is not None and fault.kind is FaultKind.CRASH_BEFORE:
@@ -289,6 +291,33 @@ class Gate:
         await self._alive()
         return answer
 
+    def request_now(self, call: Call) -> bytes:
+        """Pass a request on while the event loop stands, as a plain function in a coroutine does.
+
+        Raises:
+            RuntimeError: The answer needs the event loop.
+        """
+        token = _blocks.set(True)
+        answering = self.request(call)
+        try:
+            while True:
+                if answering.send(None) is not None:  # `asyncio.sleep(0)` gives nothing to wait for
+                    answering.close()
+                    message = (
+                        f"{call.method} {call.path} blocks the event loop, and a webhook of this operator needs it"
+                    )
+                    raise RuntimeError(message)
+        except StopIteration as end:
+            answer: bytes = end.value
+            return answer
+        finally:
+            _blocks.reset(token)
+
+    def _pass_time(self, seconds: float) -> None:
+        loop = asyncio.get_running_loop()
+        if isinstance(loop, VirtualLoop):
+            loop.pass_time(seconds)
+
     @asynccontextmanager
     async def stream(self, call: Call) -> AsyncIterator[AsyncIterator[bytes]]:
         """Pass a watch on; see :class:`~pykb.client.connection.Connection`."""
@@ -297,7 +326,9 @@ class Gate:
         sent = self._tape.note(call)
         await asyncio.sleep(LATENCY)
         async with self._server.stream(call) as lines:
-            passed = self._lines(lines, sent.resource)
+            # kopf begins with the present state: it has no caches that others have filled before.
+            behind = replace(self._behind, until=0.0) if sent.is_of_kopf else self._behind
+            passed = self._lines(lines, sent.resource, behind)
             try:
                 yield passed
             finally:
@@ -334,9 +365,8 @@ class Gate:
         exact = (("resourceVersion", str(behind.version)), ("resourceVersionMatch", "Exact"))
         return replace(call, query=(*call.query, *exact))
 
-    async def _lines(self, lines: AsyncIterator[bytes], resource: str) -> AsyncGenerator[bytes]:
+    async def _lines(self, lines: AsyncIterator[bytes], resource: str, behind: Behind) -> AsyncGenerator[bytes]:
         broken = self._broken
-        behind = self._behind
         while True:
             following = asyncio.ensure_future(_next(lines))
             try:
@@ -358,6 +388,8 @@ class Gate:
 
     async def _alive(self) -> None:
         """Return only while the process lives."""
+        if self._dead and _blocks.get():
+            raise asyncio.CancelledError
         if self._dead:
             await asyncio.get_running_loop().create_future()
 

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from unittest import mock
 
 from pykb.api.safe_text import error_text
 from pykb.client.guard import is_end
 from pykb.client.mapper import ResourceMapper
 from pykb.diagnostics import Diagnostic, EnvironmentProblem
-from pykb.diagnostics.codes.explore import KOPF_HANDLERS, NOT_EXPLORED, REAL_WORLD, UNKNOWN_CONDITION
+from pykb.diagnostics.codes.explore import NOT_EXPLORED, REAL_WORLD, UNKNOWN_CONDITION
 from pykb.explore._gate import Behind, Gate, Tape, place_in, waker
+from pykb.explore._handlers import Handlers
 from pykb.explore._history import FaultKind, History
+from pykb.explore._libraries import Reach, reach
 from pykb.explore._outcome import Outcome, failure_of, place_of_error
 from pykb.explore._project import Subject
-from pykb.explore._time import LoopClock, Stack, VirtualLoop, real_day, stack_of
-from pykb.explore._webhooks import Conditions, place_of, use_webhooks
+from pykb.explore._state import read
+from pykb.explore._time import LoopClock, VirtualLoop, real_day
+from pykb.explore._webhooks import Conditions, use_webhooks
 from pykb.fake import FakeApiServer
-from pykb.runtime import Client, Manager, ManagerOptions, ReconcileListener, ReconcileRecord, Result
+from pykb.runtime import Client, Manager, ManagerOptions, ReconcileListener, ReconcileRecord
 from pykb.runtime.records.lines import because, line_of
 
 if TYPE_CHECKING:
@@ -32,26 +32,10 @@ if TYPE_CHECKING:
 RESTART_SECONDS = 2.0
 """Virtual seconds until an operator that died starts again."""
 
-_TEST_HANDLERS = "test them with `call_handler` of `pykb.testing`, or on a local control plane"
 _CALL_CLOCKS = (
     "call `datetime.now(UTC)` or `time.time()` where you need the time: a default, a closure or a class keeps the "
     "function that was there before the explorer replaced it"
 )
-
-
-@contextlib.contextmanager
-def _results() -> Iterator[list[Stack]]:
-    """Note where the results of reconciles are made."""
-    stacks: list[Stack] = []
-    original = Result.__init__
-
-    def noted(self: Result, *arguments: Any, **keywords: Any) -> None:
-        original(self, *arguments, **keywords)
-        if self.requeue_after is not None:
-            stacks.append(stack_of(sys._getframe(1)))  # noqa: SLF001 - the caller
-
-    with mock.patch.object(Result, "__init__", noted):
-        yield stacks
 
 
 @dataclass(eq=False)
@@ -86,8 +70,6 @@ class Operator(ReconcileListener):
         self._loop = asyncio.get_running_loop()
         self._conditions = Conditions()
         self._failing: set[tuple[str, Any]] = set()
-        self._noting = contextlib.ExitStack()
-        self._stacks: list[Stack] = []
         fault = self.history.fault
         is_lagging = fault is not None and fault.kind is FaultKind.LAG
         self._begin(Behind(fault.seconds, fault.resource) if fault is not None and is_lagging else Behind())
@@ -100,6 +82,7 @@ class Operator(ReconcileListener):
         client = Client(self.gate, mapper=self.mapper)
         manager = self._manager = _ExploredManager(options, client=client, clock=LoopClock(self._loop))
         _register(self.subject, manager)
+        self._handlers = manager.handlers(self.gate, self.subject, self.outcome)
         for informer in manager.cache.informers:  # kinds of other projects, whose definitions are not in this one
             if self.server.resources.of_kind(informer.gvk) is None:
                 self.server.resources.add_unknown(informer.gvk)
@@ -115,6 +98,7 @@ class Operator(ReconcileListener):
     async def keep_running(self) -> None:
         """Run the operator, and start it again when it died, as a kubelet does. Ends only by an error."""
         while True:
+            reach.set(Reach(self.gate, self.subject.root))
             running = asyncio.create_task(self._manager.start())
             died = asyncio.create_task(self.gate.died.wait())
             try:
@@ -125,7 +109,6 @@ class Operator(ReconcileListener):
                 if self.tape.overrun:
                     await self._loop.create_future()
             finally:
-                self._noting.close()
                 for task in (running, died):
                     task.cancel()
                 await asyncio.gather(running, died, return_exceptions=True)
@@ -139,19 +122,32 @@ class Operator(ReconcileListener):
 
     @property
     def is_working(self) -> bool:
-        """Whether a reconcile runs."""
+        """Whether a reconcile or a handler runs."""
+        if self._handlers is not None and self._handlers.is_working:
+            return True
         return any(controller.running_now() for controller in self._manager.controllers)
 
     @property
     def is_retrying(self) -> bool:
-        """Whether a reconcile that failed is tried again."""
+        """Whether what failed is tried again."""
+        if self._handlers is not None and self._handlers.is_retrying:
+            return True
         queues = {controller.name: controller.queue for controller in self._manager.controllers}
         return any(queues[name].failures(request) for name, request in self._failing)
 
     @property
     def fails(self) -> bool:
-        """Whether the last reconcile of an object failed."""
-        return bool(self._failing)
+        """Whether the last reconcile or handler of an object failed."""
+        return bool(self._failing) or self._handlers_fail()
+
+    def _handlers_fail(self) -> bool:
+        if self._handlers is None:
+            return False
+        return self._handlers.fail({each["metadata"]["uid"] for each in map(read, self.server.storage.everything())})
+
+    def without_notes(self, obj: Mapping[str, Any]) -> Mapping[str, Any]:
+        """An object without what kopf notes in it."""
+        return obj if self._handlers is None else self._handlers.without_notes(obj)
 
     def started(self, record: ReconcileRecord) -> None:
         """Note what woke a reconcile."""
@@ -169,19 +165,6 @@ class Operator(ReconcileListener):
             self._note_failure(record.error)
         if record.error is not None or record.result is not None:
             self.outcome.reconciles.append(self._loop.time())
-            self._count()
-
-    def _count(self) -> None:
-        """End a process that reconciles again and again."""
-        self.tape.reconciled()
-        if self.tape.is_hot and not self.outcome.unrest:
-            self.outcome.unrest = "reconciles again and again"
-            self.outcome.unrest_at = place_in(self.subject.root, [line for stack in self._stacks for line in stack])
-            self._noting.close()
-            self.gate.die()
-        elif self.tape.is_almost_hot and not self._stacks:
-            self._noting.close()
-            self._stacks = self._noting.enter_context(_results())
 
     def _note_failure(self, error: BaseException) -> None:
         self.outcome.failures.append(failure_of(error, self.subject.root, self._loop.time()))
@@ -189,7 +172,6 @@ class Operator(ReconcileListener):
     def strays(self) -> Iterator[Diagnostic]:
         """Yield a warning for whatever the explorer cannot see or control."""
         root = self.subject.root
-        yield from self._manager.unexplored(root)
         if isinstance(self._loop, VirtualLoop):
             for stray in self._loop.threads.strays:
                 if place := place_in(root, stray.stack):
@@ -204,25 +186,24 @@ class Operator(ReconcileListener):
 
 
 class _ExploredManager(Manager):
-    """A manager that accepts kopf's handlers, and does not run them."""
+    """A manager that runs kopf's handlers in the virtual world."""
 
     def add_kopf_handlers(self, registry: OperatorRegistry | None = None) -> None:
         """Note the registry."""
         self._kopf_registries.append(registry)
 
-    def unexplored(self, root: Path | None) -> Iterator[Diagnostic]:
-        """Yield a note for each resource with handlers in a folder."""
+    def handlers(self, gate: Gate, subject: Subject, outcome: Outcome) -> Handlers | None:
+        """Add the handlers of the program, if it has some."""
         if "kopf" not in sys.modules:
-            return
-        from pykb.runtime._kopf import handled
+            return None
+        from pykb.runtime._kopf.offline import registries_of
 
-        for resource, handlers in handled(self._kopf_registries).items():
-            places = [(decorator, place_of(function, root)) for decorator, function in handlers]
-            own = [(decorator, place) for decorator, place in places if place is not None]
-            if own:
-                names = ", ".join(dict.fromkeys(decorator for decorator, _ in own))
-                message = f"kopf's handlers of {resource} are not explored: {names}"
-                yield KOPF_HANDLERS.at(own[0][1], message, _TEST_HANDLERS)
+        registries = registries_of(self._kopf_registries)
+        if not registries:
+            return None
+        handlers = Handlers(gate, self.api_reader, registries, subject.is_plain_kopf, subject.root, outcome)
+        self.add(handlers.run, name="kopf handlers")
+        return handlers
 
 
 def _register(subject: Subject, manager: Manager) -> None:

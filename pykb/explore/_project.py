@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import sys
@@ -15,7 +16,9 @@ from typing import Any
 import yaml
 
 from pykb._regular_file import read_bytes
+from pykb.api.builtin import find_class
 from pykb.api.safe_text import error_text
+from pykb.client.codec import gvk_of
 from pykb.client.guard import is_end
 from pykb.diagnostics import Diagnostic, EnvironmentProblem, Span
 from pykb.diagnostics.codes.explore import NOT_EXPLORED
@@ -48,6 +51,7 @@ class Subject:
         actors: What other controllers and people do, beside Kubernetes' own.
         webhooks: The webhook configurations.
         places: Where the samples are written.
+        is_plain_kopf: Whether kopf runs the handlers without a manager of pykb.
     """
 
     register: Callable[[Manager], None]
@@ -58,6 +62,7 @@ class Subject:
     actors: Sequence[Actor] = ()
     webhooks: Sequence[Manifest] = ()
     places: Mapping[Identity, Span] = field(default_factory=dict)
+    is_plain_kopf: bool = False
 
 
 def subject_of(
@@ -86,7 +91,7 @@ def subject_of(
     files = [root / sample] if sample else sorted(config_path(root, SAMPLES).glob("*.yaml"))
     written = [
         (found, span)
-        for found, span in _documents(root, files)
+        for found, span in documents(root, files)
         if isinstance(found.get("apiVersion"), str) and isinstance(found.get("kind"), str)
     ]
     own = {(crd["spec"]["group"], crd["spec"]["names"]["kind"]): crd for crd in crds}
@@ -95,13 +100,13 @@ def subject_of(
     for found, span in written:
         crd = own.get((found["apiVersion"].rpartition("/")[0], found["kind"]))
         if crd is not None and (not kind or found["kind"].lower() == kind.lower()):
-            manifest = _placed(found, span, crd)
+            manifest = placed(found, span, crd)
             identity = Identity.of(manifest)
             samples[identity], places[identity] = manifest, span
     if not samples:
         place = sample or f"{config_folder(root)}/{SAMPLES}"
         raise EnvironmentProblem(_no_sample(kind, place, own, [found["kind"] for found, _ in written]))
-    rules = [rule for role, _ in _documents(root, [config_path(root, ROLE)]) for rule in role.get("rules") or ()]
+    rules = [rule for role, _ in documents(root, [config_path(root, ROLE)]) for rule in role.get("rules") or ()]
     entries = WebhookManifest.read(config_path(root, MANIFEST)).entries
     webhooks = {id(entry.configuration): entry.configuration for entry in entries}
     called = register or _register_of(root, package)
@@ -121,19 +126,27 @@ def _definitions(root: Path) -> list[Manifest]:
     folder = config_path(root, CRDS)
     crds = read_crds([folder]) if folder.is_dir() else []
     for file, crd in crds:
-        try:
-            fine = crd["spec"]["group"] and crd["spec"]["names"]["kind"] and crd["spec"]["names"]["plural"]
-            fine = fine and any(version["storage"] for version in crd["spec"]["versions"])
-        except (KeyError, TypeError):
-            fine = False
-        if not fine:
-            span = Span(str(file.relative_to(root)), 1, 1)
-            message = "this CustomResourceDefinition lacks a group, names or a stored version"
-            raise NOT_EXPLORED.problem(message, "pykb generate", span=span)
+        check_definition(crd, Span(str(file.relative_to(root)), 1, 1), "pykb generate")
     return [crd for _, crd in crds]
 
 
-def _documents(root: Path, files: list[Path]) -> Iterator[tuple[Manifest, Span]]:
+def check_definition(crd: Manifest, span: Span, remedy: str) -> None:
+    """Check that a definition has what the explorer needs.
+
+    Raises:
+        EnvironmentProblem: It has not.
+    """
+    try:
+        fine = crd["spec"]["group"] and crd["spec"]["names"]["kind"] and crd["spec"]["names"]["plural"]
+        fine = fine and any(version["storage"] for version in crd["spec"]["versions"])
+    except (KeyError, TypeError):
+        fine = False
+    if not fine:
+        message = "this CustomResourceDefinition lacks a group, names or a stored version"
+        raise NOT_EXPLORED.problem(message, remedy, span=span)
+
+
+def documents(root: Path, files: list[Path]) -> Iterator[tuple[Manifest, Span]]:
     """Yield the documents of files, each with its place."""
     for path in files:
         if not path.is_file() or path.name == "kustomization.yaml":
@@ -149,14 +162,25 @@ def _documents(root: Path, files: list[Path]) -> Iterator[tuple[Manifest, Span]]
             raise NOT_EXPLORED.problem(message, span=yaml_text.place(error, name)) from error
 
 
-def _placed(sample: Manifest, span: Span, crd: Manifest) -> Manifest:
-    """A sample with its namespace."""
+def placed(sample: Manifest, span: Span, crd: Manifest | None) -> Manifest:
+    """A sample with its namespace. Without a definition, it is of a kind of Kubernetes.
+
+    Raises:
+        EnvironmentProblem: It has no name.
+    """
     metadata = sample.get("metadata")
     if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
         message = f"the sample of {sample['kind']} has no `metadata.name`"
         raise NOT_EXPLORED.problem(message, "give it a name", span=span)
-    namespace = {"namespace": _NAMESPACE} if crd["spec"].get("scope") == "Namespaced" else {}
+    namespace = {"namespace": _NAMESPACE} if _is_namespaced(sample, crd) else {}
     return {**sample, "metadata": {**metadata, **namespace}}
+
+
+def _is_namespaced(sample: Manifest, crd: Manifest | None) -> bool:
+    if crd is not None:
+        return bool(crd["spec"].get("scope") == "Namespaced")
+    cls = find_class(gvk_of(sample))
+    return cls is not None and cls.resource is not None and cls.resource.namespaced
 
 
 def _register_of(root: Path, package: str) -> Callable[[Manager], None]:
@@ -175,8 +199,19 @@ def _register_of(root: Path, package: str) -> Callable[[Manager], None]:
 
 
 def _imported(root: Path, module: str) -> ModuleType:
-    try:
+    with importing(root, f"`{module}`"):
         return importlib.import_module(module)
+
+
+@contextlib.contextmanager
+def importing(root: Path, what: str) -> Iterator[None]:
+    """Tell what fails while the user's code is imported.
+
+    Raises:
+        EnvironmentProblem: It cannot be imported.
+    """
+    try:
+        yield
     except BaseException as error:
         if is_end(error):
             raise
@@ -184,7 +219,7 @@ def _imported(root: Path, module: str) -> ModuleType:
         if isinstance(error, SyntaxError) and error.filename:
             frames.append((error.filename, error.lineno or 0))
         place = place_in(root, reversed(frames))
-        message = f"`{module}` cannot be imported: {error_text(error)}"
+        message = f"{what} cannot be imported: {error_text(error)}"
         raise NOT_EXPLORED.problem(message, span=place) from error
 
 

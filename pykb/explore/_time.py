@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import contextlib
+import contextvars
 import os
 import random
 import selectors
@@ -23,12 +24,11 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 from types import FrameType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 from unittest import mock
+from weakref import WeakSet
 
 from pydantic._internal import _generate_schema
 
 from pykb.client.clock import Timer
-from pykb.explore._watch import STEP, Interrupted, Watch
-from pykb.runtime.controller import controller
 
 if TYPE_CHECKING:
     from _typeshed import FileDescriptorLike
@@ -42,26 +42,16 @@ PATIENCE = 2.0
 SLOW_STEP = 0.05
 """Real seconds that each step of time takes from then on, so that hours do not pass meanwhile."""
 
-_CLOSING_SECONDS = 1.0
-"""Of CPU, for the end of the tasks of a history."""
-
 _LOOK = 1.0
 """Real seconds between checks that the event loop is still open."""
 
+tasks_of_process: contextvars.ContextVar[WeakSet[asyncio.Task[Any]] | None] = contextvars.ContextVar(
+    "tasks_of_process", default=None
+)
+"""Where to add the tasks that are made by a process, if it must be able to end them all."""
+
 Stack = tuple[tuple[str, int], ...]
 """Files and lines, the innermost first."""
-
-
-class TooLong(Exception):  # noqa: N818 - what happened
-    """A coroutine has taken too long.
-
-    Attributes:
-        stack: Where it was.
-    """
-
-    def __init__(self, stack: Stack) -> None:
-        super().__init__()
-        self.stack = stack
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,13 +215,6 @@ def stack_of(frame: FrameType | None) -> Stack:
     return tuple(found)
 
 
-def _reconciling(loop: asyncio.AbstractEventLoop) -> Stack:
-    """Where the tasks of a loop wait, those of controllers first."""
-    stacks = [_suspended(task.get_coro()) for task in asyncio.all_tasks(loop)]
-    stacks.sort(key=lambda stack: not any(file == _CONTROLLER for file, _ in stack))
-    return tuple(line for stack in stacks for line in stack)
-
-
 def _suspended(coroutine: object) -> Stack:
     """Where a coroutine waits, the innermost first."""
     found: list[tuple[str, int]] = []
@@ -243,7 +226,7 @@ def _suspended(coroutine: object) -> Stack:
     return tuple(found)
 
 
-_CONTROLLER = controller.__file__
+STEP = asyncio.Handle._run.__code__  # noqa: SLF001 - one step of the loop
 _WAIT = concurrent.futures.wait
 
 
@@ -257,7 +240,6 @@ class _Selector(selectors.SelectSelector):
     def __init__(self, threads: Threads) -> None:
         super().__init__()
         self.now = 0.0
-        self.is_interrupted = False
         self._threads = threads
         self._outside: dict[int, Stack] = {}
         self._given_up: set[int] = set()
@@ -275,8 +257,6 @@ class _Selector(selectors.SelectSelector):
         return key
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        if self.is_interrupted:
-            raise Interrupted
         if timeout == 0 and not (self._threads.any or self._outside or self._given_up):
             return []  # nobody else uses the loop's own socket
         # While a thread works, the loop does nothing. So they always alternate in the same way.
@@ -316,6 +296,17 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         """Virtual seconds since the loop was made."""
         return self._virtual.now
 
+    def create_task(self, coro: Any, **options: Any) -> asyncio.Task[Any]:
+        """Make a task, and add it to those of its process."""
+        task = super().create_task(coro, **options)
+        every = tasks_of_process.get()
+        if every is not None:
+            every.add(task)
+        return task
+
+    def add_signal_handler(self, sig: int, callback: Callable[..., Any], *args: Any) -> None:  # type: ignore[override]
+        """Do nothing: the signals are for the program that explores."""
+
     def run_in_executor(  # type: ignore[override] # typeshed spells its variadic form
         self, executor: Executor | None, func: Callable[..., T], *args: Any
     ) -> asyncio.Future[T]:
@@ -326,11 +317,6 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         future = asyncio.wrap_future(running, loop=self)
         running.add_done_callback(ended)  # after the loop has learnt of it: no time passes in between
         return future
-
-    def interrupt(self, *, now: bool = True) -> None:
-        """End what runs, at its next step. Any thread may call it."""
-        self._virtual.is_interrupted = now
-        self._wake()
 
     def pass_time(self, seconds: float) -> None:
         """Let time pass while nothing else runs, as after a blocking call."""
@@ -417,8 +403,6 @@ class VirtualTime:
         self._loop: VirtualLoop | None = None
         self._chance = random.Random(0)  # noqa: S311 - the values are to be the same each time
         self._stack = contextlib.ExitStack()
-        self.watch = Watch()
-        """Interrupts what runs too long, between its ``__enter__`` and ``__exit__``."""
 
     def __enter__(self) -> Self:
         """Replace clocks and random values in all modules that are imported by now."""
@@ -456,24 +440,14 @@ class VirtualTime:
             yield
 
     def run(self, main: Callable[[], Coroutine[Any, Any, T]], seed: int) -> T:
-        """Run a coroutine from the beginning of time.
-
-        Raises:
-            TooLong: It takes too long.
-        """
+        """Run a coroutine from the beginning of time."""
         loop = self._loop = VirtualLoop()
         random.seed(seed)
         self._chance.seed(seed)
         try:
-            with self.watch.over(loop.interrupt, self.watch.most):
-                return loop.run_until_complete(main())
-        except Interrupted as error:
-            raise TooLong(error.lines + _reconciling(loop)) from None
+            return loop.run_until_complete(main())
         finally:
-            loop.interrupt(now=False)
-            with contextlib.suppress(Interrupted), self.watch.over(loop.interrupt, _CLOSING_SECONDS):
-                _end_tasks(loop)
-            loop.close()
+            _close(loop)
             self._loop = None
 
     def _sleep(self, seconds: float) -> None:
@@ -549,10 +523,13 @@ _UNTOUCHED = frozenset(
 """Packages that measure real time, or compare the classes of values."""
 
 
-def _end_tasks(loop: asyncio.AbstractEventLoop) -> None:
-    left = asyncio.all_tasks(loop)
-    for task in left:
-        task.cancel()
-    if left:
-        loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
-    loop.run_until_complete(loop.shutdown_asyncgens())
+def _close(loop: asyncio.AbstractEventLoop) -> None:
+    try:
+        left = asyncio.all_tasks(loop)
+        for task in left:
+            task.cancel()
+        if left:
+            loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+        loop.run_until_complete(loop.shutdown_asyncgens())
+    finally:
+        loop.close()

@@ -13,6 +13,7 @@ from pykb.client.mapper import ResourceMapper
 from pykb.explore._actors import Actors
 from pykb.explore._gate import Behind, Tape, author
 from pykb.explore._history import FaultKind, History, Identity, Manifest, Step, Verb
+from pykb.explore._libraries import answered_here
 from pykb.explore._operator import RESTART_SECONDS, Operator
 from pykb.explore._outcome import Change, Outcome
 from pykb.explore._project import Subject
@@ -44,29 +45,21 @@ async def cluster_of(subject: Subject) -> FakeApiServer:
     return await server.copy()
 
 
-async def play(
-    subject: Subject, cluster: FakeApiServer, history: History, outcome: Outcome, *, causes: bool = False
-) -> None:
+async def play(subject: Subject, cluster: FakeApiServer, history: History, *, causes: bool = False) -> Outcome:
     """Run a history, and note what woke the reconciles if asked to. Needs an event loop with virtual time.
-
-    Args:
-        subject: What is explored.
-        cluster: The API server with which it begins.
-        history: The history.
-        outcome: Where to note what comes of it.
-        causes: Whether to note what woke the reconciles.
 
     Raises:
         EnvironmentProblem: The project's ``register`` failed.
     """
-    await _World(subject, await cluster.copy(), history, outcome, causes=causes).play()
+    world = _World(subject, await cluster.copy(), history, causes=causes)
+    with answered_here():
+        await world.play()
+    return world.outcome
 
 
 class _World:
-    def __init__(
-        self, subject: Subject, server: FakeApiServer, history: History, outcome: Outcome, *, causes: bool
-    ) -> None:
-        self.outcome = outcome
+    def __init__(self, subject: Subject, server: FakeApiServer, history: History, *, causes: bool) -> None:
+        self.outcome = Outcome()
         self._history = history
         self._loop = asyncio.get_running_loop()
         self._server = server
@@ -75,7 +68,6 @@ class _World:
         self._due = [step for step in history.steps if step.after_write is not None]
         self._acting: set[asyncio.Task[None]] = set()
         self._tape = Tape(subject.root, history.faults, self._act_after_write)
-        outcome.sent, outcome.struck = self._tape.sent, self._tape.struck
         mapper = ResourceMapper(server)
         self._somebody = Client(server, mapper=mapper, options=ClientOptions(field_manager="somebody-else"))
         self._actors = Actors(server, self._somebody, subject.actors, history.fault)
@@ -90,9 +82,11 @@ class _World:
             await self._take_steps()
             await self._take_over()
             if self._history.idle and self.outcome.at_rest:
-                await self._idle()
+                await asyncio.sleep(self._history.idle)
             if actors.done():
                 actors.result()  # an actor of the user raised
+            self.outcome.sent = self._tape.sent
+            self.outcome.struck = self._tape.struck
             self.outcome.fails = self._operator.fails
             self.outcome.strays = list(self._operator.strays())
             if operator.done():
@@ -101,12 +95,6 @@ class _World:
             for task in (operator, actors, *self._acting):
                 task.cancel()
             await asyncio.gather(operator, actors, *self._acting, return_exceptions=True)
-
-    async def _idle(self) -> None:
-        """Let time pass, until it is certain that the operator is not idle."""
-        until, writes = self._loop.time() + self._history.idle, self._tape.writes
-        while self._loop.time() < until and not self._tape.overrun and self._tape.writes == writes:  # noqa: ASYNC110
-            await asyncio.sleep(min(QUIET_SECONDS, until - self._loop.time()))
 
     async def _take_steps(self) -> None:
         """Take the steps that wait for rest. The operator sees only the result of those that are unseen."""
@@ -179,15 +167,18 @@ class _World:
         self.outcome.rested_at = self._loop.time()
 
     def _note_state(self) -> None:
-        self.outcome.states.append(state_of(map(read, self._server.storage.everything())))
+        objects = map(read, self._server.storage.everything())
+        self.outcome.states.append(state_of(map(self._operator.without_notes, objects)))
 
     def _note_change(self, change: Any) -> None:
         identity = Identity(change.api_version, change.kind, change.namespace, change.name)
-        if not identity.is_record:  # an error that comes again and again may be said each time
-            self._changes += 1
-            self._tape.change()
+        by = author.get()
+        if by is not None and by.is_note:
+            self._changes += not self._operator.fails  # kopf goes on, or tries again and again
+            return
+        self._changes += not identity.is_record  # an error that comes again and again may be said each time
         self.outcome.changes.append(
-            Change(identity, change.before, change.after, author.get(), self._loop.time(), change.version)
+            Change(identity, change.before, change.after, by, self._loop.time(), change.version)
         )
 
 

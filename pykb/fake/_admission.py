@@ -122,6 +122,8 @@ def read_body(request: Request, *, is_patched: bool = False) -> dict[str, Any]:
     resource, body, (namespace, name) = request.resource, request.body, request.key
     if not isinstance(body, dict):
         raise bad_request("the object provided is unrecognized (must be of type Object)")
+    if not resource.custom:  # the path says what they are
+        body = {"apiVersion": resource.gvk.api_version, "kind": resource.gvk.kind, **body}
     api_version, kind = body.get("apiVersion"), body.get("kind")
     if (api_version, kind) != (resource.gvk.api_version, resource.gvk.kind):
         raise bad_request(

@@ -229,32 +229,27 @@ def test_a_history_of_another_project_says_what_is_refused(root):
 MULTIGROUP = Path(__file__).parents[2] / "testdata" / "multigroup"
 
 
-def test_handlers_of_kopf_are_named_and_the_rest_is_explored(monkeypatch):
-    """With the line of the first handler of each kind."""
+def test_a_project_of_handlers_only_is_explored(monkeypatch):
+    """The scaffolded handlers of a kind, run by kopf."""
     monkeypatch.setattr(sys, "path", list(sys.path))
-    subject = subject_of(MULTIGROUP, package="fleet", kind="Frigate")
-    assert [sample["apiVersion"] for sample in subject.samples] == ["ship.example.com/v1", "ship.example.com/v1beta1"]
-    report = Explorer(subject, only=("explore-history", "explore-loop")).run()
+    subject = subject_of(MULTIGROUP, package="fleet", kind="Kraken")
+    report = Explorer(subject, only=("explore-crash", "explore-history", "explore-loop")).run()
     report.check()
-    assert report.histories["explore-history"] > 5
-    [note] = report.notes()
-    file = "fleet/controllers/sea_creatures/kraken_handlers.py"
-    assert note.message == (
-        "kopf's handlers of kraken.sea-creatures.example.com are not explored: update, create, resume, delete"
-    )
-    assert note.span.path == file
-    lines = (MULTIGROUP / file).read_text(encoding="utf-8").splitlines()
-    assert lines[note.span.line - 1] == "@kopf.on.resume(*RESOURCE)"
+    assert not report.notes()
+    assert report.histories["explore-crash"] > 4
+    assert report.histories["explore-history"] > 0
 
 
-def test_a_registry_of_handlers_does_not_stop_the_exploration(root):
-    """The manager accepts it, and does not run it."""
+def test_the_handlers_of_a_registry_are_explored(root):
+    """`manager.add_kopf_handlers` runs them in the world."""
     main = f"{PACKAGE}/__main__.py"
     change(root, main, "    # +pykb:scaffold:builder", "    manager.add_kopf_handlers(HANDLERS)")
-    registry = "import kopf\n\nHANDLERS = kopf.OperatorRegistry()\n\n\n@kopf.timer('apps', registry=HANDLERS)\n"
-    change(root, main, "def register", f"{registry}def tick(**_: object) -> None:\n    pass\n\n\ndef register")
-    report = Explorer(subject_of(root, package=PACKAGE), only=("explore-loop",)).run()
-    report.check()
-    [note] = report.notes()
-    assert note.message == "kopf's handlers of apps are not explored: timer or daemon"
-    assert note.span.path == main
+    registry = (
+        "import kopf\n\nHANDLERS = kopf.OperatorRegistry()\n\n\n@kopf.timer('apps', registry=HANDLERS, interval=9)\n"
+    )
+    timer = "def tick(**_: object) -> None:\n    raise KeyError('tock')\n\n\ndef register"
+    change(root, main, "def register", registry + timer)
+    report = Explorer(subject_of(root, package=PACKAGE), only=("explore-bug",)).run()
+    messages = [finding.message for finding in report.findings]
+    assert any(message.startswith("KeyError") and message.endswith("'tock'") for message in messages)
+    assert {finding.span.path for finding in report.findings if finding.message.startswith("KeyError")} == {main}

@@ -12,11 +12,24 @@ import pytest
 from pykb.diagnostics.render import render
 from pykb.explore import CODES, Explorer, Finding, History, Report
 from pykb.runtime import Manager, Reconciler
+from tests.explorer.handled import Handled
 from tests.explorer.keeper import Guard, Keeper
-from tests.explorer.zoo import crashes, errors, ingresses, loops, owners, passwords, roles, sights, sound, specs
+from tests.explorer.zoo import (
+    crashes,
+    errors,
+    handlers,
+    ingresses,
+    loops,
+    owners,
+    passwords,
+    roles,
+    sights,
+    sound,
+    specs,
+)
 from tests.explorer.zoo.kinds import HERE, subject_of
 
-THEMES = (crashes, errors, ingresses, loops, owners, passwords, roles, sights, specs)
+THEMES = (crashes, errors, handlers, ingresses, loops, owners, passwords, roles, sights, specs)
 EVERY = [
     each
     for theme in THEMES
@@ -25,7 +38,7 @@ EVERY = [
 ]
 FAULTY = [each for each in EVERY if each.fault]
 TWINS = [each for each in EVERY if not each.fault]
-SOUND = [*TWINS, Keeper, Guard, sound.Threaded, sound.Sleeps, sound.CreatesFirst, sound.Generates]
+SOUND = [*TWINS, Keeper, Guard, Handled, sound.Threaded, sound.Sleeps, sound.CreatesFirst, sound.Generates]
 SHOWN = (
     crashes.StatusBeforeChild,
     errors.CreatesTwice,

@@ -129,14 +129,6 @@ UNKNOWN_CONDITION = note(
     "cluster.",
 )
 
-KOPF_HANDLERS = note(
-    "explore-kopf-handlers",
-    "kopf's handlers are not explored",
-    "kopf runs its handlers with a connection and a clock of its own, which the explorer does not replace. "
-    "Reconcilers, webhooks and converters of the same project are explored. What a handler does not do in the "
-    "explorer is not missed either: samples of its kind come to rest at once.",
-)
-
 NOT_EXPLORED = Code(
     "explore-not-explored",
     "a sample cannot be explored",

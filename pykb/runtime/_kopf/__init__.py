@@ -7,6 +7,6 @@ and watch. ``internals.py`` has what is used of kopf's internals.
 from kopf import OperatorRegistry
 
 from pykb.runtime._kopf.calling import call
-from pykb.runtime._kopf.handlers import HandlerOperator, Part, handled, operators
+from pykb.runtime._kopf.handlers import HandlerOperator, Part, operators
 
-__all__ = ["HandlerOperator", "OperatorRegistry", "Part", "call", "handled", "operators"]
+__all__ = ["HandlerOperator", "OperatorRegistry", "Part", "call", "operators"]

@@ -179,36 +179,6 @@ def operators(
     return [operator for operator in made if operator.has_handlers]
 
 
-def handled(registries: Iterable[kopf.OperatorRegistry | None]) -> dict[str, list[tuple[str, Callable[..., Any]]]]:
-    """The functions that handle each resource, each with the name of its decorator, in order of registration.
-
-    Args:
-        registries: The registries with the handlers. ``None`` is kopf's default registry.
-    """
-    found: dict[str, list[tuple[str, Callable[..., Any]]]] = {}
-    for given in dict.fromkeys(registries):
-        registry = given if given is not None else kopf.get_default_registry()
-        for group, decorator in _DECORATORS.items():
-            for handler in getattr(registry, group).get_all_handlers():
-                chosen = handler.selector
-                names = (chosen.plural, chosen.kind, chosen.singular, chosen.any_name, chosen.category)
-                name = next((each for each in names if isinstance(each, str)), "any kind")
-                resource = f"{name}.{chosen.group}" if chosen.group else name
-                own = getattr(handler, "reason", None) or ("resume" if getattr(handler, "initial", None) else decorator)
-                found.setdefault(resource, []).append((str(getattr(own, "value", own)), handler.fn))
-    return found
-
-
-_DECORATORS = {
-    "_changing": "field",
-    "_spawning": "timer or daemon",
-    "_watching": "event",
-    "_indexing": "index",
-    "_webhooks": "admission",
-}
-"""The parts of a registry, and what their handlers are called if they do not say it."""
-
-
 def _part_of(registry: kopf.OperatorRegistry, part: Part) -> kopf.OperatorRegistry:
     if part is Part.ALL:
         return registry

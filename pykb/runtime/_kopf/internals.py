@@ -1,8 +1,10 @@
 """The internals of kopf that pykb uses. Other modules import them from here, and a contract test checks them."""
 
+from kopf._cogs.aiokits.aioenums import SyncFlagWaiter
 from kopf._cogs.clients import watching
 from kopf._cogs.clients.errors import APIForbiddenError
 from kopf._cogs.structs import references
+from kopf._cogs.structs.credentials import Vault
 from kopf._cogs.structs.diffs import diff, reduce
 from kopf._core.actions import execution, invocation
 from kopf._core.engines import posting
@@ -11,6 +13,7 @@ from kopf._core.engines.posting import K8sEvent
 from kopf._core.intents import causes, registries
 from kopf._core.intents.handlers import ChangingHandler
 from kopf._core.reactor import subhandling
+from kopf._core.reactor.inventory import ResourceMemories
 
 continuous_watch = watching.continuous_watch
 """kopf's original, whatever replaces it in its module later."""
@@ -23,7 +26,10 @@ __all__ = [
     "AmbiguousResourceError",
     "ChangingHandler",
     "K8sEvent",
+    "ResourceMemories",
+    "SyncFlagWaiter",
     "UnknownResourceError",
+    "Vault",
     "WebhookError",
     "causes",
     "continuous_watch",

@@ -16,7 +16,7 @@ import os
 import socket
 import weakref
 from collections.abc import AsyncGenerator, Callable, Iterator
-from contextlib import aclosing, contextmanager
+from contextlib import AbstractContextManager, aclosing, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -133,6 +133,10 @@ PAUSE = timedelta(seconds=5)
 
 _login: contextvars.ContextVar[_Login] = contextvars.ContextVar("login")
 request_observer: contextvars.ContextVar[RequestObserver | None] = contextvars.ContextVar("request_observer")
+around_calls: contextvars.ContextVar[Callable[[], AbstractContextManager[None]]] = contextvars.ContextVar(
+    "around_calls", default=nullcontext
+)
+"""What surrounds each call of a handler. It sees the handler's error."""
 _watches: contextvars.ContextVar[HandlerWatches] = contextvars.ContextVar("handler_watches")
 _with_login: weakref.WeakSet[Any] = weakref.WeakSet()
 _operators = 0
@@ -172,6 +176,11 @@ async def guarded_invoke(fn: Callable[..., Any], **options: Any) -> Any:
     kopf logs it, writes its text into the object, and tries again. Anything else would end kopf, or let the object
     wait for ever.
     """
+    with around_calls.get()():
+        return await _guarded(fn, **options)
+
+
+async def _guarded(fn: Callable[..., Any], **options: Any) -> Any:
     task = asyncio.current_task()
     try:
         return await invoke(partial(_awaited if invocation.is_async_fn(fn) else _called, fn), **options)
@@ -205,10 +214,17 @@ def _has_text(error: Exception) -> bool:
 
 
 class HandlerWatches:
-    """The watches of one operator's handlers."""
+    """The watches of one operator's handlers.
 
-    def __init__(self, list_watch: ListWatch, *, clock: Clock | None = None) -> None:
+    Args:
+        list_watch: Lists and watches.
+        clock: Says when a warning is due again.
+        knows_deletions: Whether handlers learn of what was deleted while a watch was broken. In kopf, they do not.
+    """
+
+    def __init__(self, list_watch: ListWatch, *, clock: Clock | None = None, knows_deletions: bool = True) -> None:
         self._list_watch = list_watch
+        self._knows_deletions = knows_deletions
         self._lasting = Lasting(clock or SystemClock())
         self._known: dict[WatchTarget, dict[str, dict[str, Any]]] = {}
         """The objects that each watch has seen, by uid."""
@@ -244,7 +260,7 @@ class HandlerWatches:
                     if isinstance(item, WatchFailed):
                         _report(target, item)
                     elif isinstance(item, Listed):
-                        for uid in known.keys() - (listed or ()):
+                        for uid in known.keys() - (listed or ()) if self._knows_deletions else ():
                             yield {"type": "DELETED", "object": known.pop(uid)}
                         listed = None
                         yield watching.Bookmark.LISTED

@@ -43,6 +43,17 @@ async def test_a_body_that_cannot_be_read_is_a_bad_request(
     ).metadata.resource_version == before.metadata.resource_version
 
 
+async def test_the_path_says_of_which_kind_a_built_in_object_is(client, namespace, widgets):
+    """Most clients of Kubernetes leave version and kind out. Custom resources must have them."""
+    call = Call("POST", f"/api/v1/namespaces/{namespace}/configmaps", body=b'{"metadata": {"name": "plain"}}')
+    made = orjson.loads(await client.connection.request(call))
+    assert (made["apiVersion"], made["kind"]) == ("v1", "ConfigMap")
+    await client.create(widgets.make(namespace))
+    call = Call("POST", f"/apis/client.example.com/v1/namespaces/{namespace}/widgets", body=call.body)
+    with pytest.raises(BadRequest):
+        await client.connection.request(call)
+
+
 MISFITS = [
     ("labels", {"a": 5}),
     ("labels", {"a": {}}),

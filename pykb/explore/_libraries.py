@@ -1,0 +1,285 @@
+"""Client libraries of operators in the world: their requests go to the API server in memory, in virtual time.
+
+``kubernetes`` and pykube send theirs with urllib3, ``kubernetes_asyncio`` with aiohttp, lightkube with httpx. They
+learn from a kubeconfig, or from what a pod is told, of a server that exists nowhere else. So whatever is not replaced
+here fails, and no real cluster is ever reached.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import io
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any, Self
+from unittest import mock
+from urllib.parse import parse_qsl, urlsplit
+
+import orjson
+
+from pykb.client.bridge import await_in_thread
+from pykb.client.connection import Call
+from pykb.client.errors import ApiError, ServerUnreachable, status_of
+from pykb.client.guard import running_loop
+from pykb.explore._gate import Gate, place_in, whence
+from pykb.explore._time import stack_of
+from pykb.files.temporary import temporary
+
+HOST = "kubernetes.explorer.invalid"
+
+_KUBECONFIG = {
+    "apiVersion": "v1",
+    "kind": "Config",
+    "current-context": "explorer",
+    "contexts": [{"name": "explorer", "context": {"cluster": "explorer", "user": "explorer", "namespace": "default"}}],
+    "clusters": [{"name": "explorer", "cluster": {"server": f"https://{HOST}", "insecure-skip-tls-verify": True}}],
+    "users": [{"name": "explorer", "user": {"token": "explorer"}}],
+}
+_FILES = {"token": "explorer", "namespace": "default", "ca.crt": ""}
+_LOADERS = {
+    "kubernetes.config.incluster_config": {"SERVICE_TOKEN_FILENAME": "token", "SERVICE_CERT_FILENAME": "ca.crt"},
+    "kubernetes_asyncio.config.incluster_config": {
+        "SERVICE_TOKEN_FILENAME": "token",
+        "SERVICE_CERT_FILENAME": "ca.crt",
+    },
+    "kubernetes.config.kube_config": {"KUBE_CONFIG_DEFAULT_LOCATION": "config"},
+    "kubernetes_asyncio.config.kube_config": {"KUBE_CONFIG_DEFAULT_LOCATION": "config"},
+}
+"""Where libraries look for what they are told, as variables of their modules."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What a process of the operator reaches.
+
+    Attributes:
+        gate: Its connection.
+        root: The folder of the user's code.
+    """
+
+    gate: Gate
+    root: Path | None
+
+
+reach: contextvars.ContextVar[Reach | None] = contextvars.ContextVar("reach", default=None)
+"""What the present process of the operator reaches."""
+
+
+@contextlib.contextmanager
+def told_of_the_world() -> Iterator[None]:
+    """Tell client libraries of the API server in memory, and of no other."""
+    with temporary("explore") as folder, contextlib.ExitStack() as stack:
+        for name, content in {**_FILES, "config": orjson.dumps(_KUBECONFIG).decode()}.items():
+            (folder / name).write_text(content, encoding="utf-8")
+        variables = {
+            "KUBECONFIG": str(folder / "config"),
+            "KUBERNETES_SERVICE_HOST": HOST,
+            "KUBERNETES_SERVICE_PORT": "443",
+        }
+        stack.enter_context(mock.patch.dict(os.environ, variables))
+        for module, names in _LOADERS.items():
+            for variable, name in names.items():
+                if module in sys.modules and hasattr(sys.modules[module], variable):
+                    stack.enter_context(mock.patch.object(sys.modules[module], variable, str(folder / name)))
+        yield
+
+
+@contextlib.contextmanager
+def answered_here() -> Iterator[None]:
+    """Answer what the libraries send that are imported by now."""
+    with contextlib.ExitStack() as stack:
+        for module, of, name, make in _SENDERS:
+            if module in sys.modules:
+                owner = getattr(sys.modules[module], of)
+                stack.enter_context(mock.patch.object(owner, name, make(getattr(owner, name))))
+        for library in ("kubernetes", "kubernetes_asyncio"):
+            if f"{library}.client.configuration" in sys.modules:
+                stack.enter_context(_configured(sys.modules[f"{library}.client.configuration"].Configuration))
+        yield
+
+
+@contextlib.contextmanager
+def _configured(configuration: Any) -> Iterator[None]:
+    """Log a library in, as kopf's login does on its way: `kubernetes.client.CoreV1Api()` has no other hint."""
+    before = configuration._default  # noqa: SLF001
+    default = configuration()
+    default.host, default.verify_ssl, default.proxy = f"https://{HOST}", False, None
+    configuration.set_default(default)
+    try:
+        yield
+    finally:
+        configuration._default = before  # noqa: SLF001
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    status: int
+    content: bytes
+
+
+def _send(method: str, url: str, headers: Mapping[str, str], body: Any) -> _Answer:
+    """Send a request from a plain function: in a thread of the operator, or in its event loop, which then stands.
+
+    Raises:
+        ServerUnreachable: There is no answer.
+    """
+    process, call = _prepared(method, url, headers, body)
+    token = whence.set(place_in(process.root, stack_of(sys._getframe(1))))  # noqa: SLF001 - the caller
+    try:
+        loop = running_loop()
+        content = process.gate.request_now(call) if loop is not None else await_in_thread(process.gate.request(call))
+    except ApiError as error:
+        return _Answer(error.status, orjson.dumps(status_of(error)))
+    finally:
+        whence.reset(token)
+    return _Answer(200, content)
+
+
+async def _send_async(method: str, url: str, headers: Mapping[str, str], body: Any) -> _Answer:
+    """The same from a coroutine."""
+    process, call = _prepared(method, url, headers, body)
+    try:
+        return _Answer(200, await process.gate.request(call))
+    except ApiError as error:
+        return _Answer(error.status, orjson.dumps(status_of(error)))
+
+
+def _prepared(method: str, url: str, headers: Mapping[str, str], body: Any) -> tuple[Reach, Call]:
+    process = reach.get()
+    if process is None:
+        raise ConnectionRefusedError("only the operator reaches the API server of the explorer, while a history runs")
+    parts = urlsplit(url)
+    named = {name.lower(): value for name, value in headers.items()}
+    content = body.encode() if isinstance(body, str) else body
+    query = tuple(parse_qsl(parts.query, keep_blank_values=True))
+    return process, Call(
+        method.upper(),  # type: ignore[arg-type]
+        parts.path,
+        query,
+        body=content or None,
+        content_type=named.get("content-type", "application/json"),
+    )
+
+
+def _is_watch(url: str) -> bool:
+    query = dict(parse_qsl(urlsplit(url).query))
+    return query.get("watch", "").lower() in ("1", "true") or query.get("follow", "").lower() in ("1", "true")
+
+
+def _urlopen(original: Callable[..., Any]) -> Callable[..., Any]:
+    import urllib3
+
+    def urlopen(pool: Any, method: str, url: str, body: Any = None, headers: Any = None, **options: Any) -> Any:
+        if pool.host != HOST:
+            return original(pool, method, url, body, headers, **options)
+        try:
+            answer = _send(method, url, headers or {}, body)
+        except ServerUnreachable as error:
+            raise urllib3.exceptions.ProtocolError(str(error)) from error
+        return urllib3.HTTPResponse(
+            io.BytesIO(answer.content),
+            headers={"Content-Type": "application/json"},
+            status=answer.status,
+            reason=HTTPStatus(answer.status).phrase,
+            preload_content=options.get("preload_content", True),
+            request_method=method,
+            request_url=url,
+        )
+
+    return urlopen
+
+
+def _aiohttp_request(original: Callable[..., Any]) -> Callable[..., Any]:
+    import aiohttp
+
+    async def request(session: Any, method: str, url: Any, **options: Any) -> Any:
+        if urlsplit(str(url)).hostname != HOST:
+            return await original(session, method, url, **options)
+        data, headers = options.get("data"), options.get("headers") or {}
+        if options.get("json") is not None:
+            data = orjson.dumps(options["json"])
+        try:
+            return _AiohttpAnswer(await _send_async(method, str(url), headers, data))
+        except ServerUnreachable as error:
+            raise aiohttp.ServerDisconnectedError(str(error)) from error
+
+    return request
+
+
+class _AiohttpAnswer:
+    """What clients use of an answer of aiohttp."""
+
+    def __init__(self, answer: _Answer) -> None:
+        self.status = answer.status
+        self.reason = HTTPStatus(answer.status).phrase
+        self.headers = {"Content-Type": "application/json"}
+        self.ok = answer.status < HTTPStatus.BAD_REQUEST
+        self._content = answer.content
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        pass
+
+    async def read(self) -> bytes:
+        return self._content
+
+    async def text(self, encoding: str = "utf-8") -> str:
+        return self._content.decode(encoding)
+
+    async def json(self, **_: Any) -> Any:
+        return orjson.loads(self._content)
+
+    def getheaders(self) -> Mapping[str, str]:
+        return self.headers
+
+    def release(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+def _httpx_handle(original: Callable[..., Any]) -> Callable[..., Any]:
+    httpx = sys.modules["httpx"]
+
+    def handle_request(transport: Any, request: Any) -> Any:
+        if request.url.host != HOST:
+            return original(transport, request)
+        try:
+            answer = _send(request.method, str(request.url), request.headers, request.read())
+        except ServerUnreachable as error:
+            raise httpx.RemoteProtocolError(str(error)) from error
+        return httpx.Response(answer.status, headers={"content-type": "application/json"}, content=answer.content)
+
+    return handle_request
+
+
+def _httpx_handle_async(original: Callable[..., Any]) -> Callable[..., Any]:
+    httpx = sys.modules["httpx"]
+
+    async def handle_async_request(transport: Any, request: Any) -> Any:
+        if request.url.host != HOST:
+            return await original(transport, request)
+        try:
+            answer = await _send_async(request.method, str(request.url), request.headers, await request.aread())
+        except ServerUnreachable as error:
+            raise httpx.RemoteProtocolError(str(error)) from error
+        return httpx.Response(answer.status, headers={"content-type": "application/json"}, content=answer.content)
+
+    return handle_async_request
+
+
+_SENDERS: tuple[tuple[str, str, str, Callable[[Callable[..., Any]], Callable[..., Any]]], ...] = (
+    ("urllib3.connectionpool", "HTTPConnectionPool", "urlopen", _urlopen),
+    ("aiohttp", "ClientSession", "_request", _aiohttp_request),
+    ("httpx", "HTTPTransport", "handle_request", _httpx_handle),
+    ("httpx", "AsyncHTTPTransport", "handle_async_request", _httpx_handle_async),
+)
+"""The functions that send a request: a module, a class in it, a method, and what makes its replacement."""

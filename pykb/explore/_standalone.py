@@ -1,0 +1,165 @@
+"""Operators of kopf without a project: files with handlers, CustomResourceDefinitions and samples."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+
+from pykb.api.builtin import find_class
+from pykb.diagnostics import Span
+from pykb.diagnostics.codes.explore import NOT_EXPLORED
+from pykb.diagnostics.suggest import closest
+from pykb.explore._actors import Actor
+from pykb.explore._history import Identity, Manifest
+from pykb.explore._project import Subject, check_definition, documents, importing, placed
+from pykb.meta.gvk import GroupVersion
+from pykb.runtime import Manager
+
+_HELP = "pykb explore handlers.py --crd crd.yaml --sample cr.yaml"
+
+
+def subject_of_files(
+    files: Sequence[Path],
+    *,
+    crds: Sequence[Path] = (),
+    samples: Sequence[Path] = (),
+    root: Path | None = None,
+    actors: Sequence[Actor] = (),
+) -> Subject:
+    """Read an operator from its files.
+
+    Args:
+        files: The files with handlers.
+        crds: The files with CustomResourceDefinitions.
+        samples: The files with objects that the handlers work on.
+        root: The folder of the user's code. Defaults to the working directory.
+        actors: What other controllers and people do.
+
+    Raises:
+        EnvironmentProblem: A file cannot be read, or the definitions and samples do not fit.
+    """
+    root = (root or Path.cwd()).resolve()
+    for file in files:
+        if not file.is_file():
+            raise NOT_EXPLORED.problem(f"there is no file `{file}`", _HELP)
+    definitions = list(_definitions(root, crds))
+    own = {(crd["spec"]["group"], crd["spec"]["names"]["kind"]): crd for crd in definitions}
+    found: dict[Identity, Manifest] = {}
+    places: dict[Identity, Span] = {}
+    for written, span in _written(root, samples, "--sample"):
+        crd = _definition_of(written, span, own)
+        manifest = placed(written, span, crd)
+        identity = Identity.of(manifest)
+        found[identity], places[identity] = manifest, span
+    if not found:
+        where = f"`{samples[0]}` has no object" if samples else "there is no sample"
+        raise NOT_EXPLORED.problem(where, "name a file with an object that the handlers work on: `--sample cr.yaml`")
+    return Subject(
+        Program(files, root),
+        definitions,
+        list(found.values()),
+        None,
+        root,
+        actors=actors,
+        places=places,
+        is_plain_kopf=True,
+    )
+
+
+@dataclass(eq=False)
+class Program:
+    """The files of an operator of kopf. Each call is a new process: it has the state of no other one.
+
+    Attributes:
+        files: The files with handlers.
+        root: The folder of the user's code.
+    """
+
+    files: Sequence[Path]
+    root: Path
+    _imported: list[str] = field(default_factory=list)
+
+    def __call__(self, manager: Manager) -> None:
+        """Import the files, and run their handlers.
+
+        Raises:
+            EnvironmentProblem: A file cannot be imported, or there are no handlers.
+        """
+        from pykb.runtime._kopf.offline import collecting, has_handlers
+
+        for name in self._imported:
+            sys.modules.pop(name, None)
+        before = set(sys.modules)
+        with collecting() as registry:
+            for file in self.files:
+                self._run(file)
+        self._imported = [name for name in set(sys.modules) - before if self._is_own(sys.modules[name])]
+        if not has_handlers(registry):
+            names = ", ".join(f"`{self._name(file)}`" for file in self.files)
+            message = f"{names} has no handlers: the explorer looks for functions with `@kopf.on...` and their like"
+            raise NOT_EXPLORED.problem(message, span=Span(self._name(self.files[0]), 1, 1))
+        manager.add_kopf_handlers(registry)
+
+    def _run(self, file: Path) -> None:
+        """Run a file as ``kopf run`` does: its folder is where it imports from."""
+        folder = str(file.resolve().parent)
+        if folder not in sys.path:
+            sys.path.insert(0, folder)
+        spec = importlib.util.spec_from_file_location(file.stem, file)
+        if spec is None or spec.loader is None:
+            raise NOT_EXPLORED.problem(f"`{file}` is not a file of Python", _HELP)
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[file.stem] = module
+        with importing(self.root, f"`{self._name(file)}`"):
+            spec.loader.exec_module(module)
+
+    def _name(self, file: Path) -> str:
+        return os.path.relpath(file.resolve(), self.root)
+
+    def _is_own(self, module: ModuleType) -> bool:
+        path = getattr(module, "__file__", None) or ""
+        return path.startswith(f"{self.root}{os.sep}") and "site-packages" not in path
+
+
+def _definitions(root: Path, files: Sequence[Path]) -> Iterator[Manifest]:
+    for written, span in _written(root, files, "--crd"):
+        if written.get("kind") == "CustomResourceDefinition":
+            check_definition(written, span, "correct it: the API server would refuse it too")
+            yield written
+
+
+def _written(root: Path, files: Sequence[Path], option: str) -> Iterator[tuple[Manifest, Span]]:
+    """Yield the objects of files and folders."""
+    for path in files:
+        if not path.exists():
+            raise NOT_EXPLORED.problem(f"there is no file `{path}`", f"name another one: `{option} FILE`")
+        found = sorted((*path.glob("*.yaml"), *path.glob("*.yml"))) if path.is_dir() else [path]
+        yield from documents(root, [each.resolve() for each in found])
+
+
+def _definition_of(sample: Manifest, span: Span, own: Mapping[tuple[str, str], Manifest]) -> Manifest | None:
+    """The definition of a sample's kind; ``None`` if the kind is Kubernetes' own."""
+    version, kind = sample.get("apiVersion"), sample.get("kind")
+    if not isinstance(version, str) or not isinstance(kind, str):
+        message = "this object has no `apiVersion` or no `kind`"
+        raise NOT_EXPLORED.problem(message, "write both, as for `kubectl apply`", span=span)
+    group_version = GroupVersion.parse(version)
+    crd = own.get((group_version.group, kind))
+    if crd is not None:
+        served = [each["name"] for each in crd["spec"]["versions"] if each.get("served", True)]
+        if group_version.version not in served:
+            message = f"the definition of {kind} does not serve the version {group_version.version}"
+            raise NOT_EXPLORED.problem(message, f"write one of: {', '.join(served)}", span=span)
+        return crd
+    if find_class(group_version.with_kind(kind)) is not None:
+        return None
+    kinds = sorted(name for _, name in own)
+    near = closest(kind, kinds)
+    helps = (f"did you mean `{near}`?",) if near else ("name the file that defines it: `--crd crd.yaml`",)
+    known = f" (defined: {', '.join(kinds)})" if kinds else ""
+    raise NOT_EXPLORED.problem(f"no CustomResourceDefinition is given for {version} {kind}{known}", *helps, span=span)
