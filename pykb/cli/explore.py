@@ -104,7 +104,7 @@ def explore(
         raise typer.Exit(EXIT_INTERRUPTED)
     if result.findings or result.problems:
         raise typer.Exit(EXIT_FINDINGS)
-    console.say("no findings")
+    console.say("no findings in what was tried" if result.unfinished else "no findings")
 
 
 def _cores() -> int:
@@ -163,7 +163,12 @@ def _tell(result: Report, root: Path, seed: int) -> None:
             f"{result.left_out} other specs of the samples were not tried: those tried are spread over the fields"
         )
     if result.unfinished:
-        console.say(f"not all histories of these codes were run: {', '.join(result.unfinished)}")
+        untried = [slug for slug in result.unfinished if not result.histories[slug]]
+        begun = [slug for slug in result.unfinished if result.histories[slug]]
+        if begun:
+            console.say(f"not all histories of these codes were run: {', '.join(begun)}")
+        if untried:
+            console.say(f"no history of these codes was run: {', '.join(untried)}")
 
 
 def _tell_useless(ignored: tuple[str, ...], result: Report) -> None:

@@ -82,8 +82,7 @@ def crd(
 
 
 def _say_next(definitions: list[Definition], folder: str) -> None:
-    from pykb.importer.naming import group_folder, version_module
-    from pykb.importer.shape import kind_class
+    from pykb.importer.shape import group_folder, kind_class, version_module
 
     first = definitions[0]
     package = ".".join(Path(folder).parts)

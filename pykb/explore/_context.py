@@ -269,6 +269,10 @@ def place_of(sent: Sent | None) -> Span | None:
 
 def restless(outcome: Outcome, when: str) -> Violation:
     """The operator writes or reconciles without end."""
+    if outcome.unrest:
+        place = outcome.unrest_at
+        message = f"the operator does not come to rest {when}: it {outcome.unrest}"
+        return Violation(message, place, (), ("restless", place))
     last = next((sent for sent in reversed(outcome.sent) if sent.write), None)
     message = f"the operator does not come to rest {when}: it {last or 'reconciles again and again'}"
     return Violation(message, place_of(last), (), ("restless", place_of(last)), by=last)

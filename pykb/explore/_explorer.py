@@ -106,6 +106,7 @@ class Explorer:
         self._ignore = ignore
         self._count = workers
         self._workers: Workers | None = None
+        self._runs: Runs | None = None
         self._progress: Callable[[Progress], None] | None = None
         self._report = Report()
         self._found: dict[tuple[object, ...], _Found] = {}
@@ -136,13 +137,21 @@ class Explorer:
         if self._seconds is not None:
             self._deadline = min(self._deadline, _now() + self._seconds)
         self.start()
-        with self._workers or Runner(self._subject, self._seed) as runs:
-            try:
-                for sample in self._subject.samples:
-                    self._explore(sample, runs)
-            except Stopped as stopped:
-                if stopped.diagnostic is not None:
-                    self._report.problems.append(stopped.diagnostic)
+        self._runs = self._workers or Runner(self._subject, self._seed)
+        self._runs.stop_at(self._deadline)
+        untried = list(self._subject.samples)
+        try:
+            with self._runs as runs:
+                while untried:
+                    self._explore(untried.pop(0), runs)
+        except Stopped as stopped:
+            if untried:
+                self._leave_out(self._wanted)
+            if stopped.diagnostic is not None:
+                self._report.problems.append(stopped.diagnostic)
+            elif self._deadline > 0 and not self._report.histories:
+                message = f"the limit of {self._seconds:g} seconds ended before the first history did"
+                self._report.problems.append(codes.NOT_EXPLORED.at(None, message, "give the explorer more time"))
         self._report.findings = [*self._joined(), *starmap(_without_rule, self._forbidden.items())]
         if self._subject.rules and not self._only and len(self._report.histories) > 1:
             self._report.unused = sorted(set(_grants(self._subject.rules)) - self._used)
@@ -151,8 +160,8 @@ class Explorer:
     def stop(self) -> None:
         """End :meth:`run` soon. The report has what was found. A signal handler may call it."""
         self._deadline = float("-inf")
-        if self._workers is not None:
-            self._workers.stop()
+        if self._runs is not None:
+            self._runs.stop_at(self._deadline)
 
     def replay(self, history: History) -> Iterator[str]:
         """Run one history, and yield what happened as lines for people."""
@@ -162,14 +171,19 @@ class Explorer:
 
     def _explore(self, sample: Manifest, runs: Runs) -> None:
         self._undisturbed.clear()
-        context = Context(self._subject, sample, lambda history: self._run_undisturbed(history, runs), self._ignore)
+        try:
+            context = Context(self._subject, sample, lambda history: self._run_undisturbed(history, runs), self._ignore)
+        except Stopped:
+            self._leave_out(self._wanted)
+            raise
         problem = self._problem_of(context)
         if problem is not None:
             self._report.problems.append(problem)
             return
-        plans = {slug: plan(context) for slug, plan in PLANS.items() if not self._only or slug in self._only}
+        plans = {slug: PLANS[slug](context) for slug in self._wanted}
         if not context.base.at_rest:  # nothing can be compared with a run that does not end
-            plans = {codes.LOOP.slug: iter([next(PLANS[codes.LOOP.slug](context))])}
+            self._judge_case(context, next(PLANS[codes.LOOP.slug](context)), context.base)
+            plans = {}
         try:
             self._run_in_turn(context, plans, runs)
             self._judge(context, runs)
@@ -178,10 +192,19 @@ class Explorer:
             self._start_again(context, runs)
             self._note_causes(runs)
         except Stopped:
-            self._leave_out(plans)
+            self._leave_out(self._untried(plans))
             self._note_doubts(context)
             raise
         self._report.left_out += sum(context.left_out.values())
+
+    @property
+    def _wanted(self) -> list[str]:
+        return [slug for slug in PLANS if not self._only or slug in self._only]
+
+    def _untried(self, plans: Collection[str]) -> list[str]:
+        """The codes of which some histories have no verdict."""
+        begun = [run.case.code.slug for run in self._begun if run.case is not None]
+        return [slug for slug in PLANS if slug in {*plans, *begun, *(doubt.case.code.slug for doubt in self._doubtful)}]
 
     def _run_in_turn(self, context: Context, plans: dict[str, Iterator[Case]], runs: Runs) -> None:
         """Run one history of each code after the other, so that a short time is spent on all of them."""

@@ -22,11 +22,15 @@ from pykb.client.errors import ServerUnreachable, error_from_status
 from pykb.diagnostics import Span
 from pykb.diagnostics.codes.environment import CLUSTER_UNREACHABLE
 from pykb.explore._history import Fault, FaultKind
-from pykb.explore._time import STEP, VirtualLoop
+from pykb.explore._time import VirtualLoop
+from pykb.explore._watch import STEP
 from pykb.fake import FakeApiServer
 
 LATENCY = 0.001
 """Virtual seconds that a request takes. Without it, a hot loop would stop the time."""
+
+MOST_RECONCILES = 3600
+"""Reconciles without a change after which a history is given up. In two hours, one for every two seconds."""
 
 MOST_REQUESTS = 400
 """Requests without a rest after which a history is given up."""
@@ -144,6 +148,8 @@ class Tape:
         self.writes = 0
         self.struck: dict[Fault, Sent] = {}
         self.overrun = False
+        self.is_hot = False
+        self._since_change = 0
         self._faults = faults
         self._step = 0
         self._in_step: Counter[str] = Counter()
@@ -191,6 +197,22 @@ class Tape:
     def rest(self) -> None:
         """Everything is at rest."""
         self._since_rest = 0
+        self._since_change = 0
+
+    def change(self) -> None:
+        """Something has changed."""
+        self._since_change = 0
+
+    def reconciled(self) -> None:
+        """A reconcile has ended."""
+        self._since_change += 1
+        if self._since_change > MOST_RECONCILES:
+            self.overrun = self.is_hot = True
+
+    @property
+    def is_almost_hot(self) -> bool:
+        """Whether a few more reconciles are too many."""
+        return self._since_change > MOST_RECONCILES - 5
 
     def fault_of(self, sent: Sent) -> Fault | None:
         """The fault that this request meets."""

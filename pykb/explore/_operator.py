@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 from pykb.api.safe_text import error_text
 from pykb.client.guard import is_end
@@ -20,10 +22,10 @@ from pykb.explore._libraries import Reach, reach
 from pykb.explore._outcome import Outcome, failure_of, place_of_error
 from pykb.explore._project import Subject
 from pykb.explore._state import read
-from pykb.explore._time import LoopClock, VirtualLoop, real_day
+from pykb.explore._time import LoopClock, Stack, VirtualLoop, real_day, stack_of
 from pykb.explore._webhooks import Conditions, use_webhooks
 from pykb.fake import FakeApiServer
-from pykb.runtime import Client, Manager, ManagerOptions, ReconcileListener, ReconcileRecord
+from pykb.runtime import Client, Manager, ManagerOptions, ReconcileListener, ReconcileRecord, Result
 from pykb.runtime.records.lines import because, line_of
 
 if TYPE_CHECKING:
@@ -36,6 +38,21 @@ _CALL_CLOCKS = (
     "call `datetime.now(UTC)` or `time.time()` where you need the time: a default, a closure or a class keeps the "
     "function that was there before the explorer replaced it"
 )
+
+
+@contextlib.contextmanager
+def _results() -> Iterator[list[Stack]]:
+    """Note where the results of reconciles are made."""
+    stacks: list[Stack] = []
+    original = Result.__init__
+
+    def noted(self: Result, *arguments: Any, **keywords: Any) -> None:
+        original(self, *arguments, **keywords)
+        if self.requeue_after is not None:
+            stacks.append(stack_of(sys._getframe(1)))  # noqa: SLF001 - the caller
+
+    with mock.patch.object(Result, "__init__", noted):
+        yield stacks
 
 
 @dataclass(eq=False)
@@ -70,6 +87,8 @@ class Operator(ReconcileListener):
         self._loop = asyncio.get_running_loop()
         self._conditions = Conditions()
         self._failing: set[tuple[str, Any]] = set()
+        self._noting = contextlib.ExitStack()
+        self._stacks: list[Stack] = []
         fault = self.history.fault
         is_lagging = fault is not None and fault.kind is FaultKind.LAG
         self._begin(Behind(fault.seconds, fault.resource) if fault is not None and is_lagging else Behind())
@@ -109,6 +128,7 @@ class Operator(ReconcileListener):
                 if self.tape.overrun:
                     await self._loop.create_future()
             finally:
+                self._noting.close()
                 for task in (running, died):
                     task.cancel()
                 await asyncio.gather(running, died, return_exceptions=True)
@@ -165,6 +185,19 @@ class Operator(ReconcileListener):
             self._note_failure(record.error)
         if record.error is not None or record.result is not None:
             self.outcome.reconciles.append(self._loop.time())
+            self._count()
+
+    def _count(self) -> None:
+        """End a process that reconciles again and again."""
+        self.tape.reconciled()
+        if self.tape.is_hot and not self.outcome.unrest:
+            self.outcome.unrest = "reconciles again and again"
+            self.outcome.unrest_at = place_in(self.subject.root, [line for stack in self._stacks for line in stack])
+            self._noting.close()
+            self.gate.die()
+        elif self.tape.is_almost_hot and not self._stacks:
+            self._noting.close()
+            self._stacks = self._noting.enter_context(_results())
 
     def _note_failure(self, error: BaseException) -> None:
         self.outcome.failures.append(failure_of(error, self.subject.root, self._loop.time()))

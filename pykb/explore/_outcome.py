@@ -95,6 +95,8 @@ class Outcome:
         began: When each step that was waited for began.
         at_rest: Whether the world came to rest.
         rested_at: When it last came to rest.
+        unrest: What the operator did for ever, if that was not writing.
+        unrest_at: The line where.
         refused: The steps that the API server did not accept, with its answer.
         struck: The request that met each fault.
         broken: The error that ended the manager, if one did.
@@ -113,6 +115,8 @@ class Outcome:
     began: list[float] = field(default_factory=list)
     at_rest: bool = True
     rested_at: float = 0.0
+    unrest: str = ""
+    unrest_at: Span | None = None
     refused: list[tuple[Step, str]] = field(default_factory=list)
     struck: dict[Fault, Sent] = field(default_factory=dict)
     broken: str = ""

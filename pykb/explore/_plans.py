@@ -27,7 +27,7 @@ from pykb.explore._context import (
     same_end,
     same_states,
 )
-from pykb.explore._gate import Sent
+from pykb.explore._gate import MOST_RECONCILES, Sent
 from pykb.explore._history import Fault, FaultKind, History, Identity, Manifest, Step, Verb
 from pykb.explore._outcome import Change, Outcome
 from pykb.explore._state import Difference, read
@@ -36,9 +36,6 @@ from pykb.explore._webhooks import defaulting
 
 _IDLE_SECONDS = 2 * 3600.0
 """How long nothing happens in a history that looks for loops."""
-
-_MOST_RECONCILES = 3600
-"""In this time, one for every two seconds."""
 
 _WORKLOADS_LATE_SECONDS = 120.0
 _LAGS_SECONDS = (3.0, 30.0)
@@ -96,12 +93,15 @@ def history(context: Context) -> Iterator[Case]:
         )
     for path, other in context.changed(edges=False):
         fresh = context.undisturbed(Step(Verb.CREATE, other, note=path))
+        if not fresh.at_rest:
+            yield Case(codes.LOOP, History((Step(Verb.CREATE, other, note=path),)), _ends(f"with `{path}`"))
         if fresh.refused or fresh.fails or not fresh.at_rest:
             continue
 
         def judge(outcome: Outcome, fresh: Outcome = fresh, path: str = path) -> Iterator[Violation]:
             if outcome.refused:
                 return  # the field cannot be changed
+            yield from _ends(f"after the change to `{path}`")(outcome)
             expected = (fresh.states[0], context.base.states[0])
             words = (f"after the change to `{path}`", f"after a change to `{path}` and back")
             every = zip(expected, outcome.states[1:], words, strict=False)
@@ -114,6 +114,11 @@ def history(context: Context) -> Iterator[Case]:
         steps = (context.create, Step(Verb.REPLACE, other, note=path), Step(Verb.REPLACE, context.sample))
         yield Case(codes.HISTORY, History(steps), judge)
     yield from converted(context)
+
+
+def _ends(when: str) -> Judge:
+    """A verdict: the operator comes to rest."""
+    return lambda outcome: () if outcome.at_rest else (restless(outcome, when),)
 
 
 def drift(context: Context) -> Iterator[Case]:
@@ -229,9 +234,10 @@ def loop(context: Context) -> Iterator[Case]:
                 yield Violation(message, sent.place, (), ("restless", sent.place), by=sent)
                 return
         late = [moment for moment in outcome.reconciles if moment > outcome.rested_at]
-        if len(late) > _MOST_RECONCILES:
-            message = f"{len(late)} reconciles in {_IDLE_SECONDS / 3600:g} hours, though nothing has changed"
-            yield Violation(message, None, (), ("reconciles",))
+        if len(late) > MOST_RECONCILES:
+            took = late[-1] - outcome.rested_at
+            message = f"{len(late)} reconciles in {took:.0f} seconds, though nothing has changed"
+            yield Violation(message, outcome.unrest_at, (), ("reconciles",))
 
     yield Case(codes.LOOP, History((context.create,), idle=_IDLE_SECONDS), judge)
     if _workloads(context):
@@ -253,6 +259,7 @@ def bug(context: Context) -> Iterator[Case]:
                 return
             if outcome.refused:
                 return
+            yield from _ends(f"with `{path}`")(outcome)
             if outcome.at_rest and len(outcome.states) > 1:
                 unlike = context.compare(context.base.states[0], outcome.states[1], outcome=outcome)
                 if unlike:

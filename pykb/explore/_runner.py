@@ -8,6 +8,7 @@ import logging
 import multiprocessing
 import os
 import signal
+import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
@@ -16,15 +17,24 @@ from typing import Any, Self, TypeVar
 
 from pykb.diagnostics import Diagnostic, EnvironmentProblem
 from pykb.diagnostics.codes.explore import NOT_EXPLORED
+from pykb.explore._gate import place_in
 from pykb.explore._history import History, Step, Verb
 from pykb.explore._libraries import told_of_the_world
 from pykb.explore._outcome import Outcome
 from pykb.explore._project import Subject
 from pykb.explore._report import story
-from pykb.explore._time import VirtualTime
+from pykb.explore._time import TooLong, VirtualTime
+from pykb.explore._watch import MOST_CPU_SECONDS
 from pykb.explore._world import cluster_of, play
 
 T = TypeVar("T")
+_now = time.monotonic
+
+_LEAST_CPU_SECONDS = 1.0
+"""A history may always take so much."""
+
+_FIRST_CPU_SECONDS = 1.0
+"""Of a history that only shows what the operator imports."""
 
 _GARBAGE = 10_000
 """New objects after which a process looks for garbage: those of about half a history."""
@@ -74,11 +84,12 @@ class Runner:
         Raises:
             EnvironmentProblem: The project cannot be run.
         """
+        self._stack.enter_context(self._time.watch)
         self._stack.enter_context(told_of_the_world())
         self._cluster = self._run(lambda: cluster_of(self._subject), self._seed)
         with self._time.waiting():
             for history in self._first:  # only the clocks of imported modules are replaced
-                self.run(history)
+                self.run(history, most=_FIRST_CPU_SECONDS)
         self._stack.enter_context(self._time)
         self._stack.enter_context(_rare_garbage())
         # Another seed, or the first objects of a world would have the uids of the namespaces.
@@ -98,10 +109,35 @@ class Runner:
         """Return an outcome."""
         return self._outcomes.pop(number)
 
-    def run(self, history: History, *, causes: bool = False) -> Outcome:
-        """Run a history."""
+    def run(self, history: History, *, causes: bool = False, most: float | None = None) -> Outcome:
+        """Run a history.
+
+        Args:
+            history: The history.
+            causes: Whether to note what woke the reconciles.
+            most: Seconds of CPU that it may take. Defaults to what is certainly too much.
+
+        Raises:
+            Stopped: The time for all histories is up.
+        """
         seed = self._seed + 2 * history.chance  # the next seed is that of the cluster
-        return self._run(lambda: play(self._subject, self._cluster, history, causes=causes), seed)
+        outcome = Outcome()
+        self._time.watch.most = self._most() if most is None else most
+        try:
+            self._run(lambda: play(self._subject, self._cluster, history, outcome, causes=causes), seed)
+        except TooLong as error:
+            outcome.at_rest = False
+            outcome.unrest = "works without end in one reconcile"
+            outcome.unrest_at = place_in(self._subject.root, error.stack)
+        return outcome
+
+    def _most(self) -> float:
+        """An operator that never ends is to be found in a short time, too."""
+        return min(MOST_CPU_SECONDS, max(_LEAST_CPU_SECONDS, (self._time.watch.until - _now()) / 3))
+
+    def stop_at(self, until: float) -> None:
+        """Stop at this moment of the real clock, even in the middle of a history. A signal handler may call it."""
+        self._time.watch.until = until
 
     def _run(self, main: Callable[[], Coroutine[Any, Any, T]], seed: int) -> T:
         """Run without the logs of the operator."""
@@ -109,6 +145,10 @@ class Runner:
         logging.disable(logging.CRITICAL)
         try:
             return self._time.run(main, seed)
+        except TooLong:
+            if self._time.watch.is_over:
+                raise Stopped from None
+            raise
         finally:
             logging.disable(disabled)
 
@@ -143,6 +183,7 @@ class Workers:
         self._outcomes: dict[int, Outcome] = {}
         self._begun = 0
         self._stopped = False
+        self._until = float("inf")
         self._running: dict[Connection, tuple[int, History, bool]] = {}
         self._processes: dict[Connection, BaseProcess] = {}
         prepare(subject)
@@ -181,10 +222,23 @@ class Workers:
             EnvironmentProblem: The project cannot be run.
         """
         while number not in self._outcomes:
-            for pipe in wait(list(self._running)):
+            ready = wait(list(self._running), self._left())
+            if not ready:
+                self.stop()
+                raise Stopped
+            for pipe in ready:
                 if isinstance(pipe, Connection):
                     self._receive(pipe)
         return self._outcomes.pop(number)
+
+    def stop_at(self, until: float) -> None:
+        """Stop at this moment of the real clock; see :class:`Runner`."""
+        self._until = until
+        if until < _now():
+            self.stop()
+
+    def _left(self) -> float | None:
+        return None if self._until == float("inf") else max(0.0, self._until - _now())
 
     def stop(self) -> None:
         """End all workers at once. A signal handler may call it."""

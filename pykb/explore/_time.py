@@ -29,6 +29,8 @@ from weakref import WeakSet
 from pydantic._internal import _generate_schema
 
 from pykb.client.clock import Timer
+from pykb.explore._watch import STEP, Interrupted, Watch
+from pykb.runtime.controller import controller
 
 if TYPE_CHECKING:
     from _typeshed import FileDescriptorLike
@@ -42,6 +44,9 @@ PATIENCE = 2.0
 SLOW_STEP = 0.05
 """Real seconds that each step of time takes from then on, so that hours do not pass meanwhile."""
 
+_CLOSING_SECONDS = 1.0
+"""Of CPU, for the end of the tasks of a history."""
+
 _LOOK = 1.0
 """Real seconds between checks that the event loop is still open."""
 
@@ -52,6 +57,18 @@ tasks_of_process: contextvars.ContextVar[WeakSet[asyncio.Task[Any]] | None] = co
 
 Stack = tuple[tuple[str, int], ...]
 """Files and lines, the innermost first."""
+
+
+class TooLong(Exception):  # noqa: N818 - what happened
+    """A coroutine has taken too long.
+
+    Attributes:
+        stack: Where it was.
+    """
+
+    def __init__(self, stack: Stack) -> None:
+        super().__init__()
+        self.stack = stack
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +232,13 @@ def stack_of(frame: FrameType | None) -> Stack:
     return tuple(found)
 
 
+def _reconciling(loop: asyncio.AbstractEventLoop) -> Stack:
+    """Where the tasks of a loop wait, those of controllers first."""
+    stacks = [_suspended(task.get_coro()) for task in asyncio.all_tasks(loop)]
+    stacks.sort(key=lambda stack: not any(file == _CONTROLLER for file, _ in stack))
+    return tuple(line for stack in stacks for line in stack)
+
+
 def _suspended(coroutine: object) -> Stack:
     """Where a coroutine waits, the innermost first."""
     found: list[tuple[str, int]] = []
@@ -226,7 +250,7 @@ def _suspended(coroutine: object) -> Stack:
     return tuple(found)
 
 
-STEP = asyncio.Handle._run.__code__  # noqa: SLF001 - one step of the loop
+_CONTROLLER = controller.__file__
 _WAIT = concurrent.futures.wait
 
 
@@ -240,6 +264,7 @@ class _Selector(selectors.SelectSelector):
     def __init__(self, threads: Threads) -> None:
         super().__init__()
         self.now = 0.0
+        self.is_interrupted = False
         self._threads = threads
         self._outside: dict[int, Stack] = {}
         self._given_up: set[int] = set()
@@ -257,6 +282,8 @@ class _Selector(selectors.SelectSelector):
         return key
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        if self.is_interrupted:
+            raise Interrupted
         if timeout == 0 and not (self._threads.any or self._outside or self._given_up):
             return []  # nobody else uses the loop's own socket
         # While a thread works, the loop does nothing. So they always alternate in the same way.
@@ -317,6 +344,11 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         future = asyncio.wrap_future(running, loop=self)
         running.add_done_callback(ended)  # after the loop has learnt of it: no time passes in between
         return future
+
+    def interrupt(self, *, now: bool = True) -> None:
+        """End what runs, at its next step. Any thread may call it."""
+        self._virtual.is_interrupted = now
+        self._wake()
 
     def pass_time(self, seconds: float) -> None:
         """Let time pass while nothing else runs, as after a blocking call."""
@@ -403,6 +435,8 @@ class VirtualTime:
         self._loop: VirtualLoop | None = None
         self._chance = random.Random(0)  # noqa: S311 - the values are to be the same each time
         self._stack = contextlib.ExitStack()
+        self.watch = Watch()
+        """Interrupts what runs too long, between its ``__enter__`` and ``__exit__``."""
 
     def __enter__(self) -> Self:
         """Replace clocks and random values in all modules that are imported by now."""
@@ -440,14 +474,24 @@ class VirtualTime:
             yield
 
     def run(self, main: Callable[[], Coroutine[Any, Any, T]], seed: int) -> T:
-        """Run a coroutine from the beginning of time."""
+        """Run a coroutine from the beginning of time.
+
+        Raises:
+            TooLong: It takes too long.
+        """
         loop = self._loop = VirtualLoop()
         random.seed(seed)
         self._chance.seed(seed)
         try:
-            return loop.run_until_complete(main())
+            with self.watch.over(loop.interrupt, self.watch.most):
+                return loop.run_until_complete(main())
+        except Interrupted as error:
+            raise TooLong(error.lines + _reconciling(loop)) from None
         finally:
-            _close(loop)
+            loop.interrupt(now=False)
+            with contextlib.suppress(Interrupted), self.watch.over(loop.interrupt, _CLOSING_SECONDS):
+                _end_tasks(loop)
+            loop.close()
             self._loop = None
 
     def _sleep(self, seconds: float) -> None:
@@ -523,13 +567,10 @@ _UNTOUCHED = frozenset(
 """Packages that measure real time, or compare the classes of values."""
 
 
-def _close(loop: asyncio.AbstractEventLoop) -> None:
-    try:
-        left = asyncio.all_tasks(loop)
-        for task in left:
-            task.cancel()
-        if left:
-            loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
-        loop.run_until_complete(loop.shutdown_asyncgens())
-    finally:
-        loop.close()
+def _end_tasks(loop: asyncio.AbstractEventLoop) -> None:
+    left = asyncio.all_tasks(loop)
+    for task in left:
+        task.cancel()
+    if left:
+        loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+    loop.run_until_complete(loop.shutdown_asyncgens())

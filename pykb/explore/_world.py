@@ -45,21 +45,30 @@ async def cluster_of(subject: Subject) -> FakeApiServer:
     return await server.copy()
 
 
-async def play(subject: Subject, cluster: FakeApiServer, history: History, *, causes: bool = False) -> Outcome:
+async def play(
+    subject: Subject, cluster: FakeApiServer, history: History, outcome: Outcome, *, causes: bool = False
+) -> None:
     """Run a history, and note what woke the reconciles if asked to. Needs an event loop with virtual time.
+
+    Args:
+        subject: What is explored.
+        cluster: The API server with which it begins.
+        history: The history.
+        outcome: Where to note what comes of it.
+        causes: Whether to note what woke the reconciles.
 
     Raises:
         EnvironmentProblem: The project's ``register`` failed.
     """
-    world = _World(subject, await cluster.copy(), history, causes=causes)
     with answered_here():
-        await world.play()
-    return world.outcome
+        await _World(subject, await cluster.copy(), history, outcome, causes=causes).play()
 
 
 class _World:
-    def __init__(self, subject: Subject, server: FakeApiServer, history: History, *, causes: bool) -> None:
-        self.outcome = Outcome()
+    def __init__(
+        self, subject: Subject, server: FakeApiServer, history: History, outcome: Outcome, *, causes: bool
+    ) -> None:
+        self.outcome = outcome
         self._history = history
         self._loop = asyncio.get_running_loop()
         self._server = server
@@ -68,6 +77,7 @@ class _World:
         self._due = [step for step in history.steps if step.after_write is not None]
         self._acting: set[asyncio.Task[None]] = set()
         self._tape = Tape(subject.root, history.faults, self._act_after_write)
+        outcome.sent, outcome.struck = self._tape.sent, self._tape.struck
         mapper = ResourceMapper(server)
         self._somebody = Client(server, mapper=mapper, options=ClientOptions(field_manager="somebody-else"))
         self._actors = Actors(server, self._somebody, subject.actors, history.fault)
@@ -82,11 +92,9 @@ class _World:
             await self._take_steps()
             await self._take_over()
             if self._history.idle and self.outcome.at_rest:
-                await asyncio.sleep(self._history.idle)
+                await self._idle()
             if actors.done():
                 actors.result()  # an actor of the user raised
-            self.outcome.sent = self._tape.sent
-            self.outcome.struck = self._tape.struck
             self.outcome.fails = self._operator.fails
             self.outcome.strays = list(self._operator.strays())
             if operator.done():
@@ -95,6 +103,12 @@ class _World:
             for task in (operator, actors, *self._acting):
                 task.cancel()
             await asyncio.gather(operator, actors, *self._acting, return_exceptions=True)
+
+    async def _idle(self) -> None:
+        """Let time pass, until it is certain that the operator is not idle."""
+        until, writes = self._loop.time() + self._history.idle, self._tape.writes
+        while self._loop.time() < until and not self._tape.overrun and self._tape.writes == writes:  # noqa: ASYNC110
+            await asyncio.sleep(min(QUIET_SECONDS, until - self._loop.time()))
 
     async def _take_steps(self) -> None:
         """Take the steps that wait for rest. The operator sees only the result of those that are unseen."""
@@ -176,7 +190,9 @@ class _World:
         if by is not None and by.is_note:
             self._changes += not self._operator.fails  # kopf goes on, or tries again and again
             return
-        self._changes += not identity.is_record  # an error that comes again and again may be said each time
+        if not identity.is_record:  # an error that comes again and again may be said each time
+            self._changes += 1
+            self._tape.change()
         self.outcome.changes.append(
             Change(identity, change.before, change.after, by, self._loop.time(), change.version)
         )

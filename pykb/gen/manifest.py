@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from pykb.gen.emit.go_scalars import plain_value
+from pykb.gen.emit.yaml import plain_value
 from pykb.reading import yaml_text
 
 _PLAIN = "!plain"

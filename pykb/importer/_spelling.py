@@ -23,8 +23,7 @@ from pykb.importer._expression import (
     subscript,
     survives,
 )
-from pykb.importer.naming import needs_wire
-from pykb.importer.shape import OF_THE_USE, Schema, Shapes, children, is_struct
+from pykb.importer.shape import OF_THE_USE, Schema, Shapes, children, is_struct, needs_wire
 from pykb.python_source import quoting
 from pykb.python_source.layout import WIDTH, columns
 

@@ -18,13 +18,21 @@ from pykb.diagnostics.codes.commands import CRD_NOT_KEPT, FOLDER_CLASH, KINDS_LO
 from pykb.files.plan import Plan
 from pykb.files.temporary import temporary
 from pykb.gen.run import IMPORTED
-from pykb.importer._builtin import BuiltinTypes, builtin_types
 from pykb.importer._declarations import check_declarative
 from pykb.importer._expression import Expression, Name, call, laid, literal, names, survives
 from pykb.importer._spelling import Member, Speller, api, spell_member
 from pykb.importer.definition import OF_EVERY_KIND, Definition, Version, cleaned
-from pykb.importer.naming import attribute_name, group_folder, version_module
-from pykb.importer.shape import Schema, Shapes, children, kind_class
+from pykb.importer.shape import (
+    BuiltinTypes,
+    Schema,
+    Shapes,
+    attribute_name,
+    builtin_types,
+    children,
+    group_folder,
+    kind_class,
+    version_module,
+)
 from pykb.meta.json_diff import sorted_changes
 from pykb.meta.plural import pluralize
 from pykb.python_source import quoting

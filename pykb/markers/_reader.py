@@ -16,11 +16,10 @@ from pykb.diagnostics.codes.markers import (
     MARKER_UNKNOWN,
 )
 from pykb.diagnostics.suggest import edit_distance
-from pykb.markers._declarative import parse_tag
 from pykb.markers._lexer import MarkerError
 from pykb.markers.definition import Grammar, MarkerDefinition, MarkerTarget
 from pykb.markers.model import Marker, MarkerComment, Place
-from pykb.markers.parser import TAG_NAME, ParsedArguments, SplitName, parse_arguments, split_name
+from pykb.markers.parser import TAG_NAME, ParsedArguments, SplitName, parse_arguments, parse_tag, split_name
 from pykb.markers.registry import MarkerRegistry
 
 _VALIDATION = "kubebuilder:validation:"

@@ -16,8 +16,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from pykb.gen.emit.go_scalars import plain_value
-from pykb.gen.emit.yaml import dump_document, sorted_keys
+from pykb.gen.emit.yaml import dump_document, plain_value, sorted_keys
 from pykb.gen.manifest import load_manifest
 
 YamlWriter = Callable[[Mapping[str, Any] | str], str | None]

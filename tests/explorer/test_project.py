@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from pykb.diagnostics import Diagnostic, EnvironmentProblem
 from pykb.explore import Explorer, Fault, FaultKind, History, Step, Verb, subject_of
+from pykb.explore._outcome import Outcome
 from pykb.explore._time import VirtualTime
 from pykb.explore._world import cluster_of, play
 from pykb.runtime import Manager
@@ -145,7 +146,7 @@ def test_whatever_the_program_raises_is_one_safe_message(root, raised, said, is_
     subject = subject_of(root, package=PACKAGE)
 
     async def started() -> None:
-        await play(subject, await cluster_of(subject), History(()))
+        await play(subject, await cluster_of(subject), History(()), Outcome())
 
     with pytest.raises(EnvironmentProblem) as caught:
         VirtualTime().run(started, 0)

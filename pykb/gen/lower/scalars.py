@@ -1,6 +1,6 @@
 """Lowers scalars, ``X | None``, int-or-string, literals and enums, and types whose schema the Kubernetes API fixes.
 
-Unions of structs are united in ``passes._combine``.
+Unions of structs are united in ``passes.resolve``.
 """
 
 from __future__ import annotations

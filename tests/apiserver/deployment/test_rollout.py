@@ -19,9 +19,11 @@ from pykb.diagnostics import EnvironmentProblem
 from pykb.envtest import ControlPlane, get_assets
 from pykb.envtest.crds import DELETION_NUDGED
 from pykb.envtest.reporter import Silent
+from pykb.envtest.rest import Rest
 from pykb.tools.kubectl import Kubectl
 
 NAMESPACE = "wharf-system"
+NAMESPACES = "/api/v1/namespaces"
 TEMPLATE = {
     "metadata": {"labels": {"app": "wharf"}},
     "spec": {"containers": [{"name": "manager", "image": "reg/wharf:1"}]},
@@ -40,15 +42,21 @@ def cluster(control_plane: ControlPlane) -> Iterator[Cluster]:
     """A cluster with a namespace."""
     program = get_assets(kubectl=True).kubectl
     assert program is not None
-    kubectl = Kubectl(program, control_plane.kubeconfig)
-    kubectl("create", "namespace", NAMESPACE)
-    yield Cluster(kubectl)
-    for kinds in ("deployments,replicasets,pods", "serviceaccounts"):
-        kubectl("delete", kinds, "--all", f"--namespace={NAMESPACE}", "--force", "--grace-period=0")
-    kubectl("delete", "namespace", NAMESPACE, "--wait=false")
-    namespace = json.loads(kubectl("get", "namespace", NAMESPACE, "--output=json"))
-    namespace["spec"]["finalizers"] = []  # without kube-controller-manager nobody else does it
-    kubectl("replace", f"--raw=/api/v1/namespaces/{NAMESPACE}/finalize", "--filename=-", stdin=json.dumps(namespace))
+    rest = control_plane.rest()
+    assert rest.call("POST", NAMESPACES, {"metadata": {"name": NAMESPACE}}).ok
+    yield Cluster(Kubectl(program, control_plane.kubeconfig))
+    for kind in ("apis/apps/v1/deployments", "apis/apps/v1/replicasets", "api/v1/pods", "api/v1/serviceaccounts"):
+        version, _, resource = kind.rpartition("/")
+        every = f"/{version}/namespaces/{NAMESPACE}/{resource}"
+        assert rest.call("DELETE", f"{every}?gracePeriodSeconds=0&propagationPolicy=Background").ok
+    end(rest, NAMESPACE)
+
+
+def end(rest: Rest, namespace: str) -> None:
+    """Delete an empty namespace. Without kube-controller-manager, nobody else finalizes it."""
+    if rest.call("DELETE", f"{NAMESPACES}/{namespace}").ok:
+        ended = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}, "spec": {"finalizers": []}}
+        assert rest.call("PUT", f"{NAMESPACES}/{namespace}/finalize", ended).ok
 
 
 def create(cluster: Cluster, obj: dict[str, Any], owner: str, **status: Any) -> str:
@@ -146,21 +154,22 @@ REFUSES_ALL: dict[str, Any] = {
 
 
 @pytest.fixture
-def remains(cluster: Cluster) -> Iterator[Callable[[], set[str]]]:
+def remains(cluster: Cluster, control_plane: ControlPlane) -> Iterator[Callable[[], set[str]]]:
     """Says what a deployment to the namespace `piers` has left in the cluster, and removes it."""
+    rest = control_plane.rest()
+    places = {
+        "namespace": f"{NAMESPACES}/piers",
+        "validatingwebhookconfiguration": (
+            "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/piers"
+        ),
+    }
 
     def left() -> set[str]:
-        kinds = "namespaces,validatingwebhookconfigurations"
-        names = cluster.kubectl("get", kinds, "--output=name").split()
-        return {name.partition("/")[0].partition(".")[0] for name in names if name.endswith("/piers")}
+        return {kind for kind, path in places.items() if rest.call("GET", path).status != 404}
 
     yield left
-    cluster.kubectl("delete", "validatingwebhookconfiguration/piers", "--ignore-not-found")
-    cluster.kubectl("delete", "namespace/piers", "--ignore-not-found", "--wait=false")
-    if "namespace" in left():
-        ended = {**PIERS, "spec": {"finalizers": []}}
-        words = ("--raw=/api/v1/namespaces/piers/finalize", "--filename=-")
-        cluster.kubectl("replace", *words, stdin=json.dumps(ended))
+    rest.call("DELETE", places["validatingwebhookconfiguration"])
+    end(rest, "piers")
 
 
 @pytest.mark.parametrize("call", [diff, partial(deploy, reporter=Silent(), timeout=None)], ids=["diff", "deploy"])

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pykb.cli import app
+from pykb.commands.options import NewApi, NewProject
 from pykb.deployment.cluster import Cluster, check_answers, check_version
 from pykb.diagnostics import EnvironmentProblem
 from pykb.envtest import ControlPlane, get_assets
@@ -17,6 +18,7 @@ from pykb.envtest.components import Component
 from pykb.envtest.rest import Rest
 from pykb.project.settings import NEWEST, OLDEST, Minor, setting, shown
 from pykb.tools.kubectl import Kubectl
+from tests.unit.plugins.scaffolding import start
 
 OLDER: Minor = (NEWEST[0], NEWEST[1] - 1)
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -41,13 +43,10 @@ def older() -> Iterator[ControlPlane]:
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project that supports the newest version only, with a kind. It is the working directory."""
-    root = tmp_path / "crates"
-    root.mkdir()
+    options = NewProject(domain="example.com", kubernetes=shown(NEWEST))
+    root = start(options, tmp_path / "crates", NewApi("fleet", "v1", "Crate"))
     monkeypatch.chdir(root)
     monkeypatch.setenv("NO_COLOR", "1")
-    kind = ("--group=fleet", "--version=v1", "--kind=Crate", "--resource", "--controller", "--no-make")
-    for words in (("init", "--domain=example.com", "--kubernetes", shown(NEWEST)), ("create", "api", *kind)):
-        assert app.run(words) == 0
     assert app.run(["generate"]) == 0
     return root
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ import pytest
 from pykb.diagnostics import EnvironmentProblem
 from pykb.envtest import get_assets
 from pykb.envtest.assets import Assets
-from pykb.envtest.cluster import Cluster
+from pykb.envtest.cluster import Cluster, Status
 from pykb.envtest.rest import Rest
 from pykb.files.durable import Folder
 from pykb.files.state import seal
@@ -49,80 +50,126 @@ def cluster(folder: Path) -> Cluster:
     return Cluster(folder)
 
 
-UP = """
+GATE = "CBORServingAndStorage"
+"""A feature that is off by default."""
+UP = f"""
 import sys
 from pathlib import Path
 from pykb.envtest import get_assets
 from pykb.envtest.cluster import Cluster
-Cluster(Path(sys.argv[1])).up(get_assets(), controller_manager=False)
+status = Cluster(Path(sys.argv[1])).up(get_assets(), controller_manager=False, feature_gates={{{GATE!r}: True}})
+print(status.url, sorted(status.running.items()))
 """
 
 
-def test_it_outlives_the_command_that_started_it(cluster: Cluster) -> None:
-    """Even when that one's whole process group is killed."""
-    subprocess.run([sys.executable, "-c", UP, cluster.folder], check=True, start_new_session=True)
-    status = cluster.status()
-    assert status.complete
-    assert Rest.from_kubeconfig(status.kubeconfig).call("GET", "/readyz").ok
+@dataclass(frozen=True)
+class Running:
+    """A cluster that runs during the tests of this module, and what the two commands that started it printed."""
+
+    cluster: Cluster
+    printed: list[str]
+
+    def up(self) -> Status:
+        """Start what has ended."""
+        return self.cluster.up(get_assets(), controller_manager=False)
+
+    def rest(self) -> Rest:
+        """A client of it."""
+        return Rest.from_kubeconfig(self.cluster.kubeconfig)
 
 
-def test_up_twice_is_up_once(cluster: Cluster) -> None:
-    """The second finds the first: same processes, same address."""
-    first = cluster.up(get_assets(), controller_manager=False)
-    assert cluster.up(get_assets(), controller_manager=False) == first
-    assert Cluster(cluster.folder).status() == first
-
-
-def test_up_at_the_same_time_is_up_once(cluster: Cluster) -> None:
-    """Two terminals, one control plane."""
-    found = []
-    threads = [
-        threading.Thread(
-            target=lambda: found.append(Cluster(cluster.folder).up(get_assets(), controller_manager=False))
-        )
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """A cluster that two commands started at the same time. Both have ended, with all of their process groups."""
+    cluster = Cluster(tmp_path_factory.mktemp("running") / "cluster")
+    command = [sys.executable, "-c", UP, str(cluster.folder)]
+    commands = [
+        subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)  # in two terminals
         for _ in range(2)
     ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert found[0] == found[1]
+    try:
+        printed = [command.communicate()[0] for command in commands]
+        assert [command.returncode for command in commands] == [0, 0]
+        for command in commands:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(command.pid, signal.SIGKILL)
+        yield Running(cluster, printed)
+    finally:
+        cluster.down()
 
 
-def test_down_ends_everything_and_removes_the_data(cluster: Cluster) -> None:
-    """And says whether there was anything."""
-    pids = list(cluster.up(get_assets()).running.values())
-    assert len(pids) == 3
-    assert cluster.down()
-    assert not any(map(is_alive, pids))
-    assert not cluster.kubeconfig.exists()
-    assert not cluster.status().alive
-    assert not cluster.down()
+def test_it_outlives_the_command_that_started_it(running: Running) -> None:
+    """Even when that one's whole process group is killed."""
+    assert running.cluster.status().complete
+    assert running.rest().call("GET", "/readyz").ok
 
 
-def test_a_controller_manager_joins_a_running_one(cluster: Cluster) -> None:
+def test_up_at_the_same_time_is_up_once(running: Running) -> None:
+    """Two terminals, one control plane."""
+    first, second = running.printed
+    assert "kube-apiserver" in first
+    assert first == second
+
+
+def test_up_twice_is_up_once(running: Running) -> None:
+    """The second finds the first: same processes, same address."""
+    first = running.cluster.status()
+    assert running.up() == first
+    assert Cluster(running.cluster.folder).status() == first
+
+
+def test_a_feature_of_the_api_server_can_be_switched_on(running: Running) -> None:
+    """One that is off by default. The metrics of the API server say which are on."""
+    metrics = str(running.rest().call("GET", "/metrics").body)
+    assert re.search(rf'kubernetes_feature_enabled\{{name="{GATE}",[^}}]*\}} 1\b', metrics)
+
+
+def test_what_has_ended_is_told_and_started_again(running: Running) -> None:
+    """With its data, at its address."""
+    before = running.up()
+    assert running.rest().call("POST", NAMESPACES, {"metadata": {"name": "kept"}}).ok
+    os.kill(before.running["kube-apiserver"], signal.SIGKILL)
+    deadline = time.monotonic() + 60
+    while (broken := running.cluster.status()).complete and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert broken.exited == {"kube-apiserver": -signal.SIGKILL}
+    assert running.up().url == before.url
+    assert running.rest().call("GET", f"{NAMESPACES}/kept").ok
+
+
+def test_a_controller_manager_joins_a_running_one(running: Running) -> None:
     """It may be got later than the rest."""
-    before = cluster.up(get_assets(), controller_manager=False)
-    after = cluster.up(get_assets())
+    before = running.up()
+    assert not before.has_controller_manager
+    after = running.cluster.up(get_assets())
     assert after.has_controller_manager
     assert after.running.items() >= before.running.items()
 
 
-def test_what_has_ended_is_told_and_started_again(cluster: Cluster) -> None:
-    """With its data, at its address."""
-    status = cluster.up(get_assets(), controller_manager=False)
-    assert Rest.from_kubeconfig(cluster.kubeconfig).call("POST", NAMESPACES, {"metadata": {"name": "kept"}}).ok
-    os.kill(status.running["kube-apiserver"], signal.SIGKILL)
-    deadline = time.monotonic() + 60
-    while (broken := cluster.status()).complete and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert broken.exited == {"kube-apiserver": -signal.SIGKILL}
-    assert cluster.up(get_assets(), controller_manager=False).url == status.url
-    assert Rest.from_kubeconfig(cluster.kubeconfig).call("GET", f"{NAMESPACES}/kept").ok
+def test_down_ends_everything_and_removes_the_data(tmp_path: Path) -> None:
+    """And says whether there was anything. In a folder with a long path, the sockets go elsewhere: paths have a limit."""
+    cluster = Cluster(tmp_path / ("deep" * 30) / "cluster")
+    try:
+        pids = list(cluster.up(get_assets()).running.values())
+        assert len(pids) == 3
+        sockets = Path(json.loads((cluster.folder / "cluster.json").read_text())["content"]["sockets"])
+        assert sockets != cluster.folder
+        assert sockets.exists()
+        assert cluster.down()
+        assert not any(map(is_alive, pids))
+        assert not cluster.kubeconfig.exists()
+        assert not sockets.exists()
+        assert not cluster.status().alive
+        assert not cluster.down()
+    finally:
+        cluster.down()
 
 
-def test_a_stale_state_is_recovered(cluster: Cluster) -> None:
-    """The machine went down, or the supervisor was killed: up starts afresh, and says so."""
+def test_a_stale_state_is_recovered_and_a_broken_one_has_a_remedy(cluster: Cluster) -> None:
+    """The machine went down, or the supervisor was killed: up starts afresh, and says so.
+
+    If the state cannot be read, the message says what to type, and that helps.
+    """
     notes: list[str] = []
 
     class Notes:
@@ -136,14 +183,22 @@ def test_a_stale_state_is_recovered(cluster: Cluster) -> None:
         def note(self, text: str) -> None:
             notes.append(text)
 
-    status = cluster.up(get_assets(), controller_manager=False)
+    first = cluster.up(get_assets(), controller_manager=False)
     os.kill(json.loads((cluster.folder / "state.json").read_text())["supervisor"], signal.SIGKILL)
     deadline = time.monotonic() + 60
-    while any(map(is_alive, status.running.values())) and time.monotonic() < deadline:
+    while any(map(is_alive, first.running.values())) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not cluster.status().alive
-    assert cluster.up(get_assets(), controller_manager=False, reporter=Notes()).complete
+    second = cluster.up(get_assets(), controller_manager=False, reporter=Notes())
+    assert second.complete
     assert notes == ["an earlier control plane ended without `pykb cluster down`; starting a new one"]
+
+    (cluster.folder / "cluster.json").write_text("{")
+    with pytest.raises(EnvironmentProblem, match="cannot read the state") as caught:
+        cluster.status()
+    assert caught.value.diagnostic.help == ("pykb cluster down", "pykb cluster up")
+    assert cluster.down()
+    assert not any(map(is_alive, second.running.values()))
 
 
 def test_a_written_down_process_id_is_never_believed(cluster: Cluster) -> None:
@@ -161,30 +216,6 @@ def test_a_written_down_process_id_is_never_believed(cluster: Cluster) -> None:
         stranger.kill()
 
 
-def test_a_folder_with_a_long_path_works(tmp_path: Path) -> None:
-    """The sockets go elsewhere, since their paths have a limit; and they go with the rest."""
-    cluster = Cluster(tmp_path / ("deep" * 30) / "cluster")
-    try:
-        cluster.up(get_assets(), controller_manager=False)
-        sockets = Path(json.loads((cluster.folder / "cluster.json").read_text())["content"]["sockets"])
-        assert sockets != cluster.folder
-    finally:
-        cluster.down()
-    assert not sockets.exists()
-
-
-def test_a_broken_state_has_a_remedy(cluster: Cluster) -> None:
-    """What to type is said, and it helps."""
-    cluster.up(get_assets(), controller_manager=False)
-    whole = (cluster.folder / "cluster.json").read_text()
-    (cluster.folder / "cluster.json").write_text("{")
-    with pytest.raises(EnvironmentProblem, match="cannot read the state") as caught:
-        cluster.status()
-    assert caught.value.diagnostic.help == ("pykb cluster down", "pykb cluster up")
-    assert cluster.down()
-    assert whole
-
-
 def test_a_start_that_fails_is_broken_off_without_grace(cluster: Cluster, tmp_path: Path) -> None:
     """An apiserver that is starting heeds no SIGTERM: whoever pressed Ctrl-C would wait for five seconds."""
     programs = {
@@ -198,11 +229,3 @@ def test_a_start_that_fails_is_broken_off_without_grace(cluster: Cluster, tmp_pa
         cluster.up(Assets(tmp_path))
     assert not cluster.status().alive
     assert not (tmp_path / "asked").exists()
-
-
-def test_a_feature_of_the_api_server_can_be_switched_on(cluster: Cluster) -> None:
-    """One that is off by default. The metrics of the API server say which are on."""
-    gates = {"CBORServingAndStorage": True}
-    status = cluster.up(get_assets(), controller_manager=False, feature_gates=gates)
-    metrics = str(Rest.from_kubeconfig(status.kubeconfig).call("GET", "/metrics").body)
-    assert re.search(r'kubernetes_feature_enabled\{name="CBORServingAndStorage",[^}]*\} 1\b', metrics)

@@ -35,16 +35,9 @@ time.sleep(300)
 """
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def own() -> Iterator[ControlPlane]:
-    """A control plane that a test may hurt."""
-    with ControlPlane() as running:
-        yield running
-
-
-@pytest.fixture
-def full_control_plane() -> Iterator[ControlPlane]:
-    """A control plane with kube-controller-manager."""
+    """A control plane that the tests of this module may hurt, with kube-controller-manager."""
     with ControlPlane(controller_manager=True) as running:
         if not running.has_controller_manager:
             pytest.fail("kube-controller-manager cannot be obtained: `pykb envtest use`", pytrace=False)
@@ -159,6 +152,21 @@ def test_two_side_by_side_know_nothing_of_each_other(control_plane: ControlPlane
         foreign.call("GET", NAMESPACES)
 
 
+def test_the_controller_manager_collects_garbage_and_ends_namespaces(own: ControlPlane) -> None:
+    """What the fixtures' control plane leaves out, this one does."""
+    rest = own.rest()
+    assert own.has_controller_manager
+    assert rest.call("POST", NAMESPACES, {"metadata": {"name": "short-lived"}}).ok
+    maps = f"{NAMESPACES}/short-lived/configmaps"
+    owner = rest.call("POST", maps, {"metadata": {"name": "owner"}}).body
+    reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner["metadata"]["uid"]}
+    assert rest.call("POST", maps, {"metadata": {"name": "owned", "ownerReferences": [reference]}}).ok
+    assert rest.call("DELETE", f"{maps}/owner").ok
+    wait_until_gone(rest, f"{maps}/owned")
+    assert rest.call("DELETE", f"{NAMESPACES}/short-lived").ok
+    wait_until_gone(rest, f"{NAMESPACES}/short-lived")
+
+
 def test_a_killed_apiserver_comes_back_with_its_data(own: ControlPlane) -> None:
     """At the same address, so that clients find it again."""
     url = own.url
@@ -182,18 +190,17 @@ def test_a_paused_apiserver_goes_on(own: ControlPlane) -> None:
     assert own.rest().call("GET", "/readyz").ok
 
 
-def test_stop_leaves_nothing(tmp_path: Path) -> None:
+def test_stop_leaves_nothing(own: ControlPlane) -> None:
     """No process, no folder; and it can be started again."""
-    control_plane = ControlPlane()
-    for _ in range(2):
-        control_plane.start()
-        pids, folder = list(control_plane.pids.values()), control_plane.layout.folder
-        assert len(pids) == 2
-        control_plane.stop()
-        assert not any(map(is_alive, pids))
-        assert not folder.exists()
+    pids, folder = list(own.pids.values()), own.layout.folder
+    assert len(pids) == 3
+    own.stop()
+    assert not any(map(is_alive, pids))
+    assert not folder.exists()
     with pytest.raises(RuntimeError, match="not started"):
-        _ = control_plane.url
+        _ = own.url
+    own.start()
+    assert own.rest().call("GET", "/readyz").ok
 
 
 def test_a_parent_killed_by_sigkill_leaves_no_process() -> None:
@@ -222,21 +229,6 @@ def test_a_start_that_fails_quotes_the_log(tmp_path: Path) -> None:
         control_plane.start()
     assert caught.value.diagnostic.notes == ("the last lines of its log:\nunknown flag: --secure-port",)
     assert control_plane.pids == {}
-
-
-def test_the_controller_manager_collects_garbage_and_ends_namespaces(full_control_plane: ControlPlane) -> None:
-    """What the fixtures' control plane leaves out, this one does."""
-    rest = full_control_plane.rest()
-    assert full_control_plane.has_controller_manager
-    assert rest.call("POST", NAMESPACES, {"metadata": {"name": "short-lived"}}).ok
-    maps = f"{NAMESPACES}/short-lived/configmaps"
-    owner = rest.call("POST", maps, {"metadata": {"name": "owner"}}).body
-    reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner["metadata"]["uid"]}
-    assert rest.call("POST", maps, {"metadata": {"name": "owned", "ownerReferences": [reference]}}).ok
-    assert rest.call("DELETE", f"{maps}/owner").ok
-    wait_until_gone(rest, f"{maps}/owned")
-    assert rest.call("DELETE", f"{NAMESPACES}/short-lived").ok
-    wait_until_gone(rest, f"{NAMESPACES}/short-lived")
 
 
 def wait_until_gone(rest: Rest, path: str) -> None:

@@ -13,10 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from pykb.commands.options import NewApi, NewProject, NewWebhook
 from pykb.envtest import ControlPlane
 from pykb.envtest.cluster import Cluster
 from pykb.envtest.rest import Rest
 from pykb.envtest.webhooks import installed_with
+from tests.unit.plugins.scaffolding import start
 
 pytestmark = [pytest.mark.apiserver, pytest.mark.timeout(300)]
 
@@ -25,22 +27,20 @@ TYPES = "shop/api/v1/thing_types.py"
 CONTROLLER = "shop/controllers/thing_controller.py"
 
 
-def pykb(folder: Path, *arguments: str) -> None:
-    """Run a command that must succeed."""
-    done = subprocess.run(
-        [sys.executable, "-m", "pykb", *arguments], cwd=folder, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
+SHOP = NewProject(domain="example.com")
+THING = NewApi("shop", "v1", "Thing")
+
+
+def up(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """Run `pykb cluster up` without controllers."""
+    command = [sys.executable, "-m", "pykb", "cluster", "up", "--no-controller-manager", *options]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture(scope="module")
 def scaffolded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project with one kind."""
-    folder = tmp_path_factory.mktemp("dev") / "shop"
-    folder.mkdir()
-    pykb(folder, "init", "--domain", "example.com")
-    pykb(folder, "create", "api", "--group", "shop", "--version", "v1", "--kind", "Thing")
-    return folder
+    return start(SHOP, tmp_path_factory.mktemp("dev") / "shop", THING)
 
 
 @pytest.fixture
@@ -155,12 +155,9 @@ def test_the_loop_follows_the_files_until_ctrl_c(project: Path, devs: list[Dev])
     dev.says("error[source-syntax]")
     dev.says("the manager still runs the previous code")
 
-    edit(project / CONTROLLER, "class (ThingReconciler", "class ThingReconciler")
-    dev.says("manager started")
-    dev.says("default/a")
-
     edit(project / TYPES, "class ThingSpec", "class Size(Struct):\n    width: int | None = None\n\n\nclass ThingSpec")
     edit(project / TYPES, "    foo: ", "    size: Size | None = None\n    foo: ")
+    edit(project / CONTROLLER, "class (ThingReconciler", "class ThingReconciler")
     dev.says("updated config/crd/bases/shop.example.com_things.yaml")
     dev.says("installed things.shop.example.com")
     dev.says("manager started")
@@ -197,10 +194,16 @@ def test_a_manager_that_ends_does_not_end_the_loop(project: Path, control_plane:
     assert dev.end(signal.SIGTERM) == 0
 
 
-def test_a_cluster_that_runs_is_used_and_left_running(project: Path, devs: list[Dev]) -> None:
-    """`pykb cluster up` before `pykb dev` keeps the objects from run to run."""
-    pykb(project, "cluster", "up", "--no-controller-manager")
-    cluster = Cluster(project / ".pykb" / "cluster")
+def test_a_cluster_that_runs_is_used_and_left_running(tmp_path: Path, devs: list[Dev]) -> None:
+    """`pykb cluster up` before `pykb dev` keeps the objects from run to run.
+
+    A project without kinds of its own has no definitions to install, and webhooks and controllers all the same.
+    """
+    controller = NewApi("core", "v1", "ConfigMap", resource=False, controller=True)
+    webhook = NewWebhook("core", "v1", "ConfigMap", validation=True)
+    folder = start(SHOP, tmp_path / "shop", controller, webhook)
+    assert up(folder).returncode == 0
+    cluster = Cluster(folder / ".pykb" / "cluster")
     try:
         others = {
             "--port 1": "on port ",
@@ -210,15 +213,16 @@ def test_a_cluster_that_runs_is_used_and_left_running(project: Path, devs: list[
         for given, how in others.items():
             if given.startswith("--version") and "KUBEBUILDER_ASSETS" in os.environ:
                 continue  # programs of unknown version, for which the option does not count
-            command = [sys.executable, "-m", "pykb", "cluster", "up", *given.split()]
-            done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
+            done = up(folder, *given.split())
             assert (done.returncode, done.stdout) == (2, "")
             assert f"error[usage]: `{given}`: the control plane already runs {how}" in done.stderr
-        dev = Dev(project)
+        dev = Dev(folder)
         devs.append(dev)
         dev.says("the cluster of `pykb cluster up`")
-        dev.says("controller started")
+        # The manager says the one and the loop the other, as soon as it notices.
+        dev.says("controller started", "webhooks are served at https://127.0.0.1:")
         assert dev.end(signal.SIGHUP) == 0
+        assert not (folder / "config/crd/bases").exists()
         assert cluster.status().complete
     finally:
         cluster.down()
@@ -243,12 +247,8 @@ DENIAL = """\
 @pytest.fixture(scope="module")
 def hooked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project with a kind and its webhooks."""
-    folder = tmp_path_factory.mktemp("hooked") / "shop"
-    folder.mkdir()
-    pykb(folder, "init", "--domain", "example.com")
-    names = ("--group", "shop", "--version", "v1", "--kind", "Thing")
-    pykb(folder, "create", "api", *names)
-    pykb(folder, "create", "webhook", *names, "--defaulting", "--programmatic-validation")
+    webhooks = NewWebhook("shop", "v1", "Thing", defaulting=True, validation=True)
+    folder = start(SHOP, tmp_path_factory.mktemp("hooked") / "shop", THING, webhooks)
     edit(folder / WEBHOOK, "import Defaulter, Manager", "import Defaulter, Denied, Manager")
     edit(folder / WEBHOOK, "    async def validate_create(self, obj: Thing) -> Warnings:\n", DENIAL)
     return folder
@@ -257,7 +257,7 @@ def hooked(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def staying(hooked: Path) -> Iterator[Rest]:
     """The control plane of `pykb cluster up` in that project."""
-    pykb(hooked, "cluster", "up", "--no-controller-manager")
+    assert up(hooked).returncode == 0
     cluster = Cluster(hooked / ".pykb" / "cluster")
     try:
         yield Rest.from_kubeconfig(cluster.status().kubeconfig)
@@ -337,20 +337,4 @@ def test_a_real_cluster_gets_no_webhooks(hooked: Path, control_plane: ControlPla
     dev.says("webhooks are off (ENABLE_WEBHOOKS=false): a cluster that is not local cannot call this machine")
     dev.says("controller started")
     assert installed_with(control_plane.rest(), "pykb-dev-") == []
-    assert dev.end(signal.SIGINT) == 0
-
-
-def test_a_project_without_kinds_of_its_own_is_run(tmp_path: Path, devs: list[Dev]) -> None:
-    """It has no definitions to install, and webhooks and controllers all the same."""
-    folder = tmp_path / "shop"
-    folder.mkdir()
-    pykb(folder, "init", "--domain", "example.com")
-    names = ("--group", "core", "--version", "v1", "--kind", "ConfigMap")
-    pykb(folder, "create", "api", *names, "--no-resource", "--controller")
-    pykb(folder, "create", "webhook", *names, "--programmatic-validation")
-    assert not (folder / "config/crd/bases").exists()
-    dev = Dev(folder)
-    devs.append(dev)
-    # The manager says the one and the loop the other, as soon as it notices.
-    dev.says("controller started", "webhooks are served at https://127.0.0.1:")
     assert dev.end(signal.SIGINT) == 0

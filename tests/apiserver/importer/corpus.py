@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 
 from pykb.diagnostics import Diagnostics
-from pykb.importer._builtin import builtin_types
 from pykb.importer.definition import Definition, find_definitions, read_sources
 from pykb.importer.plan import differences, package_files, regenerate
+from pykb.importer.shape import builtin_types
 
 pytestmark = pytest.mark.apiserver
 

@@ -12,9 +12,18 @@ from hypothesis import strategies as st
 
 from pykb.api.builtin_table import RELEASE
 from pykb.diagnostics import Diagnostics
-from pykb.gen.docs import generate_docs, target_file
-from pykb.gen.docs._markup import Code, Listing, Paragraph, blocks_of, code_span, spans_of
-from pykb.gen.docs._page import _without_deprecation, render_page
+from pykb.gen.docs import (
+    Code,
+    Listing,
+    Paragraph,
+    _without_deprecation,
+    blocks_of,
+    code_span,
+    generate_docs,
+    render_page,
+    spans_of,
+    target_file,
+)
 from pykb.gen.ir import Crd, CrdVersion, Keyword, Names, PrinterColumn, PropertyNode, Rule, SchemaNode
 from pykb.gen.options import GenerateOptions
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pykb.diagnostics import Diagnostics
-from pykb.importer.naming import attribute_name, choose_names, group_folder, singular
 from pykb.importer.plan import package_files
+from pykb.importer.shape import attribute_name, choose_names, group_folder, singular
 from pykb.meta.plural import pluralize
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from pykb.diagnostics import Diagnostics
-from pykb.importer._builtin import builtin_types
 from pykb.importer.definition import Document, find_definitions, read_sources
 from pykb.importer.plan import differences, package_files, regenerate, verify
+from pykb.importer.shape import builtin_types
 
 CRDS = Path(__file__).parents[3] / "testdata" / "import" / "crds"
 
@@ -166,7 +166,7 @@ def test_the_same_crds_in_another_order_make_the_same_modules(make_crd) -> None:
 
 
 def _schema_of(name: str) -> dict[str, object]:
-    from pykb.importer._builtin import _schemas
+    from pykb.importer.shape import _schemas
 
     return dict(next(schema for cls, schema in _schemas() if cls.__name__ == name))
 

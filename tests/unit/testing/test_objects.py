@@ -50,7 +50,7 @@ from pykb.gen.checks.value import is_match
 from pykb.gen.draft import patched
 from pykb.gen.ir import SchemaNode
 from pykb.testing import UnsatisfiableFieldError, objects_of
-from pykb.testing.objects._values import _FORMATS, UNKNOWN, values_of
+from pykb.testing.objects.kinds import _FORMATS, UNKNOWN, values_of
 
 GROUP_VERSION = GroupVersion("random.example.com", "v1")
 T = TypeVar("T")

@@ -1,4 +1,7 @@
-"""The page about some CRDs: kinds and the named types below them, each once per version."""
+"""The API reference: a page in Markdown that describes a project's types to people who write manifests.
+
+Authors' text is escaped for GitHub and MkDocs.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,218 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import NamedTuple
 
+from pykb._regular_file import real_path
 from pykb.api.builtin_table import RELEASE, TABLE
+from pykb.diagnostics import Diagnostics
+from pykb.diagnostics.codes.generate import NOTHING_FOUND, OPTION, PATH_OUTSIDE
 from pykb.gen._samples import minimal_example
 from pykb.gen.declare import NamedType
-from pykb.gen.docs._markup import cell_prose, code, code_span, fenced, link, one_line, prose
 from pykb.gen.emit.yaml import dump_document
 from pykb.gen.ir import Crd, CrdVersion, PropertyNode, SchemaNode
 from pykb.gen.lower.scalars import QUANTITY_PATTERN
+from pykb.gen.options import GenerateOptions
+from pykb.gen.run import find_crds, read_sources
+from pykb.markers.registry import builtin_registry
+from pykb.project.file import read
+
+# Authors' texts as Markdown for GitHub and MkDocs.
+#
+# Authors write docstrings as Markdown or reStructuredText has them, for readers of `kubectl explain` as well. Only
+# unambiguous markup counts as such; all other text stays as written, with its special characters escaped.
+
+
+_FENCE = re.compile(r"[ ]{0,3}(`{3,}|~{3,})[^`]*\Z")
+_ITEM = re.compile(r"([ ]{0,3})([-*+]|[0-9]{1,9}[.)])[ ]+(?=\S)")
+_INDENT = "    "
+_SPAN = re.compile(r"(?<!`)(`+)(?!`)([^\n]*?[^`\n])(?<!`)\1(?!`)")
+_SPECIAL = re.compile(r"([\\*_\[\]#|~])")
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """A paragraph of text."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A list. ``first`` is the number of the first item; ``None`` for a bullet list."""
+
+    items: tuple[str, ...]
+    first: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A code block."""
+
+    text: str
+
+
+def blocks_of(text: str) -> Iterator[Paragraph | Listing | Code]:
+    """The blocks of a description."""
+    lines = text.strip("\n").rstrip().split("\n")
+    at = 0
+    while at < len(lines):
+        start = at
+        fence = _FENCE.match(lines[at])
+        if not lines[at].strip():
+            at += 1
+        elif fence and (end := _closing(lines, at, fence[1])) is not None:
+            yield Code("\n".join(lines[at + 1 : end]))
+            at = end + 1
+        elif lines[at].startswith(_INDENT):
+            while at < len(lines) and (lines[at].startswith(_INDENT) or not lines[at].strip()):
+                at += 1
+            yield Code("\n".join(line[len(_INDENT) :] for line in lines[start:at]).rstrip())
+        elif _ITEM.match(lines[at]):
+            listing, at = _listing(lines, at)
+            yield listing
+        else:
+            at += 1
+            while at < len(lines) and not _ends_paragraph(lines[at]):
+                at += 1
+            yield Paragraph("\n".join(lines[start:at]).strip())
+
+
+def _closing(lines: list[str], at: int, fence: str) -> int | None:
+    for index in range(at + 1, len(lines)):
+        if lines[index].strip().startswith(fence) and not lines[index].strip().strip(fence[0]):
+            return index
+    return None
+
+
+def _ends_paragraph(line: str) -> bool:
+    item = _ITEM.match(line)
+    # A number at the start of a wrapped line does not start a list, except for 1.
+    return not line.strip() or bool(_FENCE.match(line)) or (item is not None and item[2] in {"-", "*", "+", "1.", "1)"})
+
+
+def _listing(lines: list[str], at: int) -> tuple[Listing, int]:
+    """Read a list from a line on: items of one sort, with the lines indented below each."""
+    first = _number(lines[at])
+    items: list[list[str]] = []
+    while at < len(lines):
+        item = _ITEM.match(lines[at])
+        if item is not None and (_number(lines[at]) is None) == (first is None):
+            items.append([lines[at][item.end() :]])
+        elif lines[at].strip() and (lines[at].startswith("  ") or lines[at - 1].strip()):
+            items[-1].append(lines[at].strip())
+        elif not (not lines[at].strip() and at + 1 < len(lines) and _continues(lines[at + 1], first)):
+            break
+        at += 1
+    return Listing(tuple(" ".join(item) for item in items), first), at
+
+
+def _continues(line: str, first: int | None) -> bool:
+    item = _ITEM.match(line)
+    return line.startswith("  ") if item is None else (_number(line) is None) == (first is None)
+
+
+def _number(line: str) -> int | None:
+    item = _ITEM.match(line)
+    digits = item[2][:-1] if item else ""
+    return int(digits) if digits else None
+
+
+def prose(text: str) -> Iterator[str]:
+    """A description as lines, with an empty one before each block."""
+    for block in blocks_of(text):
+        yield ""
+        if isinstance(block, Paragraph):
+            yield from (escaped(line) for line in block.text.split("\n"))
+        elif isinstance(block, Code):
+            yield from fenced(block.text)
+        else:
+            for number, item in enumerate(block.items, block.first or 0):
+                yield f"{'-' if block.first is None else f'{number}.'} {one_line(item)}"
+
+
+def fenced(text: str, language: str = "") -> tuple[str, ...]:
+    """The lines of a code block."""
+    fence = "`" * max(3, *(len(run) + 1 for run in re.findall(r"`+", text)), 0)
+    return (f"{fence}{language}", *text.split("\n"), fence)
+
+
+def cell_prose(text: str) -> str:
+    """A description in a table cell, on one line."""
+    out = ""
+    for part in map(_cell_block, blocks_of(text)):
+        # Lists have their own margins.
+        gap = "" if not out or out.endswith(("</ul>", "</ol>")) or part.startswith(("<ul>", "<ol")) else "<br><br>"
+        out += gap + part
+    return out
+
+
+def _cell_block(block: Paragraph | Listing | Code) -> str:
+    if isinstance(block, Paragraph):
+        return one_line(block.text)
+    if isinstance(block, Code):
+        return "<br>".join(_element(line) for line in block.text.split("\n"))
+    items = "".join(f"<li>{one_line(item)}</li>" for item in block.items)
+    if block.first is None:
+        return f"<ul>{items}</ul>"
+    start = "" if block.first == 1 else f' start="{block.first}"'
+    return f"<ol{start}>{items}</ol>"
+
+
+def one_line(text: str) -> str:
+    """A text as one line of prose."""
+    return escaped(" ".join(text.split()))
+
+
+def escaped(text: str) -> str:
+    """Prose with code spans kept. All other characters with a meaning in Markdown or HTML are escaped."""
+    return "".join(code(part) if is_code else _escaped(part) for part, is_code in spans_of(text))
+
+
+def spans_of(text: str) -> Iterator[tuple[str, bool]]:
+    """Split a text into pieces, each with whether it is code. Code comes without its backticks."""
+    at = 0
+    for match in _SPAN.finditer(text):
+        if match.start() > at:
+            yield text[at : match.start()], False
+        inner = match[2]
+        padded = len(match[1]) > 1 and inner[0] == inner[-1] == " " and inner.strip()
+        yield (inner[1:-1] if padded else inner), True
+        at = match.end()
+    if at < len(text):
+        yield text[at:], False
+
+
+def _escaped(text: str) -> str:
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return re.sub(r"^(\s*)([-+]|\d+[.)])(?=\s)", r"\1\\\2", _SPECIAL.sub(r"\\\1", text).replace("`", "\\`"))
+
+
+def code(text: str) -> str:
+    """Code that may contain bars and line breaks, as an HTML element. A code span in a table would show the escapes."""
+    text = " ".join(text.split())
+    return _element(text) if "|" in text else code_span(text)
+
+
+def code_span(text: str) -> str:
+    """One line of text as a code span, with as many backticks as needed."""
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    fence = "`" * (longest + 1)
+    pad = " " if text.startswith("`") or text.endswith("`") else ""
+    return f"{fence}{pad}{text}{pad}{fence}"
+
+
+def _element(text: str) -> str:
+    safe = "".join(char if char.isalnum() or char in " .:/-'\"=(),?+;" else f"&#{ord(char)};" for char in text)
+    blanks = len(safe) - len(safe.lstrip(" "))
+    return f"<code>{'&nbsp;' * blanks}{safe[blanks:]}</code>"
+
+
+def link(text: str, target: str) -> str:
+    """A link to an anchor or URL; only the text without a target."""
+    return f"[{one_line(text)}]({target})" if target else one_line(text)
+
 
 Samples = Mapping[tuple[str, str], str]
 """Manifests by apiVersion and kind."""
@@ -400,3 +606,68 @@ _PHRASES: Mapping[str, Callable[[object, SchemaNode], str]] = {
     "example": lambda value, _: f"for example {_span(_json_text(value))}",
     "externalDocs": _external,
 }
+
+
+_FOLDER = "docs"
+_FILE = "api.md"
+
+
+def generate_docs(options: GenerateOptions) -> tuple[str, Diagnostics]:
+    """The API reference of a project, in Markdown.
+
+    Args:
+        options: What to read. Options about manifests have no effect.
+
+    Returns:
+        The page, and all findings. With an error among them, or without a kind, the page is empty.
+    """
+    diagnostics = Diagnostics()
+    sources = read_sources(options, builtin_registry(), diagnostics)
+    crds = find_crds(sources, options, diagnostics) if sources.modules else []
+    if not crds and not diagnostics.has_errors():
+        diagnostics.report(
+            NOTHING_FOUND,
+            None,
+            "there are no kinds to document",
+            "pykb create api --group GROUP --version v1 --kind KIND",
+            "or name the files: `--paths DIR`",
+            notes="pykb looks for kinds in `api` packages",
+        )
+    if diagnostics.has_errors() or not crds:
+        return "", diagnostics
+    name = read(options.root)[0].project_name
+    title = f"API reference of {name}" if name else "API reference"
+    from pykb.gen._samples import read_samples  # loads YAML
+
+    return render_page(crds, read_samples(options.root), title=title), diagnostics
+
+
+def target_file(root: Path, output: Path | None, diagnostics: Diagnostics) -> str:
+    """The file of the page, relative to the project.
+
+    Args:
+        root: The project.
+        output: A folder for ``api.md``, or a file that ends with ``.md``. Defaults to the project's ``docs``.
+        diagnostics: Gets a path outside of the project, and a file of another format.
+    """
+    root = root.resolve()
+    place = real_path(output or root / _FOLDER)
+    if not place.is_relative_to(root):
+        diagnostics.report(
+            PATH_OUTSIDE,
+            None,
+            f"the output `{output}` is outside the project `{root.name}`",
+            "name a place inside the project",
+            notes="nothing was written",
+        )
+    elif place.suffix not in ("", ".md") and not place.is_dir():
+        diagnostics.report(
+            OPTION,
+            None,
+            f"`--output` names the file `{place.name}`, and the page is Markdown",
+            f"--output {place.with_suffix('.md').relative_to(root).as_posix()}",
+            "or name a folder",
+        )
+    else:
+        return (place if place.suffix == ".md" else place / _FILE).relative_to(root).as_posix()
+    return ""
