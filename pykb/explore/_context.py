@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import orjson
 
 from pykb.diagnostics import Code, Span
+from pykb.explore._chance import masked
 from pykb.explore._gate import Sent
 from pykb.explore._history import History, Identity, Manifest, Step, Verb
 from pykb.explore._outcome import Failure, Outcome
 from pykb.explore._project import Subject
-from pykb.explore._state import Difference, State, differences, read, state_of
-from pykb.explore._variants import leaves, schema_of, spell, spread, variants
+from pykb.explore._state import Difference, State, differences
+from pykb.explore._variants import schema_of, spread, variants
+from pykb.meta.json_diff import Path, sorted_changes
 
 _MOST_VARIANTS = 40
+_MOST_OTHERS = 64
+"""Runs with other random values that are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +82,8 @@ class Context:
     ignore: Sequence[str] = ()
     left_out: dict[bool, int] = field(default_factory=dict)
     base: Outcome = field(init=False)
-    _chance: Fields | None = field(init=False, default=None)
+    _uses_chance: bool | None = field(init=False, default=None)
+    _others: dict[int, tuple[History, Outcome]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         """Create the sample. Everything is compared with this."""
@@ -144,54 +149,49 @@ class Context:
         manifest: Manifest = orjson.loads(next(each for each in written if each))
         return manifest
 
-    @property
-    def chance(self) -> Fields:
-        """The fields whose values are from chance. Only runs that differ need to know it: it takes a run."""
-        if self._chance is None:
-            self._chance = fields_from_chance(self.base, self.run(History((self.create,), chance=1)))
-        return self._chance
-
-    def compare(self, expected: State, found: State, *, outcome: Outcome | None = None) -> tuple[Difference, ...]:
-        """The differences that are not ignored.
+    def compare(
+        self, expected: State, found: State, *, outcome: Outcome | None = None, of: Outcome | None = None
+    ) -> tuple[Difference, ...]:
+        """The differences that are not ignored. What chance made is compared by where it comes from.
 
         Args:
             expected: The expected state.
             found: The other one.
-            outcome: The run of the other one. Values from chance with which it created objects may differ.
+            outcome: The run of the other one. ``None`` compares each value as it is.
+            of: The run of the expected one. Defaults to the same.
         """
         every = differences(expected, found, self.ignore)
-        if outcome is None or not any(each.path for each in every):
+        if not every or outcome is None or not self._has_chance():
             return every
-        return tuple(each for each in every if not is_from_chance(each, self.chance, outcome))
+        one, two = self._masked(expected, of or outcome), self._masked(found, outcome)
+        return differences(one, two, self.ignore)
 
+    def _has_chance(self) -> bool:
+        """Whether the operator uses random values. Only runs that differ need to know it: it takes a run."""
+        if self._uses_chance is None:
+            usual = self.undisturbed(*self.life())
+            other = self.run(replace(History(self.life()), chance=1))
+            pairs = zip(usual.states, other.states, strict=False)
+            self._uses_chance = any(differences(*pair) for pair in pairs)
+        return self._uses_chance
 
-Fields = frozenset[tuple[str, str]]
-"""Kinds and the paths of their fields."""
+    def is_random(self, identity: Identity, path: Path) -> bool:
+        """Whether chance made a value of an object in the undisturbed run. Nobody can bring such a value back."""
+        if not self._has_chance():
+            return False
+        state = self.base.states[0]
+        known = self._masked(state, self.base).get(identity)
+        return known is None or any(path == each for each, *_ in sorted_changes(state[identity], known))
 
-
-def fields_from_chance(one: Outcome, other: Outcome) -> Fields:
-    """The fields in which two runs of the same steps differ, if only their random values are not the same."""
-    if not one.states or not other.states:
-        return frozenset()
-    found = differences(one.states[0], other.states[0])
-    return frozenset((each.identity.kind, each.path) for each in found if each.path)
-
-
-def is_from_chance(difference: Difference, fields: Fields, outcome: Outcome) -> bool:
-    """Whether a field is from chance, and still has the value with which the operator created the object.
-
-    Nothing else is excused: neither another value, nor an object that the operator has deleted and made again.
-    """
-    if (difference.identity.kind, difference.path) not in fields:
-        return False
-    changes = [change for change in outcome.changes if change.identity == difference.identity and change.by]
-    if any(change.after is None for change in changes):
-        return False
-    created = next((change.after for change in reversed(changes) if change.before is None), None)
-    if created is None:
-        return False
-    [first] = state_of([read(created)]).values()
-    return any(spell(path) == difference.path and value == difference.found for path, value in leaves(first))
+    def _masked(self, state: State, outcome: Outcome) -> State:
+        history = outcome.history
+        if history is None:
+            return state
+        if id(history) not in self._others:
+            if len(self._others) >= _MOST_OTHERS:
+                self._others.clear()
+            self._others[id(history)] = (history, self.run(replace(history, chance=history.chance + 1)))
+        return masked(state, outcome, self._others[id(history)][1])
 
 
 def same_states(context: Context, expected: Outcome, what: str) -> Callable[[Outcome], Iterator[Violation]]:
@@ -203,7 +203,7 @@ def same_states(context: Context, expected: Outcome, what: str) -> Callable[[Out
                 yield restless(outcome, what)
             return
         for number, (one, other) in enumerate(zip(expected.states, outcome.states, strict=False), start=1):
-            if found := context.compare(one, other, outcome=outcome):
+            if found := context.compare(one, other, outcome=outcome, of=expected):
                 struck = outcome.struck_before(number)
                 place = struck.place if struck is not None else place_among(found, outcome, expected)
                 yield Violation(f"{found[0]} {what}", place, found, cause_of(found), steps=number)
@@ -221,7 +221,7 @@ def same_end(context: Context, expected: Outcome, what: str) -> Callable[[Outcom
         if not outcome.at_rest:
             if expected.at_rest:
                 yield restless(outcome, what)
-        elif found := context.compare(expected.states[-1], outcome.states[-1], outcome=outcome):
+        elif found := context.compare(expected.states[-1], outcome.states[-1], outcome=outcome, of=expected):
             yield Violation(f"{found[0]} {what}", place_among(found, outcome, expected), found, cause_of(found))
 
     return judge

@@ -73,6 +73,7 @@ class _Run:
         """Wait for its outcome, unless it is here."""
         if self.outcome is None:
             self.outcome = runs.outcome(self.number)
+            self.outcome.history = self.history
         return self.outcome
 
 
@@ -239,6 +240,7 @@ class Explorer:
             outcome = run.take(runs)
             found = outcome if len(run.history.steps) == steps else outcome.first(steps)
             if found is not None:
+                found.history = history
                 return found
         return self._begin(history, runs).take(runs)
 
@@ -316,6 +318,7 @@ class Explorer:
             if found.by is None or finding.because or _now() > self._deadline:
                 continue
             outcome = runs.outcome(runs.begin(finding.history, causes=True))
+            outcome.history = finding.history
             self._report.runs += 1
             wrong = next((each.by for each in found.judge(outcome) if each.message == finding.message), None)
             if wrong is not None and wrong.because:

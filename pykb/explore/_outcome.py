@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from pykb.api.safe_text import safe_text
 from pykb.diagnostics import Diagnostic, Span
 from pykb.explore._gate import Sent, place_in
-from pykb.explore._history import Fault, Identity, Step
+from pykb.explore._history import Fault, History, Identity, Step
 from pykb.explore._state import State, is_generated
 from pykb.explore._webhooks import Loss
 from pykb.runtime.controller.controller import BUGS
@@ -86,7 +86,9 @@ class Outcome:
     """What came of a history.
 
     Attributes:
+        history: The history. Set where the outcome is judged.
         states: The state at rest after each step that was waited for.
+        rests: All states of the run, each with the number of changes until then.
         sent: The operator's requests.
         changes: All changes.
         failures: The errors of reconciles.
@@ -106,7 +108,9 @@ class Outcome:
         defaulters: The lines of the mutating webhooks, by path.
     """
 
+    history: History | None = None
     states: list[State] = field(default_factory=list)
+    rests: list[tuple[State, int]] = field(default_factory=list)
     sent: list[Sent] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)

@@ -102,11 +102,11 @@ def history(context: Context) -> Iterator[Case]:
             if outcome.refused:
                 return  # the field cannot be changed
             yield from _ends(f"after the change to `{path}`")(outcome)
-            expected = (fresh.states[0], context.base.states[0])
+            expected = (fresh, context.base)
             words = (f"after the change to `{path}`", f"after a change to `{path}` and back")
             every = zip(expected, outcome.states[1:], words, strict=False)
             for number, (wanted, found, what) in enumerate(every, start=2):
-                if unlike := context.compare(wanted, found, outcome=outcome):
+                if unlike := context.compare(wanted.states[0], found, outcome=outcome, of=wanted):
                     place = place_among(unlike, outcome, fresh)
                     yield Violation(f"{unlike[0]} {what}", place, unlike, cause_of(unlike), steps=number)
                     return
@@ -132,6 +132,8 @@ def _drifts(context: Context, identity: Identity) -> Iterator[Case]:
     yield Case(codes.DRIFT, History((context.create, lost)), comes_back(context, "deletion"))
     made = context.created(identity)
     for path, value in _owned(made):
+        if context.is_random(identity, path):
+            continue
         change = {**identity.manifest, **patch_of(made, path, _another(value))}
         change["metadata"] = {**change.get("metadata", {}), **identity.manifest["metadata"]}
         step = Step(Verb.PATCH, change, note=spell(path))
@@ -261,7 +263,8 @@ def bug(context: Context) -> Iterator[Case]:
                 return
             yield from _ends(f"with `{path}`")(outcome)
             if outcome.at_rest and len(outcome.states) > 1:
-                unlike = context.compare(context.base.states[0], outcome.states[1], outcome=outcome)
+                base = context.base
+                unlike = context.compare(base.states[0], outcome.states[1], outcome=outcome, of=base)
                 if unlike:
                     place = place_among(unlike, outcome, context.base)
                     message = f"{unlike[0]}: no way back from `{path}`"
@@ -493,7 +496,11 @@ def converted(context: Context) -> Iterator[Case]:
             message = f"{loss.identity}: `{loss.path}` is lost by the conversion to {loss.version} and back"
             yield Violation(message, loss.place, (), ("lost", loss.place, loss.path))
             return
-        if not outcome.refused and outcome.at_rest and (unlike := context.compare(*outcome.states[:2])):
+        if (
+            not outcome.refused
+            and outcome.at_rest
+            and (unlike := context.compare(*outcome.states[:2], outcome=outcome))
+        ):
             message = f"{unlike[0]} after it was written back in another version"
             yield Violation(message, None, unlike, ("rewritten", unlike[0].path))
 

@@ -14,9 +14,11 @@ import contextvars
 import os
 import random
 import selectors
+import ssl
 import sys
 import threading
 import time
+import uuid
 from collections.abc import Callable, Coroutine, Iterable, Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -428,6 +430,14 @@ def _virtual_date(now: Callable[[], float]) -> type[date]:
     return VirtualDate
 
 
+def _virtual_random(chance: random.Random) -> type[random.Random]:
+    class VirtualRandom(random.Random, metaclass=_Virtual):
+        def seed(self, a: Any = None, version: int = 2) -> None:
+            super().seed(chance.getrandbits(64) if a is None else a, version)
+
+    return VirtualRandom
+
+
 class VirtualTime:
     """Runs coroutines, each in a loop and a world of its own. In between, all clocks are the real ones."""
 
@@ -454,13 +464,20 @@ class VirtualTime:
             id(time.localtime): lambda seconds=None: _LOCALTIME(self._wall() if seconds is None else seconds),
             id(time.strftime): lambda text, moment=None: _STRFTIME(text, moment or _LOCALTIME(self._wall())),
             id(os.urandom): chance.randbytes,  # `secrets`, `uuid` and `random.SystemRandom` call it
+            id(random.Random): _virtual_random(chance),
+            id(ssl.RAND_bytes): chance.randbytes,
         }
+        if getrandom := getattr(os, "getrandom", None):  # on Linux
+            replaced[id(getrandom)] = lambda size, _flags=0: chance.randbytes(size)
         self._stack.callback(random.setstate, random.getstate())
         self._stack.enter_context(self.waiting())
         # Pydantic completes a class at its first use. Before 2.14, it asks then whether a type `is datetime.datetime`.
         real = SimpleNamespace(**vars(sys.modules["datetime"]))
         self._stack.enter_context(mock.patch.object(_generate_schema, "datetime", real))
         self._stack.enter_context(_replacing(replaced))
+        # Without a function of the system, `uuid1` is made from the time and from chance.
+        self._stack.enter_context(mock.patch.object(uuid, "_generate_time_safe", None))
+        self._stack.enter_context(mock.patch.object(uuid, "_last_timestamp", None))
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -482,6 +499,7 @@ class VirtualTime:
         loop = self._loop = VirtualLoop()
         random.seed(seed)
         self._chance.seed(seed)
+        uuid._last_timestamp = None  # type: ignore[attr-defined] # noqa: SLF001 - that of another world
         try:
             with self.watch.over(loop.interrupt, self.watch.most):
                 return loop.run_until_complete(main())

@@ -182,7 +182,9 @@ class _World:
 
     def _note_state(self) -> None:
         objects = map(read, self._server.storage.everything())
-        self.outcome.states.append(state_of(map(self._operator.without_notes, objects)))
+        state = state_of(map(self._operator.without_notes, objects))
+        self.outcome.states.append(state)
+        self.outcome.rests.append((state, len(self.outcome.changes)))
 
     def _note_change(self, change: Any) -> None:
         identity = Identity(change.api_version, change.kind, change.namespace, change.name)

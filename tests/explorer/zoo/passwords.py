@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 import secrets
+import uuid
 from typing import ClassVar
 
-from pykb.api.core.v1 import Secret
-from pykb.runtime import is_controlled_by, set_controller_reference
+from pykb.api.core.v1 import ConfigMap, Secret
+from pykb.runtime import ensure_applied, is_controlled_by, set_controller_reference
 from tests.explorer.keeper import Keeper
-from tests.explorer.zoo.kinds import Animal
+from tests.explorer.zoo.kinds import Animal, AnimalStatus
 
 
 class RotatesPassword(Keeper):
@@ -21,7 +23,6 @@ class RotatesPassword(Keeper):
     async def keep(self, animal: Animal) -> None:
         """Create the Secret with a password. It notes the food for which that was."""
         wanted = Secret(metadata=self.metadata(animal), string_data={"password": secrets.token_urlsafe()})
-        wanted.immutable = not self.rotates
         set_controller_reference(animal, wanted)
         if self.rotates:
             wanted.metadata.labels = {"food": animal.spec.food}
@@ -40,3 +41,43 @@ class RotatesPasswordMended(RotatesPassword):
 
     fault = ""
     rotates = False
+
+
+class NotesIdLast(Keeper):
+    """Gives its child an id, and notes it afterwards. After a crash in between, it notes another one."""
+
+    fault = "explore-crash"
+
+    async def keep(self, animal: Animal) -> None:
+        """Make the child with the id."""
+        before = copy.deepcopy(animal.status)
+        animal.status.child = animal.status.child or str(uuid.uuid4())
+        await self.make(animal, before)
+
+    async def make(self, animal: Animal, before: AnimalStatus) -> None:
+        """The child first."""
+        wanted = self.child(animal)
+        set_controller_reference(animal, wanted)
+        if await self.client.find(ConfigMap, wanted) is None:
+            await self.client.create(wanted)  # fault
+
+    def child(self, animal: Animal) -> ConfigMap:
+        """With the id."""
+        child = super().child(animal)
+        child.data = {**(child.data or {}), "id": f"id {animal.status.child}"}
+        return child
+
+
+class NotesIdLastMended(NotesIdLast):
+    """Notes it first."""
+
+    fault = ""
+
+    async def make(self, animal: Animal, before: AnimalStatus) -> None:
+        """The status first. If a stale cache lacks the id, another one is refused."""
+        if animal.status != before:
+            await self.client.status.update(animal)
+        await ensure_applied(self.client, self.child(animal), owner=animal)
+
+    async def report(self, animal: Animal, before: AnimalStatus) -> None:
+        """There is nothing else to say."""

@@ -1,0 +1,193 @@
+"""What chance made in a state: found by a run with other random values, and compared by where it comes from."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pykb.explore._history import Identity
+from pykb.explore._outcome import Change, Outcome
+from pykb.explore._state import State, read
+from pykb.explore._variants import spell
+from pykb.meta.json_diff import Path
+
+_WORD = re.compile(r"[A-Za-z0-9+/=_]*")
+_NAME: Path = ("metadata", "name")
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    """A part of a value that differs when chance does.
+
+    Attributes:
+        identity: The object.
+        path: The field.
+        before: What is before the part, in the value.
+        text: The part.
+        after: What is after the part.
+    """
+
+    identity: Identity
+    path: Path
+    before: str
+    text: str
+    after: str
+
+    @property
+    def plain(self) -> str:
+        """The text, decoded in a Secret."""
+        if self.identity.is_secret and self.path[0] == "data":
+            try:
+                return base64.b64decode(self.text, validate=True).decode()
+            except (binascii.Error, ValueError):
+                pass
+        return self.text
+
+    @property
+    def origin(self) -> str:
+        """Which field of which kind has it."""
+        return f"{self.identity.kind}: {spell(self.path)}"
+
+
+def masked(state: State, outcome: Outcome, other: Outcome) -> State:
+    """A state with placeholders for what chance made. Equal ones have the same place for it.
+
+    A value from chance that the operator changed later has another placeholder: users have the first one.
+
+    Args:
+        state: One of the outcome's.
+        outcome: What came of a history.
+        other: What came of the same history with other random values.
+    """
+    number = next((number for number, (rest, _) in enumerate(outcome.rests) if rest is state), None)
+    if number is None or number >= len(other.rests):
+        return state
+    pairs = list(_pairs(state, outcome, other.rests[number][0], other))
+    tokens = [token for one, two in pairs for token in _tokens(one, state[one], two, other.rests[number][0][two])]
+    changes = outcome.changes[: outcome.rests[number][1]]
+    origins = _origins(tokens, changes)
+    # A status reports what other objects have, and follows them.
+    sources = {id(token) for token in tokens if token.path[0] != "status"} or set(map(id, tokens))
+    changed = {id(token) for token in tokens if id(token) in sources and _is_changed(token, changes)}
+    result: dict[Identity, Mapping[str, Any]] = {}
+    for identity in _by_creation(state, outcome):
+        own = [token for token in tokens if token.identity == identity]
+        words = {token.path: _placeholder(token, origins, is_changed=id(token) in changed) for token in own}
+        content = _replaced(state[identity], (), words)
+        named = identity._replace(name=_numbered(identity, words, result))
+        result[named] = content
+    return result
+
+
+def _pairs(one: State, first: Outcome, two: State, second: Outcome) -> Iterator[tuple[Identity, Identity]]:
+    """Yield the objects of a state, each with the same one of another: of the same name, or made in the same order."""
+    yield from ((identity, identity) for identity in one if identity in two)
+    left = [identity for identity in _by_creation(two, second) if identity not in one]
+    for identity in _by_creation(one, first):
+        if identity not in two and (twin := next((each for each in left if each[:3] == identity[:3]), None)):
+            left.remove(twin)
+            yield identity, twin
+
+
+def _by_creation(state: State, outcome: Outcome) -> list[Identity]:
+    order = {change.identity: number for number, change in enumerate(outcome.changes) if change.before is None}
+    return sorted(state, key=lambda identity: (order.get(identity, -1), identity))
+
+
+def _tokens(one: Identity, content: Any, two: Identity, other: Any) -> Iterator[_Token]:
+    if one.name != two.name:
+        yield _token(one, _NAME, one.name, two.name)
+    for path, value, twin in _unlike(content, other, ()):
+        if path != _NAME:
+            yield _token(one, path, value, twin)
+
+
+def _unlike(one: Any, two: Any, path: Path) -> Iterator[tuple[Path, Any, Any]]:
+    """Yield the values that differ, with their paths."""
+    if isinstance(one, Mapping) and isinstance(two, Mapping):
+        for name in one.keys() & two.keys():
+            yield from _unlike(one[name], two[name], (*path, name))
+    elif isinstance(one, list) and isinstance(two, list):
+        for index, (each, other) in enumerate(zip(one, two, strict=False)):
+            yield from _unlike(each, other, (*path, index))
+    elif one != two and type(one) is type(two):
+        yield path, one, two
+
+
+def _token(identity: Identity, path: Path, one: Any, two: Any) -> _Token:
+    """The middle of a text, where it differs. Words are not divided: by chance, they may begin alike."""
+    if not isinstance(one, str):
+        return _Token(identity, path, "", str(one), "")
+    begin = next((at for at, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two)))
+    back = zip(reversed(one[begin:]), reversed(two[begin:]), strict=False)
+    end = len(one) - next((at for at, (a, b) in enumerate(back) if a != b), min(len(one), len(two)) - begin)
+    begin -= len(_WORD.match(one[:begin][::-1])[0])  # type: ignore[index] # it always matches
+    end += len(_WORD.match(one[end:])[0])  # type: ignore[index]
+    return _Token(identity, path, one[:begin], one[begin:end], one[end:])
+
+
+def _origins(tokens: Sequence[_Token], changes: Sequence[Change]) -> dict[str, str]:
+    """Where each text was first."""
+    written = [(change.identity, change.after) for change in changes if change.after]
+    order = {token: _first(token, written) for token in tokens}
+    origins: dict[str, str] = {}
+    for token in sorted(tokens, key=lambda each: (order[each], each.origin, each.identity)):
+        origins.setdefault(token.plain, token.origin)
+    return origins
+
+
+def _first(token: _Token, written: Sequence[tuple[Identity, bytes]]) -> int:
+    text = token.text.encode()
+    each = (number for number, (identity, after) in enumerate(written) if identity == token.identity and text in after)
+    return next(each, len(written))
+
+
+def _placeholder(token: _Token, origins: Mapping[str, str], *, is_changed: bool) -> str:
+    kind = "changed random value" if is_changed else "random value"
+    return f"{token.before}<{kind} of {origins[token.plain]}>{token.after}"
+
+
+def _is_changed(token: _Token, changes: Sequence[Change]) -> bool:
+    """Whether the operator wrote another value before, or deleted the object, since somebody deleted something."""
+    lost = [number for number, each in enumerate(changes) if each.by is None and each.after is None]
+    later = changes[lost[-1] :] if lost else changes
+    written = [each for each in later if each.identity == token.identity and each.by is not None]
+    if any(each.after is None for each in written):
+        return True
+    values = (_value_at(read(each.after), token.path) for each in written if each.after)
+    first = next((value for value in values if value is not None), None)
+    return first is not None and token.text not in str(first)
+
+
+def _value_at(content: Any, path: Path) -> Any:
+    for step in path:
+        try:
+            content = content[step]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return content
+
+
+def _replaced(content: Any, path: Path, words: Mapping[Path, str]) -> Any:
+    if path in words:
+        return words[path]
+    if isinstance(content, Mapping):
+        return {name: _replaced(each, (*path, name), words) for name, each in content.items()}
+    if isinstance(content, list):
+        return [_replaced(each, (*path, index), words) for index, each in enumerate(content)]
+    return content
+
+
+def _numbered(identity: Identity, words: Mapping[Path, str], others: Mapping[Identity, object]) -> str:
+    """The name with a placeholder. If several objects have it, it ends with a number."""
+    name = words.get(_NAME)
+    if name is None:
+        return identity.name
+    number = 1
+    while identity._replace(name=f"{name}{number}") in others:
+        number += 1
+    return f"{name}{number}"
