@@ -9,7 +9,6 @@ import json
 import os
 import time
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -47,11 +46,25 @@ class Journal:
         os.write(self._file, line.encode() + b"\n")
 
 
-def read(path: Path) -> Iterator[Line]:
-    """The lines of a file, in order."""
-    if path.exists():
-        for line in path.read_text(encoding="utf-8").splitlines():
-            yield Line(*json.loads(line))
+class JournalReader:
+    """The reading end. Who waits for a line asks often, so it reads each line once."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lines: list[Line] = []
+        self._position = 0
+
+    @property
+    def lines(self) -> list[Line]:
+        """The lines that are whole, in order."""
+        if self._path.exists():
+            with self._path.open("rb") as file:
+                file.seek(self._position)
+                text = file.read()
+            whole = text[: text.rfind(b"\n") + 1]
+            self._lines.extend(Line(*json.loads(line)) for line in whole.splitlines())
+            self._position += len(whole)
+        return list(self._lines)
 
 
 def overlaps(lines: list[Line]) -> int:

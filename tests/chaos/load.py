@@ -13,7 +13,7 @@ from pykb.runtime import ApiError, Client, MergePatch, NoKindMatch, NotFound, Se
 from tests.chaos.kinds import Gadget, GadgetSpec
 
 DRIVERS = 4
-PAUSE = 0.04  # seconds between two writes of a driver
+QUICK, CALM = 0.04, 0.15  # seconds between two writes of a driver
 AFTER_ERROR = 0.2
 
 
@@ -24,11 +24,13 @@ class Load:
         client: As administrator, past every proxy.
         namespace: Where.
         objects: How many names.
+        pause: Seconds between two writes of a driver. While a fault waits for a lease to end, they are the most work.
     """
 
-    def __init__(self, client: Client, namespace: str, objects: int) -> None:
+    def __init__(self, client: Client, namespace: str, objects: int, pause: float = CALM) -> None:
         self._client = client
         self._namespace = namespace
+        self._pause = pause
         self._names = [f"g{number:04}" for number in range(objects)]
         self._random = random.Random(11)
         self._tasks: list[asyncio.Task[None]] = []
@@ -115,7 +117,7 @@ class Load:
             async with self._taken[name]:
                 known = await self._exists(name)
                 done = await self._try(verb if known else "create", name)
-            await asyncio.sleep(PAUSE if done else AFTER_ERROR)
+            await asyncio.sleep(self._pause if done else AFTER_ERROR)
 
     async def _exists(self, name: str) -> bool:
         try:

@@ -20,7 +20,7 @@ from pykb.api.meta.v1 import ObjectMeta
 from pykb.envtest.components import Component
 from pykb.envtest.processes import Processes
 from pykb.runtime import Client, Conflict, NotFound
-from tests.chaos.journal import Journal, Line, read
+from tests.chaos.journal import Journal, JournalReader, Line
 
 ROOT = Path(__file__).parents[2]
 NODE = "stand-in"
@@ -45,6 +45,7 @@ class StandIn:
         self._arguments = arguments
         self._processes = Processes()
         self._journal = folder / "pods.journal"
+        self._reader = JournalReader(self._journal)
         self._started: set[str] = set()
         self._terminated: set[str] = set()
         self.codes: dict[str, int] = {}
@@ -53,7 +54,7 @@ class StandIn:
     @property
     def lines(self) -> list[Line]:
         """What the pods did."""
-        return list(read(self._journal))
+        return self._reader.lines
 
     def close(self) -> None:
         """End whatever still runs."""

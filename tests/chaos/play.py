@@ -16,7 +16,7 @@ from tests.chaos.cluster import Cluster
 from tests.chaos.holders import Holders, unheld_writes
 from tests.chaos.journal import overlaps, shared_overlaps
 from tests.chaos.kinds import Gadget
-from tests.chaos.load import Load
+from tests.chaos.load import CALM, QUICK, Load
 from tests.chaos.proxy import Proxy
 from tests.chaos.subject import Subject
 from tests.chaos.verdict import Verdict, until_right
@@ -30,6 +30,7 @@ class Size:
         objects: Names that the load uses.
         times: How often a fault strikes that strikes repeatedly.
         writes: Writes of the load before, between and after strikes.
+        pause: Seconds between two writes of a driver of the load.
         patience: How long the end may take. No test waits for it: it only ends one that would never end.
         true_times: Whether the operators keep their own time limits, which are too long for a quick round.
     """
@@ -37,12 +38,13 @@ class Size:
     objects: int
     times: int
     writes: int
+    pause: float
     patience: timedelta
     true_times: bool
 
 
-SMALL = Size(objects=24, times=1, writes=24, patience=timedelta(seconds=100), true_times=False)
-FULL = Size(objects=200, times=20, writes=200, patience=timedelta(minutes=15), true_times=True)
+SMALL = Size(objects=24, times=1, writes=24, pause=CALM, patience=timedelta(seconds=100), true_times=False)
+FULL = Size(objects=200, times=20, writes=200, pause=QUICK, patience=timedelta(minutes=15), true_times=True)
 
 
 @dataclass
@@ -192,7 +194,7 @@ async def _scene(fault: Fault, cluster: Cluster, size: Size) -> AsyncIterator[Sc
     namespace = f"chaos-{folder.name}"
     await cluster.make_namespace(namespace)
     async with contextlib.AsyncExitStack() as stack:
-        load = Load(cluster.client, namespace, size.objects)
+        load = Load(cluster.client, namespace, size.objects, size.pause)
         scene = Scene(cluster, size, namespace, load, [], [], [], [])
         leases = namespace
         if setting.shards:  # as in a cluster, where objects and the operator are in different namespaces

@@ -14,7 +14,7 @@ import aiohttp
 from pykb.envtest.components import Component
 from pykb.envtest.processes import Processes
 from pykb.testing import eventually
-from tests.chaos.journal import Journal, Line, read
+from tests.chaos.journal import Journal, JournalReader, Line
 
 ROOT = Path(__file__).parents[2]
 LONG = timedelta(seconds=60)
@@ -37,6 +37,7 @@ class Subject:
         self.restarts = 0
         """How often it ended by itself and was started again."""
         self._journal = folder / f"{name}.journal"
+        self._reader = JournalReader(self._journal)
         self._log = folder / f"{name}.log"
         module = (
             ["tests.chaos.program"] if clock is None else ["tests.chaos.jumping", str(clock), "tests.chaos.program"]
@@ -72,7 +73,7 @@ class Subject:
     @property
     def lines(self) -> list[Line]:
         """The journal of all its processes."""
-        return list(read(self._journal))
+        return self._reader.lines
 
     def kill(self) -> None:
         """End it the hard way; it is started again."""
