@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 import sys
 from pathlib import Path
@@ -23,6 +24,7 @@ pytestmark = pytest.mark.apiserver
 TESTDATA = Path(__file__).parents[3] / "testdata"
 OBJECTS = "/apis/agreement.example.com/v1/namespaces/default/judges"
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+CASES = max(100, int(os.environ.get("PYKB_FUZZ_CASES", "0")) // 100)
 FIELD = re.compile(r"\bspec\.(\w+)")
 
 TEXTS = [
@@ -257,7 +259,7 @@ SCALARS = st.one_of(
 
 @given(st.one_of(SCALARS, st.lists(SCALARS, max_size=3), st.dictionaries(st.text(max_size=3), SCALARS, max_size=3)))
 @settings(
-    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True
+    max_examples=CASES, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True
 )
 def test_python_and_the_server_agree_on_any_value(judge: Any, server_minor: int, value: Any) -> None:
     """The same for values that nobody chose."""

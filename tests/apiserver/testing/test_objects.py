@@ -42,7 +42,7 @@ CRDS = sorted(
         TESTDATA / "import/crds/autoscalers.scale.example.com.yaml",
     ]
 )
-OBJECTS = max(8, int(os.environ.get("PYKB_FUZZ_CASES", "0")) // 1000)
+OBJECTS = max(5, int(os.environ.get("PYKB_FUZZ_CASES", "0")) // 1000)
 
 
 @pytest.fixture(scope="module")

@@ -274,7 +274,7 @@ VALUES = st.none() | st.booleans() | st.integers() | st.text()
 OBJECTS = st.dictionaries(st.text(), st.recursive(VALUES, st.lists, max_leaves=10))
 
 
-@settings(max_examples=120)
+@settings(max_examples=40)
 @given(st.lists(OBJECTS), OBJECTS, st.permutations(("kind", "metadata", "items")), st.sampled_from((None, 2)))
 def test_a_page_is_read_as_a_json_parser_reads_it(items, metadata, order, indent):
     """Whatever the order of its members, and with blanks between them."""
