@@ -7,9 +7,10 @@ that has no edits becomes the new one. In an edited file, only what differs betw
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
+from functools import partial
 from pathlib import Path
 
 from pykb.commands.init import variables
@@ -103,29 +104,30 @@ def between(
         places: Where files are now that the state after the change has in another path.
     """
     result = Transition()
+    fresh = partial(Recorder, root, read={})
     if init is not None:
-        result.add(_of_init(before, root, init), _of_init(after, root, init))
+        result.add(_of_init(before, fresh(), init), _of_init(after, fresh(), init))
     then = {each.identity: each for each in after.project.resources}
     for resource in kinds or before.project.resources:
         there = then.pop(resource.identity, None)
         made = [*variants(resource, before.project, before.header)]
         new = [*variants(there, after.project, after.header)] if there else []
         if there == resource and before.settings == after.settings:
-            _record((result.before, result.after), new, after, root)
+            _record((result.before, result.after), new, after, fresh)
         elif there and replace(there, path=resource.path) == resource and len(made) == len(new):
             for one, other in zip(made, new, strict=True):
-                result.add(_of(one, before, Recorder(root)), _of(other, after, Recorder(root, places)))
+                result.add(_of(one, before, fresh()), _of(other, after, fresh(places)))
         else:
-            _record((result.before,), made, before, root)
-            _record((result.after,), new, after, root)
+            _record((result.before,), made, before, fresh)
+            _record((result.after,), new, after, fresh)
     for resource in then.values():
-        _record((result.after,), variants(resource, after.project, after.header), after, root)
+        _record((result.after,), variants(resource, after.project, after.header), after, fresh)
     return result
 
 
-def _record(into: Iterable[Scaffold], made: Iterable[Variant], state: State, root: Path) -> None:
+def _record(into: Iterable[Scaffold], made: Iterable[Variant], state: State, fresh: Callable[[], Recorder]) -> None:
     for variant in made:
-        recorded = _of(variant, state, Recorder(root)).scaffold
+        recorded = _of(variant, state, fresh()).scaffold
         for scaffold in into:
             scaffold.add(recorded)
 
@@ -136,9 +138,8 @@ def _of(variant: Variant, state: State, recorder: Recorder) -> Recorder:
     return recorder
 
 
-def _of_init(state: State, root: Path, diagnostics: Diagnostics) -> Recorder:
+def _of_init(state: State, recorder: Recorder, diagnostics: Diagnostics) -> Recorder:
     """What the plugins scaffold for a project without kinds."""
-    recorder = Recorder(root)
     about = {"owner": "", "license": state.license, "boilerplate": state.header, "year": ""}
     files = render_tree(built_in(), variables(state.project, about), diagnostics)
     # Those that remove their files themselves are left out. That of the Helm chart would read those of config/.

@@ -20,7 +20,7 @@ import yaml
 from pykb._regular_file import read_settings
 from pykb.diagnostics import Diagnostic, EnvironmentProblem, Span
 from pykb.diagnostics.codes.scaffold import FILE_EXISTS, FILE_MISSING, RENDERED_BROKEN
-from pykb.files.plan import Action, Draft, Plan
+from pykb.files.plan import Action, Draft, Plan, Snapshot
 from pykb.project import FILE_NAME
 from pykb.project.settings import CONFIG, config_folder, swapped
 from pykb.python_source.layout import WIDTH, line_length
@@ -301,10 +301,14 @@ class Recorder(PlanBuilder):
     Args:
         root: The project.
         places: Where files are now that are to be read from another path.
+        read: The files that were read. Recorders that share it read each file once.
     """
 
-    def __init__(self, root: Path, places: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, root: Path, places: Mapping[str, str] | None = None, *, read: dict[str, Snapshot | None] | None = None
+    ) -> None:
         super().__init__(root)
+        self._seen = {} if read is None else read
         self._places = places or {}
         self._files: dict[str, bytes] = {}
         self._rest = Scaffold()
