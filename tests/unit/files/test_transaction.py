@@ -93,8 +93,9 @@ def test_a_recovery_that_is_killed_itself_is_recovered_by_the_next(tmp_path: Pat
                 break
 
 
-@pytest.mark.parametrize("name", WRITERS)
-@pytest.mark.parametrize("how", ["raise", "interrupt"])
+@pytest.mark.parametrize(
+    ("how", "name"), [*(("raise", name) for name in WRITERS), ("interrupt", "create"), ("interrupt", "move")]
+)
 def test_failing_at_any_change_of_the_file_system_leaves_the_project_whole(tmp_path: Path, how: str, name: str) -> None:
     """For every N: when the Nth change fails (disk full, Ctrl-C), the project is as before, or as after, at once.
 

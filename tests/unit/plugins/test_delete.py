@@ -131,8 +131,7 @@ def whole_entries(additions: tuple[New, ...]) -> list[Old]:
     return [OldApi(*each, controller=True) for each in names]
 
 
-@pytest.mark.parametrize("seed", range(2))
-@pytest.mark.parametrize("name", ["one-group", "groups"])
+@pytest.mark.parametrize(("name", "seed"), [("one-group", 0), ("groups", 1)])
 def test_entries_go_in_any_order(name: str, seed: int, tmp_path: Path, made: dict[str, tuple[Tree, Path]]) -> None:
     """At the end, the project is as `init` made it. What other entries use is never lost on the way."""
     empty, full = made[name]
@@ -148,15 +147,14 @@ def test_entries_go_in_any_order(name: str, seed: int, tmp_path: Path, made: dic
     assert tree(root) == empty
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_webhooks_go_in_any_order(seed: int, tmp_path: Path, made: dict[str, tuple[Tree, Path]]) -> None:
+def test_webhooks_go_in_any_order(tmp_path: Path, made: dict[str, tuple[Tree, Path]]) -> None:
     """Their configuration goes with the last one."""
     root = tmp_path / "fleet"
     shutil.copytree(made["one-group"][1], root)
     webhooks = [each for each in ONE_GROUP if isinstance(each, NewWebhook)]
     apis = [each for each in ONE_GROUP if isinstance(each, NewApi)]
     plain = start(PROJECTS["one-group"][0], tmp_path / "plain/fleet", *apis)
-    random.Random(seed).shuffle(webhooks)
+    random.Random(0).shuffle(webhooks)
     for each in webhooks:
         assert (root / "config/webhook").is_dir()
         delete(root, inverse(each))
@@ -204,13 +202,9 @@ def findings(root: Path, options: Old) -> list[tuple[str, str, int]]:
 @pytest.mark.parametrize(
     "path",
     [
-        "fleet/api/v1/disk_types.py",
-        "fleet/controllers/disk_handlers.py",
         "fleet/controllers/disk_cleaner_controller.py",
         "fleet/webhooks/v1/disk_webhook.py",
         "config/samples/infra_v1_disk.yaml",
-        "config/rbac/disk_admin_role.yaml",
-        "tests/controllers/test_disk_handlers.py",
     ],
 )
 def test_an_edited_file_goes_only_by_force_and_into_the_backup(machine: Path, path: str) -> None:

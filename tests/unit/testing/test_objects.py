@@ -167,7 +167,7 @@ def drawn(kind: type[StructT], count: int = 60, seed: int = 0, **arguments: Any)
 @cache
 def made() -> list[Everything]:
     """A number of objects, which no test changes."""
-    return drawn(Everything, 300)
+    return drawn(Everything, 150)
 
 
 def test_the_same_seed_makes_the_same_objects() -> None:

@@ -124,7 +124,7 @@ def loss() -> str:
 
 def test_a_converter_that_keeps_everything_passes() -> None:
     """With an annotation for what the spoke cannot say; nothing else of the metadata changes."""
-    assert_round_trips(Keeping(), samples=60)
+    assert_round_trips(Keeping(), samples=30)
 
 
 def test_what_is_lost_is_told_with_the_smallest_object() -> None:
@@ -143,14 +143,13 @@ def test_what_is_lost_is_told_with_the_smallest_object() -> None:
 
 
 def test_a_failure_is_there_again() -> None:
-    """The next run of the test makes the same objects, and says the same; another seed makes other ones."""
+    """The next run of the test makes the same objects, and says the same."""
     assert message_of(Losing()) == loss()
-    assert message_of(Losing(), seed=1000)
 
 
 def test_what_is_lost_on_purpose_is_ignored() -> None:
     """By its path; the rest is still held."""
-    assert_round_trips(Losing(), samples=60, ignore=("spec.grace",))
+    assert_round_trips(Losing(), samples=30, ignore=("spec.grace",))
     assert "spec.grace" in message_of(Losing(), ignore=("spec.template", "spec.ports[].name"))
 
 
@@ -226,7 +225,7 @@ def test_objects_that_are_refused_are_left_out() -> None:
                 raise Unconvertible("ports are gone")
             return super().to_hub(spoke)
 
-    assert_round_trips(Choosy(), samples=60, ignore=("spec.grace",))
+    assert_round_trips(Choosy(), samples=30, ignore=("spec.grace",))
 
 
 def test_overrides_reach_the_objects() -> None:
