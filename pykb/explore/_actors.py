@@ -1,4 +1,4 @@
-"""Stand-ins for the controllers of a cluster: owners, namespaces, and what makes workloads ready.
+"""Stand-ins for the controllers of a cluster: owners, namespaces, what makes workloads ready, and what follows them.
 
 They act on the API server in memory, a moment after each change. What they claim was seen in a real
 cluster: tests/explorer/actors holds them against a record of kube-controller-manager. Sources:
@@ -9,15 +9,22 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import math
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from enum import Enum, auto
 from typing import Any
+from zlib import adler32
 
+import orjson
+
+from pykb.api import Unstructured
+from pykb.client.codec import gvk_of
 from pykb.explore._history import Fault, FaultKind, Identity, Manifest
 from pykb.explore._state import read
 from pykb.fake import FakeApiServer
-from pykb.runtime import ApiError, Client, MergePatch
+from pykb.meta.gvk import GroupVersion
+from pykb.runtime import AlreadyExists, ApiError, Client, MergePatch, NoKindMatch
 
 PAUSE = 1.0
 """Virtual seconds between a change and the acts of the cluster's controllers."""
@@ -49,6 +56,9 @@ class Actors:
         self._delay = fault.seconds if fault is not None and fault.kind in (FaultKind.LATE, FaultKind.FAIL) else 0.0
         self._end = Health.FAILED if fault is not None and fault.kind is FaultKind.FAIL else Health.READY
         self._due: dict[str, float] = {}
+        self.made: set[str] = set()
+        """The uids of the pods and claims of StatefulSets. Claims stay for ever, and pods keep the name of an earlier
+        service: an operator is judged by its StatefulSet."""
         self._changed = asyncio.Event()
         server.storage.observers.append(lambda _: self._changed.set())
 
@@ -68,27 +78,34 @@ class Actors:
             await _Collector(self._server, self._client, objects).run()
             for found in objects:
                 if not found["metadata"].get("deletionTimestamp"):
-                    await self._report(found)
+                    await self._act_on(found, objects)
             for act in self._others:
                 with contextlib.suppress(ApiError):  # it is called again after the next change
                     await act(self._client)
 
-    async def _report(self, obj: Manifest) -> None:
-        if obj["kind"] not in KINDS:
+    async def _act_on(self, obj: Manifest, objects: Sequence[Manifest]) -> None:
+        kind = obj["kind"]
+        if kind not in _STATUS or GroupVersion.parse(obj["apiVersion"]).group not in _GROUPS:
             return
-        before = obj.get("status") or {}
-        now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-        status = status_of(obj, self._health_of(obj), now)
-        if status is not None and status != before:
-            gone = dict.fromkeys(set(before) - set(status))
-            with contextlib.suppress(ApiError):  # it has changed or gone meanwhile
+        health = self._health_of(obj)
+        with contextlib.suppress(ApiError):  # it has changed or gone meanwhile
+            if kind == "StatefulSet":
+                self.made |= await _Members(self._client, obj, objects, health).run()
+            elif kind == "HorizontalPodAutoscaler":
+                await _scale(self._client, obj)
+            before = obj.get("status") or {}
+            now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+            status = status_of(obj, health, now, objects)
+            if status != before:
+                gone = dict.fromkeys(set(before) - set(status))
                 await self._client.status.patch(Identity.of(obj).manifest, MergePatch({"status": status | gone}))
 
     def _health_of(self, obj: Manifest) -> Health:
         if not self._delay:
             return Health.READY
         loop = asyncio.get_running_loop()
-        uid = obj["metadata"]["uid"]
+        owner = _controller_of(obj)
+        uid = owner["uid"] if owner.get("kind") == "StatefulSet" else obj["metadata"]["uid"]
         if uid not in self._due:
             self._due[uid] = loop.time() + self._delay
             loop.call_at(self._due[uid], self._changed.set)
@@ -117,18 +134,55 @@ class _Collector:
                 await self._empty(owner)
 
     async def _collect(self, obj: Manifest) -> None:
-        """Delete what no owner is left of, or take the references out that lead nowhere."""
+        """Delete what no owner is left of, or take the references out that lead nowhere.
+
+        An object with a reference that nobody can follow stays as it is.
+        """
         references = obj["metadata"].get("ownerReferences") or []
         left = [reference for reference in references if self._is_owner(reference, obj)]
-        if references and not left:
-            await self._delete(obj)
-        elif left != references:
+        if left == references:
+            return
+        for reference in references:
+            if reference not in left and not await self._can_look_up(reference, obj):
+                return
+        if left:
             await self._change(obj, {"ownerReferences": left})
+        else:
+            await self._delete(obj)
 
     def _is_owner(self, reference: Manifest, obj: Manifest) -> bool:
-        """Whether the owner is there. One in another namespace does not count."""
+        """Whether the owner is there, in the namespace of the object or in none."""
         owner = self._alive.get(reference["uid"])
-        return owner is not None and owner["metadata"].get("namespace") in (None, obj["metadata"].get("namespace"))
+        if owner is None or gvk_of(owner).group_kind != gvk_of(reference).group_kind:
+            return False
+        return owner["metadata"].get("namespace") in (None, obj["metadata"].get("namespace"))
+
+    async def _can_look_up(self, reference: Manifest, obj: Manifest) -> bool:
+        """Whether the garbage collector can find out if an owner is there. It warns of one in another namespace."""
+        try:
+            mapping = await self._client.mapper.mapping(gvk_of(reference))
+        except NoKindMatch:
+            return False
+        namespace = obj["metadata"].get("namespace")
+        if mapping.namespaced and (namespace is None or reference["uid"] in self._alive):
+            await self._warn(obj, reference)
+        return namespace is not None or not mapping.namespaced
+
+    async def _warn(self, obj: Manifest, reference: Manifest) -> None:
+        metadata = obj["metadata"]
+        namespace = metadata.get("namespace") or "default"
+        about = {"apiVersion": obj["apiVersion"], "kind": obj["kind"], "name": metadata["name"], "uid": metadata["uid"]}
+        event = {
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": {"name": f"{metadata['name']}.{reference['uid']}", "namespace": namespace},
+            "involvedObject": about | ({"namespace": namespace} if metadata.get("namespace") else {}),
+            "type": "Warning",
+            "reason": "OwnerRefInvalidNamespace",
+            "message": f"ownerRef {reference['kind']}/{reference['name']} does not exist in namespace {namespace!r}",
+        }
+        with contextlib.suppress(ApiError):  # it was said before
+            await self._client.create(event)
 
     async def _delete_in_foreground(self, owner: Manifest) -> None:
         blocking = False
@@ -175,6 +229,139 @@ class _Collector:
                 await self._client.delete(Identity.of(obj).manifest)
 
 
+class _Members:
+    """The pods and the claims of a StatefulSet.
+
+    Source: https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/
+    """
+
+    def __init__(self, client: Client, obj: Manifest, objects: Sequence[Manifest], health: Health) -> None:
+        self._client = client
+        self._set = obj
+        self._objects = objects
+        self._health = health
+        self._revision = f"{obj['metadata']['name']}-{adler32(orjson.dumps(obj['spec']['template'])):08x}"
+
+    async def run(self) -> set[str]:
+        """Make what is missing, and delete what is too many or of an old template. An old pod is made again later.
+
+        Returns:
+            The uids of what was made.
+        """
+        spec = self._set["spec"]
+        left, made = set(), set()
+        for pod in self._orphans():
+            await self._client.patch(
+                Identity.of(pod).manifest, MergePatch({"metadata": {"ownerReferences": [_reference_to(self._set)]}})
+            )
+        for pod in _pods_of(self._set, self._objects):
+            labels = pod["metadata"].get("labels") or {}
+            ordinal = int(labels.get(_INDEX, 0))
+            is_old = labels.get(_REVISION) != self._revision and _strategy_of(spec) == "RollingUpdate"
+            left.add(ordinal)
+            if not pod["metadata"].get("deletionTimestamp") and (is_old or ordinal >= spec.get("replicas", 1)):
+                await self._client.delete(Identity.of(pod).manifest)
+        is_parallel = spec.get("podManagementPolicy") == "Parallel"
+        for ordinal in range(spec.get("replicas", 1)):
+            if ordinal not in left:
+                made |= await self._make(ordinal)
+            if self._health is not Health.READY and not is_parallel:
+                break  # the next one waits until it is ready
+        return made
+
+    def _orphans(self) -> Iterator[Manifest]:
+        """Pods without a controller that have a name and the labels of this set."""
+        wanted = (self._set["spec"]["selector"].get("matchLabels") or {}).items()
+        for found in self._objects:
+            metadata = found["metadata"]
+            is_near = found["kind"] == "Pod" and metadata["namespace"] == self._set["metadata"]["namespace"]
+            if is_near and not _controller_of(found) and wanted <= (metadata.get("labels") or {}).items():
+                name, _, ordinal = metadata["name"].rpartition("-")
+                if name == self._set["metadata"]["name"] and ordinal.isdecimal():
+                    yield found
+
+    async def _make(self, ordinal: int) -> set[str]:
+        metadata, spec = self._set["metadata"], self._set["spec"]
+        name = f"{metadata['name']}-{ordinal}"
+        volumes, made = [], set()
+        for template in spec.get("volumeClaimTemplates") or ():
+            claim = f"{template['metadata']['name']}-{name}"
+            volumes.append({"name": template["metadata"]["name"], "persistentVolumeClaim": {"claimName": claim}})
+            labels = (template["metadata"].get("labels") or {}) | (spec["selector"].get("matchLabels") or {})
+            about = {"name": claim, "namespace": metadata["namespace"], "labels": labels}
+            with contextlib.suppress(AlreadyExists):  # it stayed from a pod of this name
+                created = await self._client.create(
+                    {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": about, "spec": template["spec"]}
+                )
+                made.add(created["metadata"]["uid"])
+        template = spec["template"]
+        own = {_REVISION: self._revision, _INDEX: str(ordinal), "statefulset.kubernetes.io/pod-name": name}
+        named = {each["name"] for each in volumes}
+        kept = [each for each in template["spec"].get("volumes") or () if each["name"] not in named]
+        pod: Manifest = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {
+                **(template.get("metadata") or {}),
+                "name": name,
+                "namespace": metadata["namespace"],
+                "labels": ((template.get("metadata") or {}).get("labels") or {}) | own,
+                "ownerReferences": [_reference_to(self._set)],
+            },
+            "spec": {
+                **template["spec"],
+                "hostname": name,
+                "subdomain": spec.get("serviceName") or "",
+                "volumes": [*kept, *volumes],
+            },
+        }
+        with contextlib.suppress(AlreadyExists):  # somebody else's
+            made.add((await self._client.create(pod))["metadata"]["uid"])
+        return made
+
+
+async def _scale(client: Client, autoscaler: Manifest) -> None:
+    """Bring the replicas of a workload into the limits of its autoscaler. Metrics never ask for other numbers."""
+    reference = autoscaler["spec"]["scaleTargetRef"]
+    metadata = {"name": reference["name"], "namespace": autoscaler["metadata"]["namespace"]}
+    target = {"apiVersion": reference.get("apiVersion", "v1"), "kind": reference["kind"], "metadata": metadata}
+    spec = (await client.scale.get(gvk_of(target), Unstructured(target))).spec
+    replicas = (spec.replicas if spec is not None else None) or 0
+    wanted = _within_limits(replicas, autoscaler)
+    if replicas != wanted:
+        await client.scale.set_replicas(target, wanted)
+
+
+def _within_limits(replicas: int, autoscaler: Mapping[str, Any]) -> int:
+    spec = autoscaler["spec"]
+    return max(spec.get("minReplicas", 1), min(replicas, spec["maxReplicas"])) if replicas else 0
+
+
+_INDEX = "apps.kubernetes.io/pod-index"
+_REVISION = "controller-revision-hash"
+
+
+def _strategy_of(spec: Manifest) -> str:
+    kind: str = (spec.get("updateStrategy") or {}).get("type") or "RollingUpdate"
+    return kind
+
+
+def _controller_of(obj: Manifest) -> Manifest:
+    references = obj["metadata"].get("ownerReferences") or ()
+    return next((reference for reference in references if reference.get("controller")), {})
+
+
+def _pods_of(owner: Manifest, objects: Iterable[Manifest]) -> Iterator[Manifest]:
+    uid = owner["metadata"]["uid"]
+    return (found for found in objects if found["kind"] == "Pod" and _controller_of(found).get("uid") == uid)
+
+
+def _reference_to(owner: Manifest) -> Manifest:
+    name, uid = owner["metadata"]["name"], owner["metadata"]["uid"]
+    blocks = {"controller": True, "blockOwnerDeletion": True}
+    return {"apiVersion": owner["apiVersion"], "kind": owner["kind"], "name": name, "uid": uid, **blocks}
+
+
 Status = dict[str, Any]
 
 
@@ -186,25 +373,24 @@ class Health(Enum):
     FAILED = auto()
 
 
-def status_of(manifest: Mapping[str, Any], health: Health, now: str) -> Status | None:
-    """The status that an object should have; ``None`` for kinds without one.
+def status_of(manifest: Mapping[str, Any], health: Health, now: str, objects: Sequence[Manifest] = ()) -> Status:
+    """The status that an object of one of these kinds should have.
 
     Args:
         manifest: The object.
         health: How it is.
         now: The time of what becomes true.
+        objects: All objects of the cluster.
     """
-    of_kind = _STATUS.get(manifest["kind"])
-    if of_kind is None or manifest["apiVersion"].partition("/")[0] not in ("v1", "apps", "batch"):
-        return None
     before = manifest.get("status") or {}
-    status = {name: value for name, value in of_kind(manifest, health).items() if value is not None}
+    every = _STATUS[manifest["kind"]](manifest, health, objects)
+    status = {name: value for name, value in every.items() if value is not None}
     known = {each["type"]: each for each in before.get("conditions") or ()}
     for condition in status.get("conditions") or ():
         same = known.get(condition["type"], {})
         is_same = same.get("status") == condition["status"]
         condition["lastTransitionTime"] = same.get("lastTransitionTime", now) if is_same else now
-    for name in ("startTime", "completionTime"):
+    for name in ("startTime", "completionTime", "lastScheduleTime", "lastSuccessfulTime"):
         if name in status:
             status[name] = before.get(name) or now
     return status
@@ -214,7 +400,7 @@ def _conditions(**every: tuple[bool, str]) -> list[dict[str, str]]:
     return [{"type": kind, "status": str(holds), "reason": reason} for kind, (holds, reason) in every.items()]
 
 
-def _deployment(manifest: Mapping[str, Any], health: Health) -> Status:
+def _deployment(manifest: Mapping[str, Any], health: Health, _objects: Sequence[Manifest]) -> Status:
     replicas = manifest["spec"].get("replicas", 1)
     available = replicas if health is Health.READY else 0
     is_available = available == replicas
@@ -237,20 +423,22 @@ def _deployment(manifest: Mapping[str, Any], health: Health) -> Status:
     }
 
 
-def _stateful_set(manifest: Mapping[str, Any], health: Health) -> Status:
+def _stateful_set(manifest: Mapping[str, Any], health: Health, _objects: Sequence[Manifest]) -> Status:
     replicas = manifest["spec"].get("replicas", 1)
+    is_parallel = manifest["spec"].get("podManagementPolicy") == "Parallel"
+    started = replicas if health is Health.READY or is_parallel else min(replicas, 1)
     available = replicas if health is Health.READY else 0
     return {
         "observedGeneration": manifest["metadata"].get("generation", 1),
-        "replicas": replicas,
-        "currentReplicas": replicas or None,
-        "updatedReplicas": replicas or None,
+        "replicas": started,
+        "currentReplicas": started or None,
+        "updatedReplicas": started or None,
         "readyReplicas": available or None,
         "availableReplicas": available,
     }
 
 
-def _daemon_set(manifest: Mapping[str, Any], health: Health) -> Status:
+def _daemon_set(manifest: Mapping[str, Any], health: Health, _objects: Sequence[Manifest]) -> Status:
     """On one node."""
     available = 1 if health is Health.READY else 0
     return {
@@ -265,7 +453,7 @@ def _daemon_set(manifest: Mapping[str, Any], health: Health) -> Status:
     }
 
 
-def _job(manifest: Mapping[str, Any], health: Health) -> Status:
+def _job(manifest: Mapping[str, Any], health: Health, _objects: Sequence[Manifest]) -> Status:
     status: Status = {"startTime": "", "ready": 0, "terminating": 0}
     if health is Health.STARTING:
         return {**status, "active": manifest["spec"].get("parallelism", 1)}
@@ -278,15 +466,18 @@ def _job(manifest: Mapping[str, Any], health: Health) -> Status:
     return {**status, "failed": failed, "conditions": _conditions(FailureTarget=reason, Failed=reason)}
 
 
-def _pod(manifest: Mapping[str, Any], health: Health) -> Status:
+def _pod(manifest: Mapping[str, Any], health: Health, _objects: Sequence[Manifest]) -> Status:
     ready = health is Health.READY
     phase = {Health.STARTING: "Pending", Health.READY: "Running", Health.FAILED: "Failed"}[health]
-    containers = [{"name": each["name"], "ready": ready} for each in manifest["spec"].get("containers", ())]
+    containers = [
+        {"name": each["name"], "image": each.get("image", ""), "imageID": "", "ready": ready, "restartCount": 0}
+        for each in manifest["spec"].get("containers", ())
+    ]
     condition = {"type": "Ready", "status": str(ready)}
     return {"phase": phase, "conditions": [condition], "containerStatuses": containers if ready else None}
 
 
-def _claim(manifest: Mapping[str, Any], health: Health) -> Status:
+def _claim(manifest: Mapping[str, Any], health: Health, _objects: Sequence[Manifest]) -> Status:
     if health is not Health.READY:
         return {"phase": "Pending"}
     asked = (manifest["spec"].get("resources") or {}).get("requests")
@@ -298,14 +489,83 @@ def _claim(manifest: Mapping[str, Any], health: Health) -> Status:
     }
 
 
-_STATUS: dict[str, Callable[[Mapping[str, Any], Health], Status]] = {
-    "Deployment": _deployment,
-    "StatefulSet": _stateful_set,
+def _cron_job(manifest: Mapping[str, Any], health: Health, _objects: Sequence[Manifest]) -> Status:
+    """After its first Job, which is over: schedules are not followed."""
+    if manifest["spec"].get("suspend") or health is Health.STARTING:
+        return {}
+    return {"lastScheduleTime": "", "lastSuccessfulTime": "" if health is Health.READY else None}
+
+
+def _ingress(_manifest: Mapping[str, Any], health: Health, _objects: Sequence[Manifest]) -> Status:
+    return {"loadBalancer": {"ingress": [{"ip": _ADDRESS}]} if health is Health.READY else {}}
+
+
+def _service(manifest: Mapping[str, Any], health: Health, _objects: Sequence[Manifest]) -> Status:
+    is_balanced = manifest["spec"].get("type") == "LoadBalancer" and health is Health.READY
+    return {"loadBalancer": {"ingress": [{"ip": _ADDRESS, "ipMode": "VIP"}]} if is_balanced else {}}
+
+
+def _budget(manifest: Mapping[str, Any], _health: Health, objects: Sequence[Manifest]) -> Status:
+    """Of the workloads that it selects by ``matchLabels``.
+
+    Source: https://kubernetes.io/docs/tasks/run-application/configure-pdb/
+    """
+    spec, namespace = manifest["spec"], manifest["metadata"]["namespace"]
+    wanted = ((spec.get("selector") or {}).get("matchLabels") or {}).items()
+    expected = healthy = 0
+    for found in objects:
+        if found["kind"] not in ("Deployment", "StatefulSet") or found["metadata"].get("namespace") != namespace:
+            continue
+        if wanted <= ((found["spec"]["template"].get("metadata") or {}).get("labels") or {}).items():
+            expected += found["spec"].get("replicas", 1)
+            healthy += (found.get("status") or {}).get("readyReplicas", 0)
+    if "maxUnavailable" in spec:
+        desired = max(0, expected - _share(spec["maxUnavailable"], expected))
+    else:
+        desired = _share(spec.get("minAvailable", 1), expected)
+    allowed = max(0, healthy - desired) if expected else 0
+    reason = f"{'Sufficient' if allowed else 'Insufficient'}Pods"
+    return {
+        "currentHealthy": healthy,
+        "desiredHealthy": desired,
+        "disruptionsAllowed": allowed,
+        "expectedPods": expected,
+        "observedGeneration": manifest["metadata"].get("generation", 1),
+        "conditions": [{**each, "message": ""} for each in _conditions(DisruptionAllowed=(allowed > 0, reason))],
+    }
+
+
+def _share(value: int | str, total: int) -> int:
+    """A number of pods, given as such or as a percentage."""
+    return math.ceil(total * int(value.removesuffix("%")) / 100) if isinstance(value, str) else value
+
+
+def _autoscaler(manifest: Mapping[str, Any], _health: Health, objects: Sequence[Manifest]) -> Status:
+    reference, namespace = manifest["spec"]["scaleTargetRef"], manifest["metadata"]["namespace"]
+    target = Identity(reference.get("apiVersion", "v1"), reference["kind"], namespace, reference["name"])
+    spec = next((found.get("spec") or {} for found in objects if Identity.of(found) == target), {})
+    replicas = spec.get("replicas", 1)
+    return {"currentReplicas": replicas, "desiredReplicas": _within_limits(replicas, manifest)}
+
+
+_ADDRESS = "192.0.2.1"
+"""What a load balancer has. The address is reserved for documentation (RFC 5737)."""
+
+_GROUPS = ("", "apps", "autoscaling", "batch", "networking.k8s.io", "policy")
+
+_STATUS: dict[str, Callable[[Mapping[str, Any], Health, Sequence[Manifest]], Status]] = {
+    "CronJob": _cron_job,
     "DaemonSet": _daemon_set,
+    "Deployment": _deployment,
+    "HorizontalPodAutoscaler": _autoscaler,
+    "Ingress": _ingress,
     "Job": _job,
-    "Pod": _pod,
     "PersistentVolumeClaim": _claim,
+    "Pod": _pod,
+    "PodDisruptionBudget": _budget,
+    "Service": _service,
+    "StatefulSet": _stateful_set,
 }
 
-KINDS = tuple(_STATUS)
-"""The kinds that have such a status."""
+KINDS = tuple(sorted({*_STATUS} - {"HorizontalPodAutoscaler", "PodDisruptionBudget", "Service"}))
+"""The kinds that become ready, late, or never."""

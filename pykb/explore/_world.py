@@ -181,8 +181,9 @@ class _World:
         self.outcome.rested_at = self._loop.time()
 
     def _note_state(self) -> None:
-        objects = map(read, self._server.storage.everything())
-        state = state_of(map(self._operator.without_notes, objects))
+        every = map(read, self._server.storage.everything())
+        judged = (each for each in every if each["metadata"]["uid"] not in self._actors.made)
+        state = state_of(map(self._operator.without_notes, judged))
         self.outcome.states.append(state)
         self.outcome.rests.append((state, len(self.outcome.changes)))
 

@@ -15,6 +15,7 @@ from pykb.runtime import Manager, Reconciler
 from tests.explorer.handled import Handled
 from tests.explorer.keeper import Guard, Keeper
 from tests.explorer.zoo import (
+    clusters,
     crashes,
     errors,
     handlers,
@@ -29,7 +30,7 @@ from tests.explorer.zoo import (
 )
 from tests.explorer.zoo.kinds import HERE, subject_of
 
-THEMES = (crashes, errors, handlers, ingresses, loops, owners, passwords, roles, sights, specs)
+THEMES = (clusters, crashes, errors, handlers, ingresses, loops, owners, passwords, roles, sights, specs)
 EVERY = [
     each
     for theme in THEMES
@@ -89,7 +90,17 @@ FAULT_OF = {twin: next(base for base in twin.__mro__ if base in FAULTY) for twin
 """What each twin mends."""
 FIRST = {faulty.fault: twin for twin, faulty in reversed(FAULT_OF.items())}
 """One twin for each code."""
-SOUND = [*FIRST.values(), Keeper, Guard, Handled, sound.Threaded, sound.Sleeps, sound.CreatesFirst, sound.Generates]
+SOUND = [
+    *FIRST.values(),
+    Keeper,
+    Guard,
+    Handled,
+    sound.Threaded,
+    sound.Sleeps,
+    sound.CreatesFirst,
+    sound.Generates,
+    sound.ListsMembers,
+]
 OTHER_TWINS = [twin for twin in TWINS if twin not in SOUND]
 PAGE = Path(__file__).parents[2] / "docs/reference/explore.md"
 

@@ -5,9 +5,11 @@ It needs KUBECONFIG with rights on everything, and a kube-controller-manager. No
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import secrets
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -29,6 +31,23 @@ async def namespace_of(client: Client) -> str:
     return name
 
 
+async def with_nodes(
+    client: Client, scenario: Callable[[Client, scenarios.Until, str], Awaitable[scenarios.Facts]], phase: str
+) -> scenarios.Facts:
+    """What a scenario observes where nodes bring each pod to a phase."""
+    namespace = await namespace_of(client)
+
+    async def keep_running() -> None:
+        while True:
+            await scenarios.kubelet(client, namespace, phase)
+
+    running = asyncio.create_task(keep_running())
+    try:
+        return await scenario(client, until, namespace)
+    finally:
+        running.cancel()
+
+
 async def observed(client: Client) -> scenarios.Facts:
     """What the controllers of the cluster do."""
     facts: dict[str, scenarios.Facts] = {}
@@ -43,6 +62,15 @@ async def observed(client: Client) -> scenarios.Facts:
                 await scenarios.volume(client, namespace)
 
         facts[name] = await scenarios.workload(client, until, namespace, kind, act)
+    facts["pods and claims"] = await with_nodes(client, scenarios.stateful_set, "Running")
+    facts["cron job"] = await with_nodes(client, scenarios.cron_job, "Succeeded")
+    namespace = await namespace_of(client)
+
+    async def run() -> None:
+        await scenarios.kubelet(client, namespace, "Running")
+
+    facts["disruption budget"] = await scenarios.disruption_budget(client, until, namespace, run)
+    facts["autoscaler"] = await scenarios.autoscaler(client, until, await namespace_of(client))
     facts["owners"] = await scenarios.owners(client, until, await namespace_of(client), await namespace_of(client))
     facts["namespace"] = await scenarios.namespace_goes(client, until, await namespace_of(client))
     return facts

@@ -31,6 +31,8 @@ def polling(pause: float) -> Until:
 
 
 POD = GroupVersionKind("", "v1", "Pod")
+EVENT = GroupVersionKind("", "v1", "Event")
+CLAIM = GroupVersionKind("", "v1", "PersistentVolumeClaim")
 CONFIG_MAP = GroupVersionKind("", "v1", "ConfigMap")
 _LABELS = {"app": "it"}
 _TEMPLATE = {"metadata": {"labels": _LABELS}, "spec": {"containers": [{"name": "c", "image": "example.com/it:v1"}]}}
@@ -78,6 +80,7 @@ def reduced(status: dict[str, Any]) -> Facts:
     return {name: value for name, value in sorted(kept.items()) if value not in ({}, [], None)}
 
 
+_REVISION = "controller-revision-hash"
 _COUNTED = ("collisionCount", "currentRevision", "updateRevision", "uncountedTerminatedPods", "terminatingReplicas")
 
 
@@ -115,6 +118,95 @@ async def _settled(client: Client, until: Until, obj: Any, other_than: Facts = N
     return seen[-1]
 
 
+async def stateful_set(client: Client, until: Until, namespace: str) -> Facts:
+    """The pods and claims of a StatefulSet that grows, shrinks and goes. Something else makes its pods ready."""
+    claims = [{"metadata": {"name": "data"}, "spec": _CLAIM}]
+    spec = {"replicas": 2, "serviceName": "it", **_SELECTED, "volumeClaimTemplates": claims}
+    made = await client.create(Unstructured(manifest("apps/v1", "StatefulSet", namespace, spec=spec)))
+    facts = {}
+    for replicas in (2, 1, 3):
+        await client.patch(made, MergePatch({"spec": {"replicas": replicas}}))
+        facts[f"{replicas} replicas"] = await _members(client, until, namespace, replicas)
+    await client.delete(made, propagation="Background")
+    facts["deleted"] = await _members(client, until, namespace, 0)
+    return facts
+
+
+async def _members(client: Client, until: Until, namespace: str, replicas: int) -> Facts:
+    found: dict[str, Any] = {}
+
+    async def are_there() -> bool:
+        for kind in (POD, CLAIM):
+            found[kind.kind] = [_member(each.data) for each in await client.list(kind, namespace=namespace)]
+        return len(found["Pod"]) == replicas
+
+    await until(are_there)
+    return dict(found)
+
+
+def _member(obj: dict[str, Any]) -> Facts:
+    metadata, spec = obj["metadata"], obj["spec"]
+    return {
+        "name": metadata["name"],
+        "labels": {key: value for key, value in (metadata.get("labels") or {}).items() if key != _REVISION},
+        "owners": [
+            {name: value for name, value in each.items() if name != "uid"}
+            for each in metadata.get("ownerReferences") or ()
+        ],
+        "host": [spec.get("hostname"), spec.get("subdomain")],
+        "claims": [
+            each["persistentVolumeClaim"] for each in spec.get("volumes") or () if "persistentVolumeClaim" in each
+        ],
+    }
+
+
+async def disruption_budget(client: Client, until: Until, namespace: str, act: Callable[[], Awaitable[None]]) -> Facts:
+    """What a PodDisruptionBudget says of a workload, before and after its pods are ready."""
+    await client.create(Unstructured(manifest("apps/v1", "StatefulSet", namespace, spec=WORKLOADS["StatefulSet"][1])))
+    spec = {"maxUnavailable": 1, "selector": {"matchLabels": _LABELS}}
+    made = await client.create(Unstructured(manifest("policy/v1", "PodDisruptionBudget", namespace, spec=spec)))
+    facts = [await _settled(client, until, made)]
+    await act()
+    return [*facts, await _settled(client, until, made, other_than=facts[0])]
+
+
+async def autoscaler(client: Client, until: Until, namespace: str) -> Facts:
+    """What a HorizontalPodAutoscaler makes of the replicas of its workload, without any metrics."""
+    target = await client.create(
+        Unstructured(manifest("apps/v1", "Deployment", namespace, spec={**_SELECTED, "replicas": 1}))
+    )
+    reference = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "it"}
+    facts: dict[str, Any] = {}
+    spec = {"scaleTargetRef": reference, "minReplicas": 2, "maxReplicas": 4}
+    made = await client.create(
+        Unstructured(manifest("autoscaling/v2", "HorizontalPodAutoscaler", namespace, spec=spec))
+    )
+    for before, expected in ((1, 2), (9, 4)):
+
+        async def is_scaled(expected: int = expected) -> bool:
+            scaled = (await client.get(target.gvk, target)).data["spec"]["replicas"]
+            said = ((await client.get(made.gvk, made)).data.get("status") or {}).get("desiredReplicas")
+            return bool(scaled == said == expected)
+
+        if before > 1:
+            await client.patch(target, MergePatch({"spec": {"replicas": before}}))
+        await until(is_scaled)
+        facts[f"{before} replicas"] = expected
+    return facts
+
+
+async def cron_job(client: Client, until: Until, namespace: str) -> Facts:
+    """What a CronJob says after its first Job."""
+    spec = {"schedule": "* * * * *", "jobTemplate": {"spec": {"template": _ONCE}}}
+    made = await client.create(Unstructured(manifest("batch/v1", "CronJob", namespace, spec=spec)))
+
+    async def has_run() -> bool:
+        return "lastSuccessfulTime" in ((await client.get(made.gvk, made)).data.get("status") or {})
+
+    await until(has_run)
+    return sorted((await client.get(made.gvk, made)).data["status"])
+
+
 # -- owners
 
 
@@ -148,9 +240,34 @@ async def owners(client: Client, until: Until, namespace: str, other: str) -> Fa
     facts["one of two owners"] = await _left(client, until, both)
     abroad = await client.create(_child(other, "abroad", (second, None)))
     facts["an owner in another namespace"] = await _left(client, until, abroad)
+    facts["an owner in another namespace, said"] = await _events(client, abroad)
     past = await client.create(_child(namespace, "past", (first, None)))
     facts["an owner that is gone"] = await _left(client, until, past)
+    return facts | await _misnamed(client, until, namespace, second)
+
+
+async def _misnamed(client: Client, until: Until, namespace: str, owner: Unstructured) -> Facts:
+    """References that nobody can follow, and one that leads to nothing."""
+    facts = {}
+    for name, api_version, kind in (("unknown", "example.com/v1", "Nothing"), ("another", "v1", "Secret")):
+        child = _child(namespace, f"of-{name}", (owner, None))
+        child.data["metadata"]["ownerReferences"][0] |= {"apiVersion": api_version, "kind": kind}
+        facts[f"an owner of {name} kind"] = await _left(client, until, await client.create(child))
+    metadata = {**_child("", namespace, (owner, None)).data["metadata"], "namespace": None}
+    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": metadata}
+    everywhere = await client.create(Unstructured(role))
+    facts["an owner in a namespace"] = await _left(client, until, everywhere)
+    facts["an owner in a namespace, said"] = await _events(client, everywhere)
+    await client.delete(owner, propagation="Background")
+    facts["an owner in a namespace, deleted"] = await _left(client, until, everywhere)
+    await client.delete(everywhere)
     return facts
+
+
+async def _events(client: Client, obj: Unstructured) -> Facts:
+    """The reasons of what was said about an object."""
+    events = await client.list(EVENT, namespace=obj.data["metadata"].get("namespace") or "default")
+    return sorted({each.data["reason"] for each in events if each.data["involvedObject"]["uid"] == obj.metadata["uid"]})
 
 
 async def _held(client: Client, until: Until, namespace: str) -> Facts:
@@ -173,7 +290,7 @@ async def _left(client: Client, until: Until, *objects: Unstructured) -> Facts:
     seen: list[Facts] = []
 
     async def is_stable() -> bool:
-        found = [await client.find(CONFIG_MAP, each) for each in objects]
+        found = [await client.find(each.gvk, each) for each in objects]
         seen.append([_state(each) for each in found])
         last = seen[-6:]
         return len(last) == 6 and all(each == last[0] for each in last)

@@ -7,18 +7,20 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from pykb.api import Unstructured
 from pykb.api.core.v1 import Namespace
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.explore import Fault, FaultKind
-from pykb.explore._actors import Actors
+from pykb.explore._actors import KINDS, Actors, Health, status_of
 from pykb.explore._time import VirtualTime
-from pykb.runtime import Client
+from pykb.runtime import Client, MergePatch
 from pykb.runtime.fake import FakeApiServer
 from tests.explorer.actors import scenarios
 from tests.explorer.actors.golden import read
 
 RECORDED = read()
 until = scenarios.polling(1)
+OTHERS = ("owners", "namespace", "pods and claims", "disruption budget", "autoscaler", "cron job")
 FACTS = tuple(name for name in RECORDED if name != "version")
 
 
@@ -62,6 +64,62 @@ def test_a_namespace_goes_as_in_a_cluster():
     assert played(lambda client: scenarios.namespace_goes(client, until, "one")) == RECORDED["namespace"]
 
 
+def test_a_stateful_set_makes_pods_and_claims_as_in_a_cluster():
+    """One pod after the other. Claims stay when it shrinks, and when it goes."""
+    fault = Fault(FaultKind.LATE, seconds=60)
+    found = played(lambda client: scenarios.stateful_set(client, until, "one"), fault)
+    assert found == RECORDED["pods and claims"]
+
+
+def test_what_looks_at_pods_does_as_in_a_cluster():
+    """A budget counts them, an autoscaler changes how many are wanted, a CronJob says when it ran."""
+    fault = Fault(FaultKind.LATE, seconds=60)
+    budget = played(lambda client: scenarios.disruption_budget(client, until, "one", nothing), fault)
+    assert budget == RECORDED["disruption budget"]
+    assert played(lambda client: scenarios.autoscaler(client, until, "one")) == RECORDED["autoscaler"]
+    assert played(lambda client: scenarios.cron_job(client, until, "one"), fault) == RECORDED["cron job"]
+
+
+@pytest.mark.parametrize("health", Health)
+async def test_the_server_takes_each_status(health):
+    """Otherwise, an operator would wait for ever."""
+    template = {
+        "metadata": {"labels": {"app": "it"}},
+        "spec": {"containers": [{"name": "c", "image": "example.com/it"}]},
+    }
+    once = {**template, "spec": {**template["spec"], "restartPolicy": "Never"}}
+    pods = {"selector": {"matchLabels": {"app": "it"}}, "template": template}
+    specs = {
+        "apps/v1": {"DaemonSet": pods, "Deployment": pods, "StatefulSet": {**pods, "serviceName": "it"}},
+        "autoscaling/v2": {
+            "HorizontalPodAutoscaler": {"maxReplicas": 3, "scaleTargetRef": {"kind": "Deployment", "name": "it"}}
+        },
+        "batch/v1": {
+            "CronJob": {"schedule": "* * * * *", "jobTemplate": {"spec": {"template": once}}},
+            "Job": {"template": once},
+        },
+        "networking.k8s.io/v1": {
+            "Ingress": {"ingressClassName": "it", "defaultBackend": {"resource": {"kind": "A", "name": "a"}}}
+        },
+        "policy/v1": {"PodDisruptionBudget": {"selector": {"matchLabels": {"app": "it"}}}},
+        "v1": {
+            "PersistentVolumeClaim": scenarios.WORKLOADS["PersistentVolumeClaim"][1],
+            "Pod": template["spec"],
+            "Service": {"type": "LoadBalancer", "ports": [{"port": 80}]},
+        },
+    }
+    client = Client(FakeApiServer())
+    every = [
+        (await client.create(Unstructured(scenarios.manifest(version, kind, "default", spec=spec)))).data
+        for version, kinds in specs.items()
+        for kind, spec in kinds.items()
+    ]
+    assert {obj["kind"] for obj in every} >= {*KINDS}
+    for obj in every:
+        status = status_of(obj, health, "2030-01-01T00:00:00Z", every)
+        await client.status.patch(Unstructured(obj), MergePatch({"status": status}))
+
+
 def test_every_record_is_compared():
     """None is left out."""
-    assert set(FACTS) == {*scenarios.CASES, "owners", "namespace"}
+    assert set(FACTS) == {*scenarios.CASES, *OTHERS}

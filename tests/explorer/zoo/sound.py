@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import asyncio
 
-from pykb.api.core.v1 import ConfigMap
-from pykb.api.meta.v1 import ObjectMeta
+from pykb.api.apps.v1 import StatefulSet, StatefulSetSpec
+from pykb.api.core.v1 import (
+    ConfigMap,
+    PersistentVolumeClaim,
+    PersistentVolumeClaimSpec,
+    Pod,
+    VolumeResourceRequirements,
+)
+from pykb.api.meta.v1 import LabelSelector, ObjectMeta
 from pykb.runtime import (
     AlreadyExists,
     ControllerBuilder,
@@ -13,11 +20,13 @@ from pykb.runtime import (
     NotFound,
     Reconciler,
     Request,
+    ensure_applied,
     is_controlled_by,
     set_controller_reference,
 )
 from tests.explorer.keeper import Keeper
 from tests.explorer.zoo.kinds import SAMPLE, Animal
+from tests.explorer.zoo.specs import labels, template
 
 
 class Threaded(Reconciler):
@@ -90,3 +99,38 @@ class Generates(Keeper):
             child = ConfigMap(metadata=metadata)
             set_controller_reference(animal, child)
             await self.client.create(child)
+
+
+class ListsMembers(Keeper):
+    """Is ready when all pods of its StatefulSet are, and names them and their claims."""
+
+    owned = (StatefulSet,)
+
+    async def keep(self, animal: Animal) -> None:
+        """Apply the StatefulSet, and look at its pods."""
+        claim = PersistentVolumeClaimSpec(
+            access_modes=["ReadWriteOnce"],
+            resources=VolumeResourceRequirements(requests={"storage": "1Gi"}),
+        )
+        spec = StatefulSetSpec(
+            replicas=animal.spec.count,
+            service_name=self.name(animal),
+            selector=LabelSelector(match_labels=labels(animal)),
+            template=template(animal),
+            volume_claim_templates=[PersistentVolumeClaim(metadata=ObjectMeta(name="data"), spec=claim)],
+        )
+        await ensure_applied(self.client, StatefulSet(metadata=self.metadata(animal), spec=spec), owner=animal)
+        pods = await self.client.list(Pod, namespace=animal.metadata.namespace, labels=labels(animal))
+        ready = [pod for pod in pods if pod.status is not None and pod.status.phase == "Running"]
+        volumes = [volume for pod in ready if pod.spec is not None for volume in pod.spec.volumes or ()]
+        claims = [each.persistent_volume_claim.claim_name for each in volumes if each.persistent_volume_claim]
+        animal.status.child = ", ".join(sorted(claims)) or None
+        animal.status.phase = "Ready" if len(ready) == animal.spec.count else "Waiting"
+
+    def setup(self, manager: Manager) -> None:
+        """Watch the pods, by their label."""
+
+        def owner(pod: Pod) -> list[Request]:
+            return [Request("default", name)] if (name := (pod.metadata.labels or {}).get("animal")) else []
+
+        ControllerBuilder(manager).for_(Animal).owns(StatefulSet).watches(Pod, owner).complete(self)
