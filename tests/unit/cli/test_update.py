@@ -11,27 +11,13 @@ import pytest
 import pykb
 from pykb.cli import app
 from pykb.commands.transition import GENERATED
-from pykb.diagnostics import Diagnostics
 from pykb.files import apply as applying
 from pykb.project.settings import oldest_supported
 from pykb.scaffold import release as releases
 from pykb.scaffold.locate import WHEEL
-from pykb.scaffold.release import Recipe, Release
-from pykb.scaffold.release import render as real_render
-from pykb.tools.git import File
-from tests.unit.plugins.older import TODAY, on_an_index, scaffold, text_of
+from tests.unit.plugins.older import TODAY, on_an_index, render, scaffold, text_of
 
 EDIT = ("IMG ?= controller:latest", "IMG ?= mine:latest")
-
-
-RENDERED: dict[tuple[str, Recipe], dict[str, File]] = {}
-
-
-def render(release: Release, recipe: Recipe, found: Diagnostics) -> dict[str, File]:
-    """Render, but the same only once."""
-    return RENDERED.get((release.version, recipe)) or RENDERED.setdefault(
-        (release.version, recipe), real_render(release, recipe, found)
-    )
 
 
 @pytest.fixture

@@ -71,12 +71,24 @@ def on_an_index(version: str, root: Path) -> Release:
     return release(EARLIER) if version == EARLIER else published(version, root)
 
 
+_RENDERED: dict[tuple[str, releases.Recipe], dict[str, File]] = {}
+_render = releases.render
+
+
+def render(release: Release, recipe: releases.Recipe, found: Diagnostics) -> dict[str, File]:
+    """Render, but the same only once: it takes a process. What cannot be rendered is reported each time."""
+    key = release.version, recipe
+    if not _RENDERED.get(key):
+        _RENDERED[key] = _render(release, recipe, found)
+    return _RENDERED[key]
+
+
 @cache
 def scaffold(version: str, name: str) -> dict[str, File]:
     """The files of a project as a version scaffolds it. Callers must not change it."""
     project, found = load(PROJECTS[name])
     header = "" if name == "groups" else "# The header of fleet."
-    files = releases.render(release(version), recipe(project, Path("/nonexistent"), header), found)
+    files = render(release(version), recipe(project, Path("/nonexistent"), header), found)
     assert not [(each.message, each.notes) for each in found]
     return files
 

@@ -13,8 +13,7 @@ import pytest
 
 from pykb.commands.options import NewApi, NewProject
 from pykb.envtest import ControlPlane
-from tests.unit.plugins.conftest import Grow, kubectl, make
-from tests.unit.plugins.conftest import pykb as run_pykb
+from tests.unit.plugins.conftest import Grow, kubectl, make, pykb
 
 ENVIRONMENT = "hack/environment.py"
 
@@ -106,7 +105,9 @@ def test_undeploy_leaves_the_manager_while_objects_wait_for_it(grow: Grow, contr
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    make(root, control_plane, "deploy")
+    kubeconfig = f"--kubeconfig={control_plane.kubeconfig}"
+    pykb(root, "generate")
+    pykb(root, "deploy", "--image", "controller:latest", kubeconfig)
     ctl("wait", "--for=condition=Established", "crd/ships.fleet.wharf.example.com", "--timeout=60s")
     ctl("apply", "-f", "-", text=HELD)
     try:
@@ -116,7 +117,7 @@ def test_undeploy_leaves_the_manager_while_objects_wait_for_it(grow: Grow, contr
         assert "--force" in shown
         manager = ("get", "deployments", "--namespace=wharf-system", "--output=name")
         assert ctl(*manager) == "deployment.apps/wharf-controller-manager\n"
-        shown = make(root, control_plane, "undeploy", "ARGS=--timeout 1 --force", code=2)
+        shown = pykb(root, "undeploy", "--yes", "--timeout", "1", "--force", kubeconfig, code=1)
         assert re.search(r"CustomResourceDefinition +<none> +ships\.fleet\.wharf\.example\.com ", shown, re.MULTILINE)
         assert re.search(r"Namespace +<none> +wharf-system ", shown, re.MULTILINE)  # no controller empties it
         assert ctl(*manager) == ""
@@ -137,16 +138,14 @@ def test_a_command_that_changes_nothing_says_so(grow: Grow, control_plane: Contr
     """An empty answer could also be a mistake, such as another cluster."""
     root = grow(NewProject("jetty.example.com", "jetty"), NewApi("fleet", "v1", "Barge"))
 
-    def pykb(*words: str) -> str:
-        return run_pykb(root, *words, KUBECONFIG=str(control_plane.kubeconfig))
-
-    assert "crd/bases" in pykb("generate")
-    assert "nothing would change" not in pykb("install", "--diff")
-    assert "barges.fleet.jetty.example.com serverside-applied" in pykb("install")
-    assert pykb("install", "--diff") == "nothing would change\n"
-    assert "there was nothing to delete" not in pykb("uninstall")
+    kubeconfig = f"--kubeconfig={control_plane.kubeconfig}"
+    assert "crd/bases" in pykb(root, "generate")
+    assert "nothing would change" not in pykb(root, "install", "--diff", kubeconfig)
+    assert "barges.fleet.jetty.example.com serverside-applied" in pykb(root, "install", kubeconfig)
+    assert pykb(root, "install", "--diff", kubeconfig) == "nothing would change\n"
+    assert "there was nothing to delete" not in pykb(root, "uninstall", kubeconfig)
     for command in ("uninstall", "undeploy"):
-        assert pykb(command).endswith("there was nothing to delete\n")
+        assert pykb(root, command, kubeconfig).endswith("there was nothing to delete\n")
 
 
 @pytest.mark.parametrize(

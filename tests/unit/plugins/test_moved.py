@@ -19,7 +19,7 @@ from pykb.project import Certificates
 from pykb.project.options import ApiOptions
 from pykb.project.settings import config_folder
 from pykb.scaffold import release as releases
-from tests.unit.plugins.older import on_an_index, text_of
+from tests.unit.plugins.older import on_an_index, render, text_of
 from tests.unit.plugins.older import scaffold as older_scaffold
 from tests.unit.plugins.scaffolding import create, start, write
 from tests.unit.plugins.test_delete import Tree, delete, plan_of, tree
@@ -168,6 +168,7 @@ def test_an_edited_file_is_not_deleted(twins: tuple[Path, Path], capfd: pytest.C
 def test_update_changes_the_files_where_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As in the twin: edits stay, and what the scaffold changed is changed."""
     monkeypatch.setattr(releases, "published", on_an_index)
+    monkeypatch.setattr(releases, "render", render)
     monkeypatch.setattr("pykb.commands.init.is_from_index", lambda: True)
     monkeypatch.setattr("pykb.scaffold.locate.is_from_index", lambda: True)
     roots = tmp_path / "plain/fleet", tmp_path / "moved/fleet"
