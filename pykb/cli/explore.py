@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shlex
 import signal
 import sys
 from collections.abc import Iterator, Sequence
@@ -44,13 +45,24 @@ class Options:
     replay: Path | None = option(
         "Run one history again, such as one in .pykb/explore.", "FILE", default=None, completion="histories"
     )
+    crd: tuple[str, ...] = option(
+        "Without a project: a file or folder with the CustomResourceDefinitions. Repeatable.", "FILE", default=()
+    )
+    sample: tuple[str, ...] = option(
+        "Without a project: a file with an object that the handlers work on. Repeatable.", "FILE", default=()
+    )
 
 
 @taking(Options)
 def explore(
-    kind: Annotated[
-        str, typer.Argument(metavar="[KIND]", help="Only samples of this kind.", autocompletion=complete_kinds)
-    ] = "",
+    what: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[KIND | FILE.py ...]",
+            help="Only samples of this kind. Without a project: files with handlers of kopf.",
+            autocompletion=complete_kinds,
+        ),
+    ] = None,
     *,
     options: Options,
 ) -> None:
@@ -60,21 +72,20 @@ def explore(
     config/samples. Needs no cluster. Each finding is told as the shortest history that shows it, and saved in
     .pykb/explore to run it again. Ctrl-C shows what was found until then. Exits with 1 if there are findings.
 
+    Operators of kopf need no project: name the files with handlers, those with the CustomResourceDefinitions, and
+    those with samples.
+
     Examples:
       pykb explore
       pykb explore Machine --seconds 60
       pykb explore --only explore-crash,explore-leak
       pykb explore --replay .pykb/explore/1-explore-crash.json
+      pykb explore handlers.py --crd crd.yaml --sample cr.yaml
     """
     from pykb.cli.console import ProgressReporter
-    from pykb.cli.project import require_project
-    from pykb.explore import Explorer, subject_of
+    from pykb.explore import Explorer
 
-    root, project = require_project(writes=False, imports=True)
-    _fix_hashes()
-    _check_codes(options.only, "--only")
-    _check_codes([each for each in options.ignore if each.startswith("explore-")], "--ignore")
-    subject = subject_of(root, package=project.package, kind=kind)
+    root, subject = _subject(what or [], options)
     if options.replay is not None:
         _replay(subject, options.replay)
         return
@@ -98,13 +109,51 @@ def explore(
 
             result = explorer.run(show)
             step.done(f"{result.histories.total()} histories")
-    _tell(result, root, options.seed)
+    _tell(result, root, options.seed, _words_again(what or [], options))
     _tell_useless(options.ignore, result)
     if stopped:
         raise typer.Exit(EXIT_INTERRUPTED)
     if result.findings or result.problems:
         raise typer.Exit(EXIT_FINDINGS)
     console.say("no findings in what was tried" if result.unfinished else "no findings")
+
+
+def _subject(what: Sequence[str], options: Options) -> tuple[Path, Subject]:
+    """What to explore: files with handlers, or a project."""
+    from pykb.cli.project import require_project
+    from pykb.explore import subject_of, subject_of_files
+
+    files = [Path(each) for each in what if each.endswith(".py")]
+    _check_words(what, files, options)
+    if files:
+        _fix_hashes()
+        _check_all_codes(options)
+        root = Path.cwd()
+        return root, subject_of_files(files, crds=list(map(Path, options.crd)), samples=list(map(Path, options.sample)))
+    root, project = require_project(writes=False, imports=True)
+    _fix_hashes()
+    _check_all_codes(options)
+    return root, subject_of(root, package=project.package, kind=what[0] if what else "")
+
+
+def _check_words(what: Sequence[str], files: Sequence[Path], options: Options) -> None:
+    """Check that the words are one kind, or files with what goes with them."""
+    from pykb.diagnostics.codes.cli import USAGE
+
+    example = "for example: `pykb explore handlers.py --crd crd.yaml --sample cr.yaml`"
+    others = [each for each in what if not each.endswith(".py")]
+    if (files and others) or len(others) > 1:
+        finish(
+            [USAGE.at(None, f"`{others[-1]}` is one word too many: name a kind, or files", example)], code=EXIT_USAGE
+        )
+    if not files and (options.crd or options.sample):
+        given = "--crd" if options.crd else "--sample"
+        finish([USAGE.at(None, f"`{given}` goes with files of handlers", example)], code=EXIT_USAGE)
+
+
+def _check_all_codes(options: Options) -> None:
+    _check_codes(options.only, "--only")
+    _check_codes([each for each in options.ignore if each.startswith("explore-")], "--ignore")
 
 
 def _cores() -> int:
@@ -149,11 +198,18 @@ def _check_codes(codes: Sequence[str], flag: str) -> None:
             finish([USAGE.at(None, f"`{flag}` does not know `{code}`", *helps)], code=EXIT_USAGE)
 
 
-def _tell(result: Report, root: Path, seed: int) -> None:
+def _words_again(what: Sequence[str], options: Options) -> str:
+    """What a command must name to explore the same again: a project is found without words."""
+    files = [each for each in what if each.endswith(".py")]
+    given = [("--crd", each) for each in options.crd] + [("--sample", each) for each in options.sample]
+    return shlex.join([*files, *(word for pair in given for word in pair)]) + " " * bool(files)
+
+
+def _tell(result: Report, root: Path, seed: int, words: str) -> None:
     report([*result.diagnostics(), *result.notes()])
     if saved := _save(result, root, seed):
         what = "it" if len(saved) == 1 else f"the first of the {len(saved)} histories"
-        console.say(f"to run {what} again: `pykb explore --replay {saved[0].relative_to(root)}`")
+        console.say(f"to run {what} again: `pykb explore {words}--replay {saved[0].relative_to(root)}`")
     histories = ", ".join(f"{slug.removeprefix('explore-')} {count}" for slug, count in result.histories.items())
     if total := result.histories.total():
         runs = f"{result.runs} run{'s' * (result.runs != 1)}"

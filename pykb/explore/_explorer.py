@@ -356,11 +356,27 @@ class Explorer:
             return codes.NOT_EXPLORED.at(span, f"the sample {name} is refused: {base.refused[0][1]}{why}", *helps)
         if base.broken and not base.reconciles:
             return codes.NOT_EXPLORED.at(None, f"the manager ends with an error: {base.broken}")
+        if base.fails and not any(sent.write and not sent.is_note for sent in base.sent) and base.failures:
+            failure = base.failures[-1]
+            span = failure.place or self._subject.places.get(name)
+            message = f"each handler of the sample {name} fails: {failure.kind}: {failure.message}"
+            return codes.NOT_EXPLORED.at(span, message, "mend it first: everything is compared with this run")
+        if base.handlers and not base.reconciles:
+            return self._unhandled(name, base)
         if base.failures and not base.sent:
             failure = base.failures[-1]
             span = failure.place or self._subject.places.get(name)
             return codes.NOT_EXPLORED.at(span, f"the sample {name} fails: {failure.kind}: {failure.message}")
         return None
+
+    def _unhandled(self, name: Identity, base: Outcome) -> Diagnostic:
+        """Why kopf calls no handler for a sample."""
+        if base.failures:
+            failure = base.failures[-1]
+            message = f"the operator does not start: {failure.kind}: {failure.message}"
+            return codes.NOT_EXPLORED.at(failure.place, message, "mend what `@kopf.on.startup` calls")
+        message = f"no handler is called for the sample {name}: there are handlers of {', '.join(base.handlers)}"
+        return codes.NOT_EXPLORED.at(self._subject.places.get(name), message, "correct the sample, or name another one")
 
 
 def _shortness(steps: Sequence[str], history: History) -> tuple[int, int]:

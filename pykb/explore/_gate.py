@@ -66,6 +66,8 @@ def _place_here(root: Path | None) -> Span | None:
 @functools.cache
 def _path_in(folder: str, file: str) -> str:
     """The path of a file of the user's code in a folder; empty for other files."""
+    if file.startswith("<"):
+        return ""  # not from a file
     prefix, path = f"{os.path.realpath(folder)}/", os.path.realpath(file)
     is_own = path.startswith(prefix) and "/.venv/" not in path and "/site-packages/" not in path
     return path.removeprefix(prefix) if is_own else ""

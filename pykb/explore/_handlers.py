@@ -101,7 +101,8 @@ class Handlers:
             self.outcome.failures.append(failure_of(error, self.root, at))
             if run.is_repeated:
                 self.note_failure((run.handler, run.uid), error, at)
-        self.outcome.reconciles.append(at)
+        if run.uid:
+            self.outcome.reconciles.append(at)
 
     def note_failure(self, key: tuple[str, str], error: BaseException, at: float) -> None:
         """Note a failure, and when the next try is over."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
+import importlib
 import io
 import os
 import sys
@@ -27,7 +28,7 @@ from pykb.client.connection import Call
 from pykb.client.errors import ApiError, ServerUnreachable, status_of
 from pykb.client.guard import running_loop
 from pykb.explore._gate import Gate, place_in, whence
-from pykb.explore._time import stack_of
+from pykb.explore._time import real_datetime, stack_of
 from pykb.files.temporary import temporary
 
 HOST = "kubernetes.explorer.invalid"
@@ -40,6 +41,7 @@ _KUBECONFIG = {
     "clusters": [{"name": "explorer", "cluster": {"server": f"https://{HOST}", "insecure-skip-tls-verify": True}}],
     "users": [{"name": "explorer", "user": {"token": "explorer"}}],
 }
+_LIBRARIES = ("kubernetes", "kubernetes_asyncio")
 _FILES = {"token": "explorer", "namespace": "default", "ca.crt": ""}
 _LOADERS = {
     "kubernetes.config.incluster_config": {"SERVICE_TOKEN_FILENAME": "token", "SERVICE_CERT_FILENAME": "ca.crt"},
@@ -72,7 +74,10 @@ reach: contextvars.ContextVar[Reach | None] = contextvars.ContextVar("reach", de
 
 @contextlib.contextmanager
 def told_of_the_world() -> Iterator[None]:
-    """Tell client libraries of the API server in memory, and of no other."""
+    """Tell client libraries of the API server in memory, and of no other. Forked processes inherit it."""
+    if os.environ.get("KUBERNETES_SERVICE_HOST") == HOST:
+        yield
+        return
     with temporary("explore") as folder, contextlib.ExitStack() as stack:
         for name, content in {**_FILES, "config": orjson.dumps(_KUBECONFIG).decode()}.items():
             (folder / name).write_text(content, encoding="utf-8")
@@ -97,9 +102,15 @@ def answered_here() -> Iterator[None]:
             if module in sys.modules:
                 owner = getattr(sys.modules[module], of)
                 stack.enter_context(mock.patch.object(owner, name, make(getattr(owner, name))))
-        for library in ("kubernetes", "kubernetes_asyncio"):
-            if f"{library}.client.configuration" in sys.modules:
-                stack.enter_context(_configured(sys.modules[f"{library}.client.configuration"].Configuration))
+        for library in _LIBRARIES:
+            if library not in sys.modules:
+                continue
+            # A library may import these only when it makes its first client.
+            client = importlib.import_module(f"{library}.client.api_client")
+            if hasattr(client, "datetime"):  # it asks whether a type `is datetime.datetime`
+                stack.enter_context(mock.patch.object(client, "datetime", real_datetime()))
+            configuration = importlib.import_module(f"{library}.client.configuration").Configuration
+            stack.enter_context(_configured(configuration))
         yield
 
 

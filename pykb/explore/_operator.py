@@ -229,11 +229,12 @@ class _ExploredManager(Manager):
         """Add the handlers of the program, if it has some."""
         if "kopf" not in sys.modules:
             return None
-        from pykb.runtime._kopf.offline import registries_of
+        from pykb.runtime._kopf.offline import registries_of, resources_of
 
         registries = registries_of(self._kopf_registries)
         if not registries:
             return None
+        outcome.handlers = resources_of(registries)
         handlers = Handlers(gate, self.api_reader, registries, subject.is_plain_kopf, subject.root, outcome)
         self.add(handlers.run, name="kopf handlers")
         return handlers

@@ -55,9 +55,10 @@ def failure_of(error: BaseException, root: Path | None, at: float) -> Failure:
 
 
 def place_of_error(error: BaseException, root: Path | None) -> Span | None:
-    """The last line of the user's code in a traceback."""
+    """The last line of the user's code in a traceback, or in that of the cause."""
     frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
-    return place_in(root, reversed(frames))
+    place = place_in(root, reversed(frames))
+    return place if place is not None or error.__cause__ is None else place_of_error(error.__cause__, root)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +107,7 @@ class Outcome:
         strays: What the operator did outside of the virtual world.
         lost: What conversions did not keep.
         defaulters: The lines of the mutating webhooks, by path.
+        handlers: The resources that kopf's handlers are for.
     """
 
     history: History | None = None
@@ -128,6 +130,7 @@ class Outcome:
     strays: list[Diagnostic] = field(default_factory=list)
     lost: list[Loss] = field(default_factory=list)
     defaulters: dict[str, Span] = field(default_factory=dict)
+    handlers: tuple[str, ...] = ()
 
     def first(self, steps: int) -> Outcome | None:
         """What came of the first steps of an undisturbed history; ``None`` if that is not known."""

@@ -52,6 +52,7 @@ class Subject:
         webhooks: The webhook configurations.
         places: Where the samples are written.
         is_plain_kopf: Whether kopf runs the handlers without a manager of pykb.
+        load: Imports what is explored. It may fail as ``register`` does.
     """
 
     register: Callable[[Manager], None]
@@ -63,6 +64,7 @@ class Subject:
     webhooks: Sequence[Manifest] = ()
     places: Mapping[Identity, Span] = field(default_factory=dict)
     is_plain_kopf: bool = False
+    load: Callable[[], object] = lambda: None
 
 
 def subject_of(
@@ -109,7 +111,8 @@ def subject_of(
     rules = [rule for role, _ in documents(root, [config_path(root, ROLE)]) for rule in role.get("rules") or ()]
     entries = WebhookManifest.read(config_path(root, MANIFEST)).entries
     webhooks = {id(entry.configuration): entry.configuration for entry in entries}
-    called = register or _register_of(root, package)
+    module = f"{package}.__main__"
+    called = register or _register_of(root, module)
     return Subject(
         called,
         crds,
@@ -119,6 +122,7 @@ def subject_of(
         actors=actors,
         webhooks=list(webhooks.values()),
         places=places,
+        load=(lambda: None) if register else (lambda: _imported(root, module)),
     )
 
 
@@ -183,10 +187,9 @@ def _is_namespaced(sample: Manifest, crd: Manifest | None) -> bool:
     return cls is not None and cls.resource is not None and cls.resource.namespaced
 
 
-def _register_of(root: Path, package: str) -> Callable[[Manager], None]:
+def _register_of(root: Path, module: str) -> Callable[[Manager], None]:
     if str(root) not in sys.path:
         sys.path.insert(0, str(root))
-    module = f"{package}.__main__"
 
     def register(manager: Manager) -> None:
         found = _imported(root, module)
@@ -204,8 +207,8 @@ def _imported(root: Path, module: str) -> ModuleType:
 
 
 @contextlib.contextmanager
-def importing(root: Path, what: str) -> Iterator[None]:
-    """Tell what fails while the user's code is imported.
+def importing(root: Path, what: str, *helps: str) -> Iterator[None]:
+    """Tell what fails while the user's code is imported. The helps are for what is not installed.
 
     Raises:
         EnvironmentProblem: It cannot be imported.
@@ -220,7 +223,8 @@ def importing(root: Path, what: str) -> Iterator[None]:
             frames.append((error.filename, error.lineno or 0))
         place = place_in(root, reversed(frames))
         message = f"{what} cannot be imported: {error_text(error)}"
-        raise NOT_EXPLORED.problem(message, span=place) from error
+        shown = helps if isinstance(error, ImportError) else ()
+        raise NOT_EXPLORED.problem(message, *shown, span=place) from error
 
 
 def _no_sample(kind: str, where: str, own: Iterable[tuple[str, str]], written: list[str]) -> Diagnostic:

@@ -88,6 +88,7 @@ class Runner:
         self._stack.enter_context(told_of_the_world())
         self._cluster = self._run(lambda: cluster_of(self._subject), self._seed)
         with self._time.waiting():
+            self._subject.load()  # an import may take longer than a history
             for history in self._first:  # only the clocks of imported modules are replaced
                 self.run(history, most=_FIRST_CPU_SECONDS)
         self._stack.enter_context(self._time)
@@ -186,6 +187,8 @@ class Workers:
         self._until = float("inf")
         self._running: dict[Connection, tuple[int, History, bool]] = {}
         self._processes: dict[Connection, BaseProcess] = {}
+        self._stack = contextlib.ExitStack()
+        self._stack.enter_context(told_of_the_world())
         prepare(subject)
         context = multiprocessing.get_context("fork")
         for number in range(count):
@@ -206,6 +209,7 @@ class Workers:
         for pipe, process in self._processes.items():
             pipe.close()
             process.join()
+        self._stack.close()
 
     def begin(self, history: History, *, causes: bool = False) -> int:
         """Give a history to the next free worker; see :class:`Runner`."""

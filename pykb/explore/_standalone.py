@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from pykb.api.builtin import find_class
 from pykb.diagnostics import Span
@@ -20,6 +21,10 @@ from pykb.explore._project import Subject, check_definition, documents, importin
 from pykb.meta.gvk import GroupVersion
 from pykb.runtime import Manager
 
+if TYPE_CHECKING:
+    from pykb.runtime._kopf import OperatorRegistry
+
+_INSTALL = "run pykb in the environment of the handlers: `python -m pip install pykubebuilder`, then `python -m pykb`"
 _HELP = "pykb explore handlers.py --crd crd.yaml --sample cr.yaml"
 
 
@@ -59,8 +64,9 @@ def subject_of_files(
     if not found:
         where = f"`{samples[0]}` has no object" if samples else "there is no sample"
         raise NOT_EXPLORED.problem(where, "name a file with an object that the handlers work on: `--sample cr.yaml`")
+    program = Program(files, root)
     return Subject(
-        Program(files, root),
+        program,
         definitions,
         list(found.values()),
         None,
@@ -68,6 +74,7 @@ def subject_of_files(
         actors=actors,
         places=places,
         is_plain_kopf=True,
+        load=program.load,
     )
 
 
@@ -85,7 +92,11 @@ class Program:
     _imported: list[str] = field(default_factory=list)
 
     def __call__(self, manager: Manager) -> None:
-        """Import the files, and run their handlers.
+        """Import the files, and run their handlers."""
+        manager.add_kopf_handlers(self.load())
+
+    def load(self) -> OperatorRegistry:
+        """Import the files, and give their handlers.
 
         Raises:
             EnvironmentProblem: A file cannot be imported, or there are no handlers.
@@ -103,7 +114,7 @@ class Program:
             names = ", ".join(f"`{self._name(file)}`" for file in self.files)
             message = f"{names} has no handlers: the explorer looks for functions with `@kopf.on...` and their like"
             raise NOT_EXPLORED.problem(message, span=Span(self._name(self.files[0]), 1, 1))
-        manager.add_kopf_handlers(registry)
+        return registry
 
     def _run(self, file: Path) -> None:
         """Run a file as ``kopf run`` does: its folder is where it imports from."""
@@ -115,7 +126,7 @@ class Program:
             raise NOT_EXPLORED.problem(f"`{file}` is not a file of Python", _HELP)
         module = importlib.util.module_from_spec(spec)
         sys.modules[file.stem] = module
-        with importing(self.root, f"`{self._name(file)}`"):
+        with importing(self.root, f"`{self._name(file)}`", _INSTALL):
             spec.loader.exec_module(module)
 
     def _name(self, file: Path) -> str:

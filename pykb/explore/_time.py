@@ -472,8 +472,7 @@ class VirtualTime:
         self._stack.callback(random.setstate, random.getstate())
         self._stack.enter_context(self.waiting())
         # Pydantic completes a class at its first use. Before 2.14, it asks then whether a type `is datetime.datetime`.
-        real = SimpleNamespace(**vars(sys.modules["datetime"]))
-        self._stack.enter_context(mock.patch.object(_generate_schema, "datetime", real))
+        self._stack.enter_context(mock.patch.object(_generate_schema, "datetime", real_datetime()))
         self._stack.enter_context(_replacing(replaced))
         # Without a function of the system, `uuid1` is made from the time and from chance.
         self._stack.enter_context(mock.patch.object(uuid, "_generate_time_safe", None))
@@ -547,6 +546,11 @@ def _runs(loop: asyncio.AbstractEventLoop) -> bool:
         return asyncio.get_running_loop() is loop
     except RuntimeError:
         return False
+
+
+def real_datetime() -> SimpleNamespace:
+    """The module ``datetime`` with its own classes, for modules that compare types with them."""
+    return SimpleNamespace(**{**vars(sys.modules["datetime"]), "datetime": datetime, "date": date})
 
 
 def real_day() -> str:

@@ -60,8 +60,9 @@ async def play(
     Raises:
         EnvironmentProblem: The project's ``register`` failed.
     """
-    with answered_here():
-        await _World(subject, await cluster.copy(), history, outcome, causes=causes).play()
+    world = _World(subject, await cluster.copy(), history, outcome, causes=causes)
+    with answered_here():  # after the import of the operator
+        await world.play()
 
 
 class _World:

@@ -28,7 +28,7 @@ from pykb.runtime._kopf.watch import HandlerWatches, around_calls
 
 _SERVER = "https://kubernetes.explorer.invalid"
 _MOST_CANCELLATIONS = 50
-_UNLOGGED = ("_indexing", "_watching", "_spawning", "_changing", "_webhooks")
+_GROUPS = ("_indexing", "_watching", "_spawning", "_changing", "_webhooks")
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +151,7 @@ class OfflineHandlers:
 
     async def _spawn(self, registry: kopf.OperatorRegistry, stop: asyncio.Event) -> Collection[asyncio.Task[Any]]:
         settings = kopf.OperatorSettings()
+        settings.process = _NeverKilled()
         settings.scanning.disabled = bool(self.namespaces)
         memories = ResourceMemories()
         self._settings.append(settings)
@@ -229,13 +230,30 @@ class OfflineHandlers:
 
 def has_handlers(registry: kopf.OperatorRegistry) -> bool:
     """Whether it has handlers of objects."""
-    return any(getattr(registry, group).get_all_handlers() for group in _UNLOGGED)
+    return any(getattr(registry, group).get_all_handlers() for group in _GROUPS)
 
 
 def registries_of(given: Iterable[kopf.OperatorRegistry | None]) -> list[kopf.OperatorRegistry]:
     """The registries that have handlers. ``None`` is kopf's default registry."""
     found = (each if each is not None else kopf.get_default_registry() for each in dict.fromkeys(given))
     return [registry for registry in found if has_handlers(registry)]
+
+
+def resources_of(registries: Iterable[kopf.OperatorRegistry]) -> tuple[str, ...]:
+    """The resources that handlers are for, as their decorators name them."""
+    every = (
+        handler
+        for registry in registries
+        for group in _GROUPS
+        for handler in getattr(registry, group).get_all_handlers()
+    )
+    return tuple(dict.fromkeys(_resource_of(handler.selector) for handler in every))
+
+
+def _resource_of(selector: Any) -> str:
+    names = (selector.plural, selector.kind, selector.singular, selector.any_name, selector.category)
+    name = next((each for each in names if isinstance(each, str)), "any kind")
+    return f"{name}.{selector.group}" if selector.group else name
 
 
 def delay_of(error: BaseException) -> float | None:
@@ -246,15 +264,17 @@ def delay_of(error: BaseException) -> float | None:
 
 
 def _run_of(handler: Any, cause: Any) -> HandlerRun | None:
+    if isinstance(cause, causes.ActivityCause):
+        return HandlerRun(str(handler.id), str(cause.activity.value), handler.fn, "", lasts=False, is_repeated=False)
     if not isinstance(cause, causes.ResourceCause):
-        return None  # a start or an end of the operator
+        return None
     reason = getattr(cause, "reason", None)
     what = str(getattr(reason, "value", reason) or "") or _WHATS.get(type(cause).__name__, "")
     if isinstance(cause, causes.DaemonCause):
         what = type(handler).__name__.removesuffix("Handler").lower()
     is_repeated = isinstance(cause, causes.ChangingCause | causes.DaemonCause)
     uid = str(cause.body.get("metadata", {}).get("uid", ""))
-    return HandlerRun(str(handler.id), what, handler.fn, uid, what == "daemon", is_repeated)
+    return HandlerRun(str(handler.id), what, handler.fn, uid, lasts=what == "daemon", is_repeated=is_repeated)
 
 
 _WHATS = {"WatchingCause": "event", "IndexingCause": "index"}
@@ -263,7 +283,7 @@ _WHATS = {"WatchingCause": "event", "IndexingCause": "index"}
 def _without_logins(registry: kopf.OperatorRegistry) -> kopf.OperatorRegistry:
     """The same handlers, but for those of logins: they would find a real cluster."""
     view = kopf.OperatorRegistry()
-    for group in _UNLOGGED:
+    for group in _GROUPS:
         setattr(view, group, getattr(registry, group))
     for handler in registry._activities.get_all_handlers():  # noqa: SLF001
         if handler.activity != causes.Activity.AUTHENTICATION:
@@ -299,6 +319,13 @@ def _logs_become_events() -> Iterator[None]:
     finally:
         vars(logger).update(before)
         logger._cache.clear()  # noqa: SLF001
+
+
+class _NeverKilled(type(kopf.OperatorSettings().process)):  # type: ignore[misc] # the class has no public name
+    """Settings by which kopf never kills this process, even if somebody sets them."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, None if name == "ultimate_exiting_timeout" else value)
 
 
 class _Enabled(logging.Manager):

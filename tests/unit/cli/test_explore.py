@@ -126,6 +126,10 @@ def test_a_worker_that_dies_is_told(project, end):
         (["--ignore", "explore-crsh"], "error[usage]: `--ignore` does not know `explore-crsh`"),
         (["--replay", "PROJECT"], "`PROJECT` holds no history"),
         (["--replay", "nowhere.json"], "`nowhere.json` holds no history"),
+        (["handlers.py", "App"], "`App` is one word too many"),
+        (["App", "Site"], "`Site` is one word too many"),
+        (["--crd", "crd.yaml"], "`--crd` goes with files of handlers"),
+        (["nowhere.py", "--sample", "cr.yaml"], "there is no file `nowhere.py`"),
     ],
 )
 def test_a_mistake_is_told(pykb, monkeypatch, words, said):
@@ -135,6 +139,63 @@ def test_a_mistake_is_told(pykb, monkeypatch, words, said):
     ended = pykb("explore", *words)
     assert ended.code in (1, 2)
     assert said in ended.err
+
+
+HANDLERS = """\
+import kopf
+
+@kopf.on.create("memos")
+async def remember(spec, patch, memo, **_):
+    memo.text = spec["text"]
+    patch.status["text"] = memo.text
+
+@kopf.on.update("memos")
+async def remind(memo, patch, **_):
+    patch.status["text"] = memo.text
+"""
+CRD = """\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: memos.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: Memo, plural: memos}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec: {type: object, required: [text], properties: {text: {type: string, minLength: 1, maxLength: 20}}}
+          status: {type: object, properties: {text: {type: string}}}
+    subresources: {status: {}}
+---
+"""
+MEMO = """\
+apiVersion: example.com/v1
+kind: Memo
+metadata: {name: milk}
+spec: {text: buy}
+"""
+
+
+def test_handlers_need_no_project(tmp_path):
+    """A file of handlers, a definition and a sample: findings, and histories to run again."""
+    for name, content in {"handlers.py": HANDLERS, "crd.yaml": CRD, "cr.yaml": MEMO}.items():
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    words = ("handlers.py", "--crd", "crd.yaml", "--sample", "cr.yaml")
+    code, said, shown = explore(tmp_path, *words, "--only", "explore-crash,explore-history", "--workers", "1")
+    assert code == 1
+    assert 'Memo milk: status.text is "buy" instead of "buy-b" after the change to `spec.text = "buy-b"`' in shown
+    assert "--> handlers.py:3:1" in shown
+    assert f"`pykb explore {' '.join(words)} --replay .pykb/explore/1-" in shown
+    [kept] = [path for path in (tmp_path / ".pykb" / "explore").iterdir() if "history" in path.name]
+    code, said, _ = explore(tmp_path, *words, "--replay", str(kept.relative_to(tmp_path)))
+    assert code == 0
+    assert "the operator patches the status of memos/milk (handlers.py:3): 200" in said
 
 
 def test_a_manager_that_cannot_be_imported_is_a_finding(project):

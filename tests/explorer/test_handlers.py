@@ -1,0 +1,238 @@
+"""Operators of kopf without a project, and what their handlers reach."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import sys
+from textwrap import dedent
+
+import pytest
+import yaml
+
+from pykb.diagnostics import EnvironmentProblem
+from pykb.explore import Explorer, Fault, FaultKind, History, Step, Subject, Verb, subject_of_files
+from pykb.explore._runner import Runner
+from pykb.runtime._kopf.offline import Bookkeeping
+from tests.explorer.zoo import handlers
+from tests.explorer.zoo.kinds import CRDS, SAMPLE, subject_of
+
+CREATE, DELETE = Step(Verb.CREATE, SAMPLE), Step(Verb.DELETE, SAMPLE)
+MENU = "ConfigMap kiki-menu"
+
+
+@pytest.fixture
+def write(tmp_path, monkeypatch):
+    """Write an operator of one file, and read it."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tmp_path / "crd.yaml").write_text(yaml.safe_dump_all(CRDS), encoding="utf-8")
+    (tmp_path / "cr.yaml").write_text(yaml.safe_dump(SAMPLE), encoding="utf-8")
+
+    def written(source: str, *, crd: str = "crd.yaml", sample: str = "cr.yaml") -> Subject:
+        file = tmp_path / "handlers.py"
+        file.write_text(dedent(source), encoding="utf-8")
+        return subject_of_files([file], crds=[tmp_path / crd], samples=[tmp_path / sample], root=tmp_path)
+
+    return written
+
+
+def changes(subject: Subject, *steps: Step, fault: Fault | None = None) -> list[str]:
+    """What the operator creates and deletes, with its lines."""
+    with Runner(subject, 0) as runner:
+        outcome = runner.run(History(steps, fault))
+    assert not outcome.failures, outcome.failures
+    made = [change for change in outcome.changes if change.by and None in (change.before, change.after)]
+    return [f"{change.identity.name}:{change.by.place.line if change.by.place else 0}" for change in made]
+
+
+LIBRARIES = """
+    import kopf
+    import kubernetes
+    import kubernetes_asyncio
+
+    def body(name):
+        return {"metadata": {"name": name}}
+
+    @kopf.on.create("animals")
+    def in_a_thread(namespace, **_):
+        kubernetes.client.CoreV1Api().create_namespaced_config_map(namespace, body("thread"))
+
+    @kopf.on.create("animals")
+    async def in_the_loop(namespace, **_):
+        kubernetes.config.load_kube_config()
+        api = kubernetes.client.CoreV1Api()
+        api.create_namespaced_config_map(namespace, body("loop"))
+        try:
+            api.create_namespaced_config_map(namespace, body("loop"))
+        except kubernetes.client.ApiException as error:
+            assert error.status == 409
+
+    @kopf.on.create("animals")
+    async def awaited(namespace, **_):
+        async with kubernetes_asyncio.client.ApiClient() as api:
+            await kubernetes_asyncio.client.CoreV1Api(api).create_namespaced_config_map(namespace, body("awaited"))
+"""
+
+
+def test_client_libraries_reach_the_server_in_memory(write):
+    """From threads, from coroutines, and awaited. Each request carries its line."""
+    lines = dedent(LIBRARIES).splitlines()
+    expected = {
+        name: next(n for n, line in enumerate(lines, 1) if f'body("{name}")' in line)
+        for name in ("thread", "loop", "awaited")
+    }
+    environment = dict(os.environ)
+    assert sorted(changes(write(LIBRARIES), CREATE)) == sorted(f"{name}:{line}" for name, line in expected.items())
+    assert dict(os.environ) == environment
+
+
+def test_each_process_has_fresh_modules(write):
+    """What a module keeps in a global goes with the process, as it does in a cluster."""
+    subject = write(
+        """
+        import kopf
+
+        KNOWN = set()
+
+        @kopf.on.event("animals")
+        async def see(name, body, **_):
+            if name not in KNOWN:
+                KNOWN.add(name)
+                kopf.info(body, reason="Seen")
+        """
+    )
+    crash = Fault(FaultKind.BACK)
+    with Runner(subject, 0) as runner:
+        once = runner.run(History((CREATE,)))
+        twice = runner.run(History((CREATE,), crash))
+    events = [[each for each in outcome.changes if each.identity.kind == "Event"] for outcome in (once, twice)]
+    assert [len(each) for each in events] == [1, 2]
+
+
+def test_notes_of_kopf_are_no_changes(write):
+    """Neither in a state nor as something that never rests, with any prefix. A finalizer is a change."""
+    subject = write(
+        """
+        import kopf
+
+        @kopf.on.startup()
+        def configure(settings, **_):
+            settings.persistence.progress_storage = kopf.AnnotationsProgressStorage(prefix="zoo.dev")
+            settings.persistence.diffbase_storage = kopf.AnnotationsDiffBaseStorage(prefix="zoo.dev", key="last")
+
+        @kopf.on.create("animals")
+        def create(retry, **_):
+            if retry < 30:
+                raise kopf.TemporaryError("not yet", delay=20)
+            return {"tries": retry}
+
+        @kopf.on.delete("animals")
+        def delete(**_):
+            pass
+        """
+    )
+    with Runner(subject, 0) as runner:
+        outcome = runner.run(History((CREATE,)))
+    [state] = [values for identity, values in outcome.states[0].items() if identity.kind == "Animal"]
+    assert state["metadata"] == {"name": "kiki", "finalizers": ["kopf.zalando.org/KopfFinalizerMarker"]}
+    assert outcome.at_rest
+    assert len([change for change in outcome.changes if change.by and change.identity.kind == "Animal"]) == 1
+
+
+def test_a_daemon_in_a_thread_follows_virtual_time_and_ends_with_its_process(write):
+    """`stopped.wait` too."""
+    subject = write(
+        """
+        import kopf
+        import kubernetes
+
+        @kopf.daemon("animals")
+        def watch_over(stopped, namespace, **_):
+            turn = 0
+            while not stopped:
+                if turn < 3:
+                    kubernetes.client.CoreV1Api().create_namespaced_config_map(
+                        namespace, {"metadata": {"generateName": f"turn-{turn}-"}}
+                    )
+                turn += 1
+                stopped.wait(60)
+        """
+    )
+    assert [name[:6] for name in changes(subject, CREATE, DELETE)] == ["turn-0", "turn-1", "turn-2", "kiki:0"]
+
+
+def test_only_a_manager_tells_handlers_of_deletions_that_nobody_saw():
+    """It lists again, and forgets what it knew."""
+
+    class RecreatesDeleted(handlers.Handled):
+        """Waits for the deletion of a child."""
+
+        async def look(self, event, meta, **_):  # type: ignore[no-untyped-def, override]
+            """Bring it back."""
+            if event["type"] == "DELETED":
+                await super().look(meta)
+
+    subject = subject_of(lambda manager: RecreatesDeleted(manager.client).setup(manager))
+    lost = Step(
+        Verb.DELETE,
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "kiki-menu", "namespace": "default"}},
+        unseen=True,
+    )
+    found = []
+    for plain in (False, True):
+        with Runner(dataclasses.replace(subject, is_plain_kopf=plain), 0) as runner:
+            outcome = runner.run(History((CREATE, lost)))
+        found.append(any(str(identity) == MENU for identity in outcome.states[-1]))
+    assert found == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("source", "files", "said", "line"),
+    [
+        ("import nothing_of_this_name", {}, "cannot be imported: ModuleNotFoundError", 1),
+        ("import sys\nsys.exit(3)", {}, "cannot be imported: SystemExit: 3", 2),
+        ("import kopf", {}, "`handlers.py` has no handlers", 1),
+        ("import kopf", {"sample": "nowhere.yaml"}, "there is no file", 0),
+        ("import kopf", {"crd": "cr.yaml"}, "no CustomResourceDefinition is given for zoo.example.com/v1 Animal", 1),
+    ],
+)
+def test_what_cannot_be_explored_is_told(write, source, files, said, line):
+    """In one message with its place."""
+    with pytest.raises(EnvironmentProblem) as raised:
+        Explorer(write(source, **files)).run()
+    diagnostic = raised.value.diagnostic
+    assert said in diagnostic.message
+    assert (diagnostic.span.line if diagnostic.span else 0) == line
+
+
+@pytest.mark.parametrize(
+    ("source", "said", "line"),
+    [
+        ("@kopf.on.create('pods')\ndef see(**_):\n    pass", "no handler is called for the sample Animal kiki", 1),
+        (
+            "@kopf.on.startup()\ndef see(**_):\n    raise ValueError('no')\n@kopf.on.event('animals')\ndef f(**_):\n    pass",
+            "the operator does not start: ValueError: no",
+            4,
+        ),
+        ("@kopf.on.create('animals')\ndef see(**_):\n    raise SystemExit(3)", "a handler ended by SystemExit: 3", 4),
+    ],
+)
+def test_an_operator_that_does_nothing_is_a_problem(write, source, said, line):
+    """It is never "no findings"."""
+    [problem] = Explorer(write(f"import kopf\n{source}")).run().problems
+    assert said in problem.message
+    assert problem.span.line == line
+
+
+def test_notes_are_told_from_the_rest():
+    """In objects and in patches."""
+    notes = Bookkeeping(("kopf.zalando.org/",), frozenset({"last"}), (("status", "kopf", "progress"),))
+    patch = {"metadata": {"annotations": {"kopf.zalando.org/create": "{}", "last": "{}"}}}
+    assert notes.is_all(patch)
+    assert notes.is_all({"status": {"kopf": {"progress": {"create": {}}}}})
+    assert not notes.is_all({**patch, "status": {"phase": "Ready"}})
+    assert not notes.is_all({"metadata": {"annotations": {"mine": "x"}}})
+    assert notes.without({"metadata": {"name": "a", "annotations": {"last": "", "b": "c"}}, "spec": {}}) == {
+        "metadata": {"name": "a", "annotations": {"b": "c"}},
+        "spec": {},
+    }
