@@ -31,6 +31,7 @@ EXCERPTS = (
 FOLLOWED = {
     "docs/tutorials/cronjob.md": "golden_projects/test_cronjob_tutorial.py",
     "docs/tutorials/faults.md": "unit/plugins/test_tutorial.py",
+    "docs/tutorials/kopf-faults.md": "explorer/test_kopf_tutorial.py",
     "docs/tutorials/getting-started.md": "unit/plugins/test_tutorial.py",
 }
 """Pages whose blocks change a project, and the tests that follow them."""

@@ -300,7 +300,9 @@ class Explorer:
         if known is not None and _shortness(known.finding.story, known.finding.history) <= _shortness(steps, history):
             return
         span = violation.place
-        finding = Finding(case.code, violation.message, steps, violation.found, span, history)
+        finding = Finding(
+            case.code, violation.message, steps, violation.found, span, history, is_of_kopf=outcome.is_of_kopf
+        )
         self._found[key] = _Found(finding, evidence, case.judge, violation.by)
 
     def _start_again(self, context: Context, runs: Runs) -> None:

@@ -234,7 +234,7 @@ class _ExploredManager(Manager):
         registries = registries_of(self._kopf_registries)
         if not registries:
             return None
-        outcome.handlers = resources_of(registries)
+        outcome.handlers, outcome.is_of_kopf = resources_of(registries), not self.controllers
         handlers = Handlers(gate, self.api_reader, registries, subject.is_plain_kopf, subject.root, outcome)
         self.add(handlers.run, name="kopf handlers")
         return handlers

@@ -108,6 +108,7 @@ class Outcome:
         lost: What conversions did not keep.
         defaulters: The lines of the mutating webhooks, by path.
         handlers: The resources that kopf's handlers are for.
+        is_of_kopf: Whether there are handlers of kopf, and no controllers.
     """
 
     history: History | None = None
@@ -131,6 +132,7 @@ class Outcome:
     lost: list[Loss] = field(default_factory=list)
     defaulters: dict[str, Span] = field(default_factory=dict)
     handlers: tuple[str, ...] = ()
+    is_of_kopf: bool = False
 
     def first(self, steps: int) -> Outcome | None:
         """What came of the first steps of an undisturbed history; ``None`` if that is not known."""

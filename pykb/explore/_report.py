@@ -31,6 +31,7 @@ class Finding:
         history: The history, to run it again.
         because: What the operator should not have done, and what woke it to do so. A further step of the story.
         others: Findings with the same root cause, which go when this one is mended.
+        is_of_kopf: Whether the operator has handlers of kopf only.
     """
 
     code: Code
@@ -41,6 +42,7 @@ class Finding:
     history: History
     others: tuple[Finding, ...] = ()
     because: str = ""
+    is_of_kopf: bool = False
 
     def to_diagnostic(self) -> Diagnostic:
         """As a message for people."""
@@ -50,7 +52,8 @@ class Finding:
         found = [str(each) for each in self.differences[1:5]]
         more = len(self.differences) - 5
         notes = [*steps, *found, *([f"and {more} more differences"] if more > 0 else []), *self._also()]
-        helps = (codes.ADVICE[self.code.slug], f"more about this: `pykb explain {self.code.slug}`")
+        advice = codes.KOPF_ADVICE if self.is_of_kopf else codes.ADVICE
+        helps = (advice[self.code.slug], f"more about this: `pykb explain {self.code.slug}`")
         return self.code.at(self.span, self.message, *helps, notes=tuple(notes))
 
     def _also(self) -> Iterator[str]:

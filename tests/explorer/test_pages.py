@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from pykb.diagnostics.codes import all_codes
-from pykb.diagnostics.codes.explore import ADVICE
+from pykb.diagnostics.codes.explore import ADVICE, KOPF_ADVICE
 from pykb.explore import CODES
 
 PAGE = Path(__file__).parents[2] / "docs/reference/explore.md"
@@ -24,5 +24,6 @@ def test_the_page_has_the_explanation_of_each_code():
 
 def test_each_code_has_its_advice():
     """One sentence that fits a line."""
-    assert set(ADVICE) == set(CODES)
-    assert all(len(advice) < 115 and ": " in advice for advice in ADVICE.values())
+    for every in (ADVICE, KOPF_ADVICE):
+        assert set(every) == set(CODES)
+        assert all(len(advice) < 115 and ": " in advice for advice in every.values())

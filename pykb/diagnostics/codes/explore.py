@@ -150,3 +150,17 @@ ADVICE = {
     RBAC.slug: "a cluster answers 403 Forbidden: add the marker to the reconciler, and run `make manifests`",
 }
 """Why a finding is a fault and what to do, in one sentence for its message."""
+
+KOPF_ADVICE = ADVICE | {
+    CRASH.slug: "a process can die at any moment, also between kopf's notes and the status: set it in `on.resume`, too",
+    ERROR.slug: "kopf calls the handler again, which must work then: apply rather than create",
+    STALE.slug: "events come late, and an index is a cache: give children fixed names",
+    UNSEEN.slug: "kopf lists again after a watch breaks, and tells nobody what has gone: look by a timer, too",
+    HISTORY.slug: "users change specs: let one function handle create, update and resume, and apply whole children",
+    DRIFT.slug: "nothing calls a handler when a child changes: add `@kopf.on.event` for its kind, or a timer",
+    LEAK.slug: "nobody else deletes it: call `kopf.adopt`, or delete it in `@kopf.on.delete` that is not optional",
+    THEFT.slug: "two owners undo each other's work: look at the owner first, and say it by `kopf.warn`",
+    LOOP.slug: "it loads the API server for ever: compare before you write, also in timers and daemons",
+    BUG.slug: "the API server accepts this spec, so users will write it: refuse it in the CRD, or handle it",
+}
+"""The same for operators that have handlers of kopf only."""

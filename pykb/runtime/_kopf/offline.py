@@ -153,7 +153,7 @@ class OfflineHandlers:
         settings = kopf.OperatorSettings()
         settings.process = _NeverKilled()
         settings.scanning.disabled = bool(self.namespaces)
-        memories = ResourceMemories()
+        memories = _Memories()
         self._settings.append(settings)
         self._memories.append(memories)
         session: Any = _Session(self.connection)
@@ -191,10 +191,9 @@ class OfflineHandlers:
         """Cancel all tasks, again and again: kopf ends gracefully, and handlers may catch it."""
         self._is_dead = True
         for memories in self._memories:
-            for memory in memories.iter_all_daemon_memories():
-                for daemon in memory.running_daemons.values():
+            for memory in memories.iter_all_memories():
+                for daemon in memory.daemons_memory.running_daemons.values():
                     daemon.stopper.set()  # or a thread would look for it as long as the world exists
-            memories._items.clear()  # noqa: SLF001 - or kopf would stop each daemon gracefully
         current = asyncio.current_task()
         for _ in range(_MOST_CANCELLATIONS):
             alive = [task for task in self.tasks if task is not current and not task.done()]
@@ -319,6 +318,14 @@ def _logs_become_events() -> Iterator[None]:
     finally:
         vars(logger).update(before)
         logger._cache.clear()  # noqa: SLF001
+
+
+class _Memories(ResourceMemories):
+    """kopf's memories. They hide daemons from kopf's end, which would stop each of them gracefully."""
+
+    def iter_all_daemon_memories(self) -> Iterator[Any]:
+        """Give none."""
+        return iter(())
 
 
 class _NeverKilled(type(kopf.OperatorSettings().process)):  # type: ignore[misc] # the class has no public name
