@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from pykb.markers.definition import Argument, MarkerDefinition, ValueKind
-from pykb.markers.reference import meaning_of, remarks_of, targets_of
-from pykb.markers.registry import MarkerRegistry
+from pykb.markers.registry import MarkerRegistry, meaning_of, remarks_of, targets_of
 
 _INTRODUCTION = """\
 # Markers

@@ -20,9 +20,8 @@ from pathlib import Path
 
 import yaml
 
-from pykb.envtest import pins
 from pykb.envtest._gobuild import PROGRAMS, WHEEL, Go, GoRun, lay_out
-from pykb.envtest.cache import KUBERNETES, sort_key
+from pykb.envtest.cache import KUBERNETES, PINS, TOOLCHAIN, sort_key
 from pykb.tools.process import run
 
 OLDEST = "1.33.0"
@@ -82,11 +81,11 @@ def main() -> None:
         raise SystemExit("go is not on PATH")
     os.environ["GOSUMDB"] = "sum.golang.org"
     go = Go(Path(program), "go")
-    for old in pins.FOLDER.glob("*.sum"):
+    for old in PINS.glob("*.sum"):
         old.unlink()
-    (pins.FOLDER / "archives.sum").write_text(archives(go), "ascii")
-    (pins.FOLDER / f"go-{KUBERNETES}.sum").write_text(modules(go), "ascii")
-    pins.TOOLCHAIN.write_text(toolchain(), "ascii")
+    (PINS / "archives.sum").write_text(archives(go), "ascii")
+    (PINS / f"go-{KUBERNETES}.sum").write_text(modules(go), "ascii")
+    TOOLCHAIN.write_text(toolchain(), "ascii")
 
 
 if __name__ == "__main__":

@@ -20,8 +20,7 @@ from pykb.cli.options import taking
 from pykb.project.options import option
 
 if TYPE_CHECKING:
-    from pykb.dev.loop import Source
-    from pykb.dev.target import Target
+    from pykb.dev.loop import Source, Target
     from pykb.envtest.cluster import Cluster, Status
     from pykb.envtest.reporter import Reporter
 
@@ -53,9 +52,8 @@ def dev(
 
     from pykb.cli.console import ProgressReporter
     from pykb.cli.project import existing_kubeconfig, require_project
-    from pykb.dev.loop import DevLoop
+    from pykb.dev.loop import DevLoop, open_target
     from pykb.dev.project import DevProject
-    from pykb.dev.target import open_target
 
     root, project = require_project(writes=True)
     given = existing_kubeconfig(kubeconfig)
@@ -299,10 +297,10 @@ def _find_cluster(name: str) -> Cluster:
     Without a name: that of the project, else the user's default one.
     """
     from pykb.cli.errors import EXIT_USAGE, finish
-    from pykb.cli.root import find_root
     from pykb.diagnostics.codes.environment import CLUSTER_NAME
     from pykb.envtest.cluster import NAME, Cluster, named_folder
     from pykb.files.state import STATE
+    from pykb.project import find_root
 
     root = find_root()
     if not name and root is not None:

@@ -156,7 +156,7 @@ def _sentence(text: str) -> str:
 
 def _placed(diagnostic: Diagnostic) -> Diagnostic:
     """The finding, with the name of the folder where the project has its manifests."""
-    from pykb.cli.root import find_root
+    from pykb.project import find_root
     from pykb.project.settings import config_folder, reworded
 
     try:

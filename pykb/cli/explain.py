@@ -68,8 +68,7 @@ def explain(
         return
     subject = subject.removesuffix(".md")
     if subject == "markers":
-        from pykb.markers.reference import list_markers
-        from pykb.markers.registry import builtin_registry
+        from pykb.markers.registry import builtin_registry, list_markers
 
         registry = builtin_registry()
         if not console.data([{"name": each.name, "summary": each.summary} for each in registry]):
@@ -86,8 +85,7 @@ def explain(
 
 
 def _marker(name: str) -> None:
-    from pykb.markers.reference import explain_marker
-    from pykb.markers.registry import builtin_registry
+    from pykb.markers.registry import builtin_registry, explain_marker
 
     registry = builtin_registry()
     definition = registry.get(name)
@@ -288,7 +286,7 @@ def kinds() -> list[GroupVersionKind]:
 def types_named(name: str) -> list[type[Struct]]:
     """Kubernetes' types of a name: kinds, also in lower case or in the plural as for kubectl, else parts of them."""
     from pykb.api.builtin import find_class, structs
-    from pykb.meta.plural import pluralize
+    from pykb.meta.names import pluralize
 
     folded = name.casefold()
     definition = [find_class(each) for each in kinds() if folded in (each.kind.casefold(), pluralize(each.kind))]

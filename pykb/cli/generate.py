@@ -90,7 +90,7 @@ def generate(
       pykb generate rbac:roleName=manager-role crd webhook paths=./... output:crd:artifacts:config=config/crd/bases
     """
     from pykb.cli.project import hand_over, settle
-    from pykb.cli.root import find_root
+    from pykb.project import find_root
 
     root = find_root() or Path.cwd()
     hand_over(root)
@@ -296,7 +296,7 @@ def docs(
     """
     from pykb.cli.changes import write
     from pykb.cli.project import hand_over, settle
-    from pykb.cli.root import find_root
+    from pykb.project import find_root
 
     root = find_root() or Path.cwd()
     hand_over(root)

@@ -54,10 +54,10 @@ def crd(
     """
     from pykb.cli.changes import carry_out
     from pykb.cli.project import settle
-    from pykb.cli.root import find_root
     from pykb.diagnostics import Diagnostics
     from pykb.importer.definition import CLUSTER, find_definitions, read_sources
     from pykb.importer.plan import plan_import
+    from pykb.project import find_root
     from pykb.tools.kubectl import Kubectl
 
     diagnostics = Diagnostics()

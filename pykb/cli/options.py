@@ -47,8 +47,8 @@ def _complete_explorer_codes(incomplete: str) -> list[str]:
 
 def _complete_histories(incomplete: str) -> list[str]:
     """The histories of the last findings, relative to the working directory."""
-    from pykb.cli.root import find_root
     from pykb.files.state import EXPLORED, STATE
+    from pykb.project import find_root
 
     root = find_root()
     if root is None:
@@ -68,8 +68,8 @@ def _resources() -> tuple[Resource, ...]:
 
     Empty if it cannot be read, since a completion cannot show errors.
     """
-    from pykb.cli.root import find_root
     from pykb.diagnostics import EnvironmentProblem
+    from pykb.project import find_root
     from pykb.project.file import read
 
     try:
@@ -251,9 +251,9 @@ def add_plugin_options(command: click.Command, path: str, args: Sequence[str]) -
 
 def _external(args: Sequence[str]) -> list[tuple[PluginKey, Path]]:
     """The external plugins that the command line names, else those of PROJECT that the user named before."""
-    from pykb.cli.root import find_root
     from pykb.diagnostics import Diagnostics
     from pykb.plugins import external
+    from pykb.project import find_root
     from pykb.project.file import read
 
     words = _named(args)

@@ -17,10 +17,9 @@ from pykb import __version__
 from pykb._regular_file import read_settings
 from pykb.cli import console
 from pykb.cli.errors import EXIT_USAGE, finish, flush, report
-from pykb.cli.root import find_root
 from pykb.diagnostics.codes.environment import ENVIRONMENT_OUTDATED, KUBECONFIG_UNUSABLE
 from pykb.diagnostics.codes.project import PROJECT_CLI_VERSION, PROJECT_MISSING
-from pykb.project import version_numbers
+from pykb.project import find_root, version_numbers
 
 if TYPE_CHECKING:
     from pykb.project.file import Project

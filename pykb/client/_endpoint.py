@@ -17,7 +17,7 @@ from pykb.client.errors import Conflict, NotFound
 from pykb.client.json_text import Page, encode, read_object, writable
 from pykb.client.mapper import ResourceMapper, ResourceMapping
 from pykb.client.options import ClientOptions
-from pykb.client.witness import current_witness
+from pykb.client.task import current_witness
 from pykb.meta.gvk import GroupVersionKind, NamespacedName
 
 if TYPE_CHECKING:

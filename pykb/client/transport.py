@@ -15,15 +15,23 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import orjson
 
-from pykb.client._pool import Answer, ConnectFailed, Http1Stream, Http1Upgrade, Pool
-from pykb.client._websocket import check_handshake, handshake, run_command
+from pykb.client._pool import (
+    Answer,
+    ConnectFailed,
+    Http1Stream,
+    Http1Upgrade,
+    Pool,
+    check_handshake,
+    handshake,
+    run_command,
+)
 from pykb.client.clock import Clock, SystemClock
 from pykb.client.connection import Call, ExecResult
 from pykb.client.errors import ApiError, ServerUnreachable, Unauthorized, error_from_status, seconds_to_wait
-from pykb.client.fence import check_fence
 from pykb.client.login.credentials import Credentials, CredentialSource, expired_part
 from pykb.client.options import TransportOptions
 from pykb.client.server import Server
+from pykb.client.task import check_fence
 from pykb.client.tracing import spans
 from pykb.diagnostics.codes.environment import CLUSTER_UNREACHABLE
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pykb.commands.options import NewApi
-from pykb.commands.requests import with_controller, with_operand
+from pykb.commands.transition import with_controller, with_operand
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.cli import (
     CONTROLLER_NAME,
@@ -32,8 +32,7 @@ from pykb.diagnostics.codes.project import (
 )
 from pykb.diagnostics.model import Severity
 from pykb.files.plan import Plan
-from pykb.meta.names import is_image
-from pykb.meta.plural import pluralize, undoubled
+from pykb.meta.names import is_image, pluralize, undoubled
 from pykb.plugins import PluginKey, Style
 from pykb.plugins.deploy_image_v1 import DeployImageV1
 from pykb.plugins.plugin import call

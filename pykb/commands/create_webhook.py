@@ -15,8 +15,7 @@ from pykb.diagnostics.codes.project import RESOURCE_CONFLICT
 from pykb.diagnostics.suggest import closest
 from pykb.files.plan import Plan
 from pykb.meta.gvk import CONVERT, is_served_path, mutate_path, validate_path
-from pykb.meta.names import SUBDOMAIN_LENGTH, as_subdomain
-from pykb.meta.plural import pluralize
+from pykb.meta.names import SUBDOMAIN_LENGTH, as_subdomain, pluralize
 from pykb.plugins.plugin import call
 from pykb.plugins.registry import keys, resolve
 from pykb.plugins.request import CommandLine, WebhookRequest

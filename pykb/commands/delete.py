@@ -7,8 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from pykb.commands.options import OfKind, OldApi, OldWebhook
-from pykb.commands.requests import with_styles
-from pykb.commands.transition import State, between, carry_out, say_lost
+from pykb.commands.transition import State, between, carry_out, say_lost, with_styles
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.cli import FLAG_CONFLICT
 from pykb.diagnostics.codes.commands import (

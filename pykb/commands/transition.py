@@ -7,31 +7,348 @@ that has no edits becomes the new one. In an edited file, only what differs betw
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import ast
+import posixpath
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from functools import partial
+from itertools import permutations
 from pathlib import Path
 
+import yaml
+
 from pykb.commands.init import variables
-from pykb.commands.remaining_uses import remaining_uses
-from pykb.commands.requests import Variant, run, variants
 from pykb.diagnostics import Diagnostics, Severity, Span
 from pykb.diagnostics.codes.commands import EDITED_BY_HAND, LEFT_AS_EDITED, STILL_USED
 from pykb.diagnostics.codes.project import VERSION_SOURCE
+from pykb.meta.names import as_module_name
+from pykb.plugins import Style
+from pykb.plugins.deploy_image_v1 import DeployImageV1
 from pykb.plugins.plugin import AnyPlugin, call, has_step
-from pykb.plugins.request import InitRequest
+from pykb.plugins.request import ApiRequest, Controller, InitRequest, KindRequest, WebhookRequest, earlier
 from pykb.project import FILE_NAME
 from pykb.project.file import Project
 from pykb.project.options import given
-from pykb.project.resource import Resource
-from pykb.python_source.source import CodeStyle
+from pykb.project.resource import Resource, Webhooks
+from pykb.project.writer import with_resource
+from pykb.python_source import layout
+from pykb.python_source.source import CodeStyle, Source
+from pykb.python_source.uses import uses
+from pykb.reading import yaml_text
+from pykb.scaffold.insert import FragmentKind
 from pykb.scaffold.license import HEADER, header_path
-from pykb.scaffold.merge import merge
-from pykb.scaffold.plan import OnExists, PlanBuilder, Recorder, Scaffold, breaks
+from pykb.scaffold.plan import OnExists, PlanBuilder, Recorder, Scaffold, breaks, project_files
 from pykb.scaffold.template import built_in, render_tree
-from pykb.scaffold.withdraw import exchange, withdraw
+from pykb.scaffold.withdraw import exchange, on_disk, withdraw
 from pykb.scaffold.withdraw import same as is_unedited
+
+# The requests that scaffold an entry of PROJECT: one per API, controller and webhook, as the commands made them.
+#
+# PROJECT records the options. It does not record in which order the commands came, and what else the project had then.
+# So there are several variants of a request where this changes a file.
+
+
+Variant = tuple[KindRequest, ...]
+"""Requests in order, later ones with the result of earlier ones."""
+
+
+def variants(resource: Resource, project: Project, header: str) -> Iterator[Variant]:
+    """The requests of an entry of PROJECT, as the commands may have made them."""
+    yield from _api(resource, project, header)
+    yield from _webhooks(resource, project, header)
+
+
+def run(request: KindRequest, chain: Sequence[AnyPlugin], plan: Recorder) -> None:
+    """Let the plugins carry out a request."""
+    call(
+        with_operand(chain, request),
+        "create_api" if isinstance(request, ApiRequest) else "create_webhook",
+        request,
+        plan,
+    )
+
+
+def with_operand(chain: Sequence[AnyPlugin], request: KindRequest) -> Sequence[AnyPlugin]:
+    """The plugins of a request. An image is an option of one that PROJECT's layout does not name."""
+    added = request.resource.operand is not None and not any(isinstance(each, DeployImageV1) for each in chain)
+    return (*chain, DeployImageV1()) if added else chain
+
+
+def with_controller(request: ApiRequest, name: str, style: Style) -> ApiRequest:
+    """The request with a controller.
+
+    Args:
+        request: The request without it.
+        name: The controller's name; empty for that of the kind.
+        style: The style of its code.
+    """
+    resource = request.resource
+    stem = as_module_name(name) if name else resource.singular
+    suffix = "controller" if style is Style.RECONCILER else "handlers"
+    controller = Controller(
+        module=request.module("controllers", f"{stem}_{suffix}"),
+        name=f"{request.group_prefix}{name or resource.singular}" if request.project.multigroup else name,
+        reconciler=reconciler_name(resource.kind, name),
+        style=style,
+    )
+    return replace(request, controller=controller)
+
+
+def reconciler_name(kind: str, controller_name: str) -> str:
+    """The class name of a controller.
+
+    >>> reconciler_name("Machine", ""), reconciler_name("Machine", "machine-cleaner")
+    ('MachineReconciler', 'MachineCleanerReconciler')
+    """
+    stem = "".join(part[:1].upper() + part[1:] for part in controller_name.split("-")) if controller_name else kind
+    return f"{stem}Reconciler"
+
+
+def style_of_controller(resource: Resource, name: str) -> Style:
+    """The style of a controller of an entry of PROJECT."""
+    return Style.HANDLERS if name in resource.handlers else Style.RECONCILER
+
+
+def with_styles(project: Project, root: Path) -> Project:
+    """PROJECT with the styles of the controllers. An older one does not record them, so the names of files tell."""
+    for resource in project.resources:
+        request = _request(resource, project, "")
+        unknown = [name for name in resource.controller_names if name not in resource.handlers]
+        found = [name for name in unknown if _has_only_handlers(request, name, root)]
+        if found:
+            project = with_resource(project, replace(resource, handlers=(*resource.handlers, *found)))
+    return project
+
+
+def _has_only_handlers(request: ApiRequest, name: str, root: Path) -> bool:
+    made = {style: with_controller(request, name, style).controller for style in Style}
+    present = {style for style, each in made.items() if each and (root / each.path).is_file()}
+    return present == {Style.HANDLERS}
+
+
+def _api(resource: Resource, project: Project, header: str) -> Iterator[Variant]:
+    request = _request(resource, project, header)
+    if resource.api:
+        copied = [replace(request, source=other) for other in project.other_versions(resource)]
+        recorded = [each for each in copied if each.source and each.source.version == resource.options.from_version]
+        yield from ((each,) for each in recorded or (request, *copied))  # an older PROJECT does not say it
+    # A controller of an API was made with the API or later.
+    alone = replace(request, resource=replace(request.resource, api=False), make_resource=False)
+    for name in resource.controller_names:
+        names = ["", name] if name == resource.singular else [name]  # the first of several gets its name later
+        # The controller of a kind that deploys an image may have been made later, as any other.
+        made = [request, alone, *(_plain(each) for each in (request, alone) if resource.operand)]
+        style = style_of_controller(resource, name)
+        yield from ((with_controller(each, n, style),) for n in names for each in made)
+
+
+def _request(resource: Resource, project: Project, header: str) -> ApiRequest:
+    return ApiRequest(
+        project=project,
+        resource=replace(resource, controller=False, controllers=(), webhooks=None),
+        boilerplate=header,
+        force=True,
+        known=None,
+        source=None,
+        make_resource=resource.api,
+        controller=None,
+    )
+
+
+def _plain(request: ApiRequest) -> ApiRequest:
+    """The request without the image."""
+    return replace(request, resource=replace(request.resource, operand=None))
+
+
+def _webhooks(resource: Resource, project: Project, header: str) -> Iterator[Variant]:
+    """The webhooks in any order of creation, and with any names."""
+    webhooks = resource.webhooks or Webhooks()
+    for then in earlier(project, resource):
+        then = replace(then, certificates=project.issuer)  # noqa: PLW2901 - an earlier one may not say it
+        for order in permutations(_parts_of(webhooks)):
+            yield tuple(
+                WebhookRequest(
+                    project=then,
+                    resource=resource,
+                    boilerplate=header,
+                    force=not number,
+                    made=part,
+                    named=part.spoke,
+                )
+                for number, part in enumerate(order)
+            )
+
+
+def _parts_of(webhooks: Webhooks) -> list[Webhooks]:
+    """The webhooks one by one. Converters stay together."""
+    found = []
+    if webhooks.defaulting:
+        found.append(Webhooks(defaulting=True, defaulting_path=webhooks.defaulting_path))
+    if webhooks.validation:
+        found.append(Webhooks(validation=True, validation_path=webhooks.validation_path))
+    if webhooks.conversion:
+        found.append(Webhooks(conversion=True, spoke=webhooks.spoke))
+    return found
+
+
+# Merges the change of a scaffold into a file with edits: text in, text out.
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """A file with changes of its scaffold.
+
+    Attributes:
+        content: The file.
+        left_out: The changes that were left out, since the lines were edited: the number of the line before the merge,
+            and what the scaffold has there.
+    """
+
+    content: bytes
+    left_out: tuple[tuple[int, str], ...] = ()
+
+
+def merge(content: bytes, before: bytes, after: bytes) -> Merged:
+    """Make the change of a scaffold in a file. Lines that were edited stay as they are."""
+    lines, old, new = (text.splitlines(keepends=True) for text in (content, before, after))
+    places: dict[int, int] = {}
+    for block in SequenceMatcher(None, old, lines, autojunk=False).get_matching_blocks():
+        places |= {block.a + offset: block.b + offset for offset in range(block.size)}
+    places |= {-1: -1, len(old): len(lines)}
+    left_out: list[tuple[int, str]] = []
+    result = list(lines)
+    for start, end, new_start, new_end in reversed([*_changes(old, new)]):
+        around = [places.get(at) for at in range(start - 1, end + 1)]
+        first = around[0]
+        inner = [places.get(at) for at in range(start, end)]
+        if _is_there(lines, around, new[new_start:new_end]):
+            continue
+        if first is not None and around == list(range(first, first + len(around))):
+            result[first + 1 : first + 1 + len(inner)] = new[new_start:new_end]
+        elif inner and inner[0] is not None and inner == list(range(inner[0], inner[0] + len(inner))):
+            result[inner[0] : inner[0] + len(inner)] = new[new_start:new_end]
+        else:
+            above = max(there for at, there in places.items() if at < start)
+            wanted = b"".join(new[new_start:new_end]).decode("utf-8", "replace").strip()
+            left_out.append((min(above + 2, max(len(lines), 1)), wanted))
+    return Merged(b"".join(result), tuple(sorted(left_out)))
+
+
+def _is_there(lines: list[bytes], around: list[int | None], wanted: list[bytes]) -> bool:
+    """Whether a file has the new lines already, between the lines around them, of which one may have been edited."""
+    above, *inner, below = around
+    if above is not None and below is not None:
+        return bool(wanted) and lines[above + 1 : below] == wanted
+    if not wanted or not inner or any(place is not None for place in inner):
+        return False
+    after = above is not None and lines[above + 1 : above + 1 + len(wanted)] == wanted
+    return after or (below is not None and lines[max(below - len(wanted), 0) : below] == wanted)
+
+
+def _changes(old: list[bytes], new: list[bytes]) -> Iterator[tuple[int, int, int, int]]:
+    """The ranges of lines that differ. Of as many new lines as old ones, each is a change of its own."""
+    for tag, start, end, new_start, new_end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if tag == "replace" and end - start == new_end - new_start:
+            yield from ((start + at, start + at + 1, new_start + at, new_start + at + 1) for at in range(end - start))
+        elif tag != "equal":
+            yield start, end, new_start, new_end
+
+
+# Finds code that stays and uses modules or names that a plan removes, and kustomizations that use files.
+
+
+_KUSTOMIZATION = "kustomization.yaml"
+
+
+def remaining_uses(plan: PlanBuilder, gone: Scaffold) -> Iterator[tuple[Span, str]]:
+    """The uses, with the places in the files on disk."""
+    removed = _removed(plan, gone)
+    for path in python_files(plan):
+        source = _source(plan.current(path))
+        if source is None:
+            continue
+        found = _by_line(source, path, removed)
+        before = (plan.before(path) or b"").decode("utf-8", "replace")
+        if source.text != before:
+            found = {**dict(_unbound(Source.parse(before), source)), **found}
+        for line, name in sorted(found.items()):
+            text = source.lines[line - 1]
+            yield Span(path, on_disk(plan, path, source.text, line), len(text) - len(text.lstrip()) + 1), name
+    yield from _kustomizations(plan, {path for path in gone.files if plan.current(path) is None})
+
+
+def _removed(plan: PlanBuilder, gone: Scaffold) -> set[str]:
+    """The modules that are removed, and the names that packages no longer export."""
+    removed = {module_of(path) for path in gone.files if path.endswith(".py") and plan.current(path) is None}
+    for path, fragment in gone.fragments:
+        if fragment.kind is FragmentKind.IMPORT and path.endswith("/__init__.py"):
+            wanted = layout.parse_import(fragment.text)
+            removed |= {f"{module_of(path)}.{name.rpartition(' as ')[2]}" for name in wanted.names}
+    return removed
+
+
+def _by_line(source: Source, path: str, removed: set[str]) -> dict[int, str]:
+    """The lines that use what is removed, each with the longest name of it."""
+    found: dict[int, str] = {}
+    for use in uses(source, module_of(path), is_package=path.endswith("__init__.py")):
+        name = next((name for name in (use.target, use.module) if name in removed), "")
+        if len(name) > len(found.get(use.line, "")):
+            found[use.line] = name
+    return found
+
+
+def _kustomizations(plan: PlanBuilder, removed: set[str]) -> Iterator[tuple[Span, str]]:
+    """The places in kustomizations that name a removed file, or a folder without its kustomization."""
+    folders = {path.removesuffix(f"/{_KUSTOMIZATION}") for path in removed if path.endswith(f"/{_KUSTOMIZATION}")}
+    for path in project_files(plan) if removed else ():
+        content = plan.current(path) if path.endswith(f"/{_KUSTOMIZATION}") else None
+        text = (content or b"").decode("utf-8", "replace")
+        for node in _scalars(text):
+            name = posixpath.normpath(posixpath.join(posixpath.dirname(path), node.value))
+            if name in removed | folders:
+                line = on_disk(plan, path, text, node.start_mark.line + 1)
+                yield Span(path, line, node.start_mark.column + 1), name
+
+
+def _scalars(text: str) -> Iterator[yaml.ScalarNode]:
+    """The scalars of a document, in order."""
+    try:
+        nodes: list[object] = [yaml_text.compose(text)]
+    except yaml.MarkedYAMLError:  # kustomize reports it
+        return
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, yaml.ScalarNode):
+            yield node
+        inner = node.value if isinstance(node, yaml.CollectionNode) else node if isinstance(node, tuple) else ()
+        nodes += reversed(inner)
+
+
+def _unbound(before: Source, after: Source) -> Iterator[tuple[int, str]]:
+    """The uses of names whose imports were removed."""
+    lost = {called for *_, called in before.aliases()} - {called for *_, called in after.aliases()}
+    for node in ast.walk(after.tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in lost:
+            yield node.lineno, node.id
+
+
+def _source(content: bytes | None) -> Source | None:
+    try:
+        return None if content is None else Source.parse(content.decode("utf-8"))
+    except (SyntaxError, UnicodeDecodeError):  # the generator reports it
+        return None
+
+
+def module_of(path: str) -> str:
+    """The dotted name of a file's module."""
+    return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+def python_files(plan: PlanBuilder) -> Iterator[str]:
+    """The Python files of a project."""
+    return (path for path in project_files(plan) if path.endswith(".py"))
+
 
 GENERATED = "config/rbac/role.yaml"
 """`pykb generate` writes it after the first permission."""

@@ -19,8 +19,8 @@ import pykb
 from pykb._regular_file import SETTINGS, read_bytes
 from pykb.commands.init import pin
 from pykb.commands.options import Conflicts, NewApi, NewProject, NewWebhook, Updates
-from pykb.commands.requests import style_of_controller, with_styles
-from pykb.commands.transition import GENERATED
+from pykb.commands.transition import GENERATED, style_of_controller, with_styles
+from pykb.commands.transition import merge as merge_lines
 from pykb.diagnostics import Diagnostics, Span
 from pykb.diagnostics.codes import commands as codes
 from pykb.diagnostics.codes.project import UNCHANGED
@@ -40,7 +40,6 @@ from pykb.scaffold import license  # noqa: A004 - our module of that name
 from pykb.scaffold import release as releases
 from pykb.scaffold.license import boilerplate
 from pykb.scaffold.locate import WHEEL
-from pykb.scaffold.merge import merge as merge_lines
 from pykb.scaffold.plan import PlanBuilder, breaks, project_files
 from pykb.scaffold.release import HEADER, Recipe, Release, Step
 from pykb.tools import git

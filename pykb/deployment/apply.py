@@ -14,8 +14,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 
-from pykb.deployment._rollout import follow
-from pykb.deployment._webhooks import await_webhooks
+from pykb.deployment._rollout import await_webhooks, follow
 from pykb.deployment.cluster import Cluster
 from pykb.deployment.manifests import (
     CRD,

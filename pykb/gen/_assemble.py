@@ -26,7 +26,7 @@ from pykb.gen.lower.scalars import TOP_LEVEL_METADATA
 from pykb.gen.passes.resolve import Resolver
 from pykb.markers.model import Marker
 from pykb.meta.gvk import CONVERT, GroupKind
-from pykb.meta.plural import pluralize
+from pykb.meta.names import pluralize
 
 _RESOURCE = "kubebuilder:resource"
 

@@ -12,7 +12,7 @@ from pykb.diagnostics.codes.generate import DUPLICATE_KIND, NO_GROUP
 from pykb.diagnostics.codes.markers import MARKER_CONFLICT, MARKER_TARGET
 from pykb.gen._load import LoadedModule
 from pykb.gen.declare import Declarations, NamedType
-from pykb.markers.consistency import check_presence
+from pykb.markers.collect import check_presence
 from pykb.markers.model import Marker, SourceFile, TypeDeclaration
 from pykb.meta.gvk import GroupVersionKind
 

@@ -62,7 +62,7 @@ def generate(options: GenerateOptions, *, registry: MarkerRegistry | None = None
         header = _header(options, "crd", diagnostics)
         artifacts["crd"], crds = _generate_crds(sources, options, header, diagnostics)
         if crds and options.is_whole and not diagnostics.has_errors():
-            from pykb.gen._resources import check_resources
+            from pykb.gen._rbac import check_resources
 
             check_resources(options.root, sources.files, crds, diagnostics)
     if "rbac" in options.generators:

@@ -16,8 +16,7 @@ from pykb.api import builtin
 from pykb.api.object import Object
 from pykb.api.struct import Struct
 from pykb.importer._expression import survives
-from pykb.meta.names import to_camel, to_snake, words
-from pykb.meta.plural import pluralize
+from pykb.meta.names import pluralize, to_camel, to_snake, words
 
 # Names that annotations in the same class body may use.
 _IN_ANNOTATIONS = frozenset({"bool", "bytes", "date", "datetime", "dict", "float", "int", "list", "str"})

@@ -8,8 +8,7 @@ from enum import StrEnum
 
 from pykb.diagnostics import Edit, Span
 from pykb.markers._values import find_element
-from pykb.markers.definition import MarkerDefinition, MarkerTarget
-from pykb.markers.effect import Whole
+from pykb.markers.definition import MarkerDefinition, MarkerTarget, Whole
 
 
 @dataclass(frozen=True, slots=True)

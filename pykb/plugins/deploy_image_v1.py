@@ -10,7 +10,7 @@ from pykb.plugins import PluginKey
 from pykb.plugins.rendering import Files
 from pykb.plugins.request import ApiRequest, InitRequest
 from pykb.project.resource import DEPLOY_IMAGE
-from pykb.scaffold.kustomization import Member
+from pykb.scaffold.insert import Member
 from pykb.scaffold.plan import OnExists, PlanBuilder
 
 _FOLDER = "config/manager"

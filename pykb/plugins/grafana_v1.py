@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from pykb.plugins import PluginKey
 from pykb.plugins.request import ApiRequest, EditRequest, InitRequest
 from pykb.project.file import Project
-from pykb.scaffold.kustomization import Member
+from pykb.scaffold.insert import Member
 from pykb.scaffold.plan import OnExists, PlanBuilder
 from pykb.scaffold.template import render_file
 

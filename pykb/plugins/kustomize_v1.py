@@ -6,8 +6,7 @@ from pykb.plugins.plugin import PluginKey
 from pykb.plugins.rendering import Files, copied_sample
 from pykb.plugins.request import ApiRequest, DeleteRequest, InitRequest, WebhookRequest
 from pykb.project.file import Project
-from pykb.scaffold.insert import Fragment, FragmentKind
-from pykb.scaffold.kustomization import Member
+from pykb.scaffold.insert import Fragment, FragmentKind, Member
 from pykb.scaffold.plan import OnExists, PlanBuilder
 
 FOLDER = "config/"

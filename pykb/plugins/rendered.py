@@ -18,8 +18,8 @@ from pykb.deployment.manifests import Object, objects_of
 from pykb.diagnostics import Span
 from pykb.diagnostics.codes.environment import KUSTOMIZATION
 from pykb.diagnostics.codes.project import CHART_EDITED
+from pykb.files.durable import temporary
 from pykb.files.plan import digest
-from pykb.files.temporary import temporary
 from pykb.project.settings import CONFIG
 from pykb.reading import read_json, yaml_text
 from pykb.scaffold.plan import OnExists, PlanBuilder

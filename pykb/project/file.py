@@ -23,8 +23,7 @@ from pykb.diagnostics.render import visible
 from pykb.diagnostics.suggest import closest
 from pykb.meta import names
 from pykb.meta.gvk import GroupKind, is_served_path
-from pykb.meta.names import as_module_name
-from pykb.meta.plural import pluralize
+from pykb.meta.names import as_module_name, pluralize
 from pykb.project import FILE_NAME, Certificates, content
 from pykb.project.options import ApiOptions, ProjectOptions, given, options_of
 from pykb.project.resource import DEPLOY_IMAGE, Operand, Resource, Webhooks

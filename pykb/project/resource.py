@@ -6,8 +6,7 @@ import re
 from dataclasses import dataclass, replace
 
 from pykb.meta.gvk import GroupVersionKind
-from pykb.meta.names import as_module_name, is_protected_group
-from pykb.meta.plural import pluralize
+from pykb.meta.names import as_module_name, is_protected_group, pluralize
 from pykb.project.options import NONE, ApiOptions, option
 
 DEPLOY_IMAGE = "deploy-image.pykb.dev/v1"

@@ -10,6 +10,19 @@ from pykb.client.clock import Clock as Clock
 from pykb.client.clock import SystemClock as SystemClock
 from pykb.client.clock import VirtualClock as VirtualClock
 from pykb.client.connection import ExecResult as ExecResult
+from pykb.client.ensure import (
+    OperationResult as OperationResult,
+)
+from pykb.client.ensure import (
+    create_or_patch as create_or_patch,
+)
+from pykb.client.ensure import (
+    create_or_update as create_or_update,
+)
+from pykb.client.ensure import ensure_applied as ensure_applied
+from pykb.client.ensure import (
+    patch_status as patch_status,
+)
 from pykb.client.errors import (
     AlreadyExists as AlreadyExists,
 )
@@ -53,6 +66,21 @@ from pykb.client.errors import (
 )
 from pykb.client.events import EventRecorder as EventRecorder
 from pykb.client.events import reference_to as reference_to
+from pykb.client.finalizers import (
+    add_finalizer as add_finalizer,
+)
+from pykb.client.finalizers import (
+    ensure_finalizer as ensure_finalizer,
+)
+from pykb.client.finalizers import (
+    has_finalizer as has_finalizer,
+)
+from pykb.client.finalizers import (
+    release_finalizer as release_finalizer,
+)
+from pykb.client.finalizers import (
+    remove_finalizer as remove_finalizer,
+)
 from pykb.client.login import (
     Credentials as Credentials,
 )
@@ -62,69 +90,41 @@ from pykb.client.login import (
 from pykb.client.login import (
     discover_credentials as discover_credentials,
 )
-from pykb.client.objects.ensure import (
-    OperationResult as OperationResult,
-)
-from pykb.client.objects.ensure import (
-    create_or_patch as create_or_patch,
-)
-from pykb.client.objects.ensure import (
-    create_or_update as create_or_update,
-)
-from pykb.client.objects.ensure import ensure_applied as ensure_applied
-from pykb.client.objects.ensure import (
-    patch_status as patch_status,
-)
-from pykb.client.objects.finalizers import (
-    add_finalizer as add_finalizer,
-)
-from pykb.client.objects.finalizers import (
-    ensure_finalizer as ensure_finalizer,
-)
-from pykb.client.objects.finalizers import (
-    has_finalizer as has_finalizer,
-)
-from pykb.client.objects.finalizers import (
-    release_finalizer as release_finalizer,
-)
-from pykb.client.objects.finalizers import (
-    remove_finalizer as remove_finalizer,
-)
-from pykb.client.objects.owner import (
-    AlreadyOwned as AlreadyOwned,
-)
-from pykb.client.objects.owner import (
-    CrossNamespaceOwner as CrossNamespaceOwner,
-)
-from pykb.client.objects.owner import (
-    NotControlled as NotControlled,
-)
-from pykb.client.objects.owner import (
-    controller_of as controller_of,
-)
-from pykb.client.objects.owner import (
-    ensure_deleted as ensure_deleted,
-)
-from pykb.client.objects.owner import (
-    is_controlled_by as is_controlled_by,
-)
-from pykb.client.objects.owner import (
-    list_controlled as list_controlled,
-)
-from pykb.client.objects.owner import (
-    prune as prune,
-)
-from pykb.client.objects.owner import (
-    remove_owner_reference as remove_owner_reference,
-)
-from pykb.client.objects.owner import (
-    set_controller_reference as set_controller_reference,
-)
-from pykb.client.objects.owner import (
-    set_owner_reference as set_owner_reference,
-)
 from pykb.client.options import ClientOptions as ClientOptions
 from pykb.client.options import TransportOptions as TransportOptions
+from pykb.client.owner import (
+    AlreadyOwned as AlreadyOwned,
+)
+from pykb.client.owner import (
+    CrossNamespaceOwner as CrossNamespaceOwner,
+)
+from pykb.client.owner import (
+    NotControlled as NotControlled,
+)
+from pykb.client.owner import (
+    controller_of as controller_of,
+)
+from pykb.client.owner import (
+    ensure_deleted as ensure_deleted,
+)
+from pykb.client.owner import (
+    is_controlled_by as is_controlled_by,
+)
+from pykb.client.owner import (
+    list_controlled as list_controlled,
+)
+from pykb.client.owner import (
+    prune as prune,
+)
+from pykb.client.owner import (
+    remove_owner_reference as remove_owner_reference,
+)
+from pykb.client.owner import (
+    set_controller_reference as set_controller_reference,
+)
+from pykb.client.owner import (
+    set_owner_reference as set_owner_reference,
+)
 from pykb.client.patches import JsonPatch as JsonPatch
 from pykb.client.patches import MergePatch as MergePatch
 from pykb.client.patches import Patch as Patch
@@ -258,21 +258,21 @@ from pykb.runtime.requests.queue import (
     LOW_PRIORITY as LOW_PRIORITY,
 )
 from pykb.runtime.requests.queue import (
+    ItemExponentialLimiter as ItemExponentialLimiter,
+)
+from pykb.runtime.requests.queue import (
+    MaxOfLimiter as MaxOfLimiter,
+)
+from pykb.runtime.requests.queue import (
     QueueShutDown as QueueShutDown,
+)
+from pykb.runtime.requests.queue import (
+    RateLimiter as RateLimiter,
 )
 from pykb.runtime.requests.queue import (
     WorkQueue as WorkQueue,
 )
-from pykb.runtime.requests.ratelimit import (
-    ItemExponentialLimiter as ItemExponentialLimiter,
-)
-from pykb.runtime.requests.ratelimit import (
-    MaxOfLimiter as MaxOfLimiter,
-)
-from pykb.runtime.requests.ratelimit import (
-    RateLimiter as RateLimiter,
-)
-from pykb.runtime.requests.ratelimit import (
+from pykb.runtime.requests.queue import (
     default_rate_limiter as default_rate_limiter,
 )
 from pykb.runtime.requests.reconcile import (

@@ -36,7 +36,7 @@ from pykb.client.client import Client
 from pykb.client.clock import Clock, SystemClock
 from pykb.client.errors import ApiError, Conflict, NotFound, ServerUnreachable
 from pykb.client.events import EventRecorder
-from pykb.client.fence import fenced
+from pykb.client.task import fenced
 from pykb.diagnostics import PykbError
 from pykb.meta.gvk import NamespacedName
 from pykb.meta.names import is_subdomain
@@ -194,7 +194,7 @@ class LeaderElector:
         """Wait for the lease, run ``lead`` while renewing it, then release it.
 
         Nothing that ``lead`` starts can write after the lease has expired; see
-        :mod:`pykb.client.fence`.
+        :mod:`pykb.client.task`.
 
         Raises:
             LeadershipLost: The lease was lost. ``lead`` was cancelled and has ended.

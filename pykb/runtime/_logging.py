@@ -18,7 +18,7 @@ from typing import IO, Any
 
 from pykb.api.safe_text import LIMIT, LONGEST_TRACE, SECRET_WORDS, safe_text, safe_trace
 from pykb.client.guard import is_end
-from pykb.client.witness import current_call
+from pykb.client.task import current_call
 from pykb.meta.gvk import NamespacedName
 from pykb.runtime.records.context import current_reconcile, reconciles
 

@@ -1,4 +1,4 @@
-"""Inserts fragments at anchors, which are comments: text in, text out, without duplicates.
+"""Inserts fragments into files, at anchors and into kustomizations: text in, text out, without duplicates.
 
 A fragment is found by structure: Python by the names that it imports or the call that it makes, YAML and TOML by the
 members of the file's lists. A fragment that the user changed is found, too, and stays as it is.
@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import PurePosixPath
+from typing import Any
 
 import yaml
 
 from pykb.diagnostics import Diagnostic, Span
+from pykb.diagnostics.codes.commands import KUSTOMIZATION_FORM
 from pykb.diagnostics.codes.scaffold import ANCHOR_MISSING, FILE_BROKEN
 from pykb.python_source import layout
 from pykb.python_source.layout import WIDTH, fitted
@@ -196,3 +198,256 @@ def _find_anchor(lines: list[str], name: str) -> Anchor | None:
         if match and match["name"] == name:
             return Anchor(index, match["indent"])
     return None
+
+
+# Adds members to a kustomization: text in, text out, without duplicates, with comments and order kept.
+#
+# Places are found by the structure of the file and not by anchors. New members go below the last member of a list.
+# Members are compared by content, so that one in another style or with more fields is found.
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One member of a list of a kustomization.
+
+    Attributes:
+        key: The list: ``resources``, ``patches``, ``replacements``.
+        text: The member as YAML, without its dash. A replacement has a ``source`` and ``targets``.
+        comment: Lines to put above it, without ``#``.
+    """
+
+    key: str
+    text: str
+    comment: tuple[str, ...] = ()
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines below the key."""
+        return [*self.heading, *self.item]
+
+    @property
+    def heading(self) -> list[str]:
+        """The lines of the comment."""
+        return [f"# {line}" for line in self.comment]
+
+    @property
+    def item(self) -> list[str]:
+        """The lines of the member, with its dash."""
+        return _item(self.text)
+
+    @property
+    def content(self) -> Any:
+        """The member as data."""
+        return yaml_text.load(self.text)
+
+    def without(self, kept: Iterable[Member]) -> Member | None:
+        """The member unless it is one of the others. A replacement keeps the targets that the others do not have."""
+        alike = [member for member in kept if member.key == self.key]
+        if self.key != "replacements":
+            return None if self in alike else self
+        own = self.content
+        others = [each.content for each in alike if each.content["source"] == own["source"]]
+        present = [target for other in others for target in other["targets"]]
+        targets = [target for target in own["targets"] if target not in present]
+        return replace(self, text=_dumped({**own, "targets": targets})) if targets else None
+
+
+def extend(text: str, members: Sequence[Member], *, path: str) -> tuple[str, Diagnostic | None]:
+    """Add the members. Returns the text unchanged, with a finding, when one cannot be added."""
+    result = text
+    for member in members:
+        try:
+            result = _with(result, member)
+        except yaml.MarkedYAMLError as error:
+            if result != text:  # the text could be parsed before
+                return text, _unfit(path, 0, members)
+            message = f"`{path}` does not parse: {error.problem or 'not YAML'}"
+            notes = ("pykb must add lines to this file; nothing was written",)
+            return text, FILE_BROKEN.at(yaml_text.place(error, path), message, notes=notes)
+        except _FormError as error:
+            return text, _unfit(path, error.line, members)
+    return (result, None) if _keeps(text, result) else (text, _unfit(path, 0, members))
+
+
+def _keeps(before: str, after: str) -> bool:
+    """Whether the change only added members at the ends of lists. A check, since texts can end in unusual ways."""
+    try:
+        old, new = (yaml_text.load(text) or {} for text in (before, after))
+    except yaml.YAMLError:
+        return False
+    return _grew(old, new)
+
+
+def _grew(old: object, new: object) -> bool:
+    if isinstance(old, dict) and isinstance(new, dict):
+        return all(key in new and (_grew(value, new[key]) or value is None) for key, value in old.items())
+    if isinstance(old, list) and isinstance(new, list):
+        return len(old) <= len(new) and all(_grew(one, other) for one, other in zip(old, new, strict=False))
+    return bool(old == new)
+
+
+def with_renamed_items(text: str, names: Mapping[str, str]) -> str:
+    """The text with other names for members of its lists. Their places and comments stay."""
+    try:
+        root = yaml_text.compose(text)
+    except yaml.MarkedYAMLError:  # the generator reports it
+        return text
+    lines = text.splitlines(keepends=True)
+    found = [node for node in _scalars(root) if node.value in names and node.start_mark.line == node.end_mark.line]
+    for node in sorted(found, key=lambda node: node.start_mark.index, reverse=True):
+        start, end = node.start_mark, node.end_mark
+        line = lines[start.line]
+        lines[start.line] = line[: start.column] + names[node.value] + line[end.column :]
+    return "".join(lines)
+
+
+def _scalars(node: yaml.Node | None) -> Iterator[yaml.ScalarNode]:
+    """The scalars in the lists of a document."""
+    if isinstance(node, yaml.SequenceNode):
+        yield from (each for each in node.value if isinstance(each, yaml.ScalarNode))
+    for child in node.value if isinstance(node, yaml.CollectionNode) else ():
+        for part in child if isinstance(child, tuple) else (child,):
+            yield from _scalars(part)
+
+
+def pasted(members: Sequence[Member]) -> str:
+    """The members as text to paste, each list under its key."""
+    out: list[str] = []
+    for key in dict.fromkeys(member.key for member in members):
+        out += [f"{key}:", *(line for member in members if member.key == key for line in member.lines)]
+    return "\n".join(out)
+
+
+class _FormError(Exception):
+    """A list that cannot be extended."""
+
+    def __init__(self, line: int) -> None:
+        super().__init__(line)
+        self.line = line
+
+
+def _unfit(path: str, line: int, members: Sequence[Member]) -> Diagnostic:
+    message = f"`{path}` has a list that pykb cannot add to"
+    helps = ("add these lines in the right place, then run the command again:\n" + pasted(members),)
+    return KUSTOMIZATION_FORM.at(
+        Span(path, line + 1, 1),
+        message,
+        *helps,
+        label="expected one entry per line, each after a dash",
+        notes="nothing was written",
+    )
+
+
+def _with(text: str, member: Member) -> str:
+    root = yaml_text.compose(text)
+    if root is None:
+        root = yaml.MappingNode("tag:yaml.org,2002:map", [])
+    if not isinstance(root, yaml.MappingNode):
+        raise _FormError(0)
+    node = _value(root, member.key)
+    content = yaml_text.load(text) or {}
+    wanted = yaml_text.load(member.text)
+    present = content.get(member.key) if isinstance(content, dict) else None
+    if node is None:
+        gap = [""] if text.strip() else []
+        return _ended(text) + "".join(f"{line}{_newline(text)}" for line in [*gap, f"{member.key}:", *member.lines])
+    if present is None:
+        return _inserted(text, node.start_mark.line + 1, member.lines, "")
+    if not isinstance(node, yaml.SequenceNode):
+        raise _FormError(node.start_mark.line)
+    if member.key == "replacements":
+        return _with_replacement(text, node, present, member, wanted)
+    return text if any(says(each, wanted) for each in present) else _below(text, node, member.lines)
+
+
+def _with_replacement(
+    text: str, node: yaml.SequenceNode, present: Sequence[Any], member: Member, wanted: Mapping[str, Any]
+) -> str:
+    """Add targets to an existing replacement with the same source."""
+    alike = [pair for pair in zip(node.value, present, strict=True) if _has_source(pair[1], wanted["source"])]
+    if not alike:
+        return _below(text, node, member.lines)
+    known = [target for _, each in alike for target in each.get("targets") or ()]
+    absent = [target for target in wanted["targets"] if not any(covers(each, target) for each in known)]
+    if not absent:
+        return text
+    targets = _value(alike[-1][0], "targets")
+    if not isinstance(targets, yaml.SequenceNode):
+        raise _FormError(node.start_mark.line)
+    lines = [line for target in absent for line in _item(_dumped(target))]
+    return _below(text, targets, lines)
+
+
+def _has_source(replacement: object, source: object) -> bool:
+    return isinstance(replacement, dict) and replacement.get("source") == source
+
+
+def says(present: object, wanted: object) -> bool:
+    """Whether a member is present. Folders and files are compared only by path."""
+    if isinstance(present, str) and isinstance(wanted, str):
+        return present.rstrip("/") == wanted.rstrip("/")
+    if isinstance(present, dict) and isinstance(wanted, dict) and "path" in wanted:
+        return bool(present.get("path") == wanted["path"])
+    return bool(present == wanted)
+
+
+def covers(present: object, wanted: Mapping[str, Any]) -> bool:
+    """Whether a target of a replacement includes another one."""
+    if not isinstance(present, dict):
+        return False
+    fields = set(wanted["fieldPaths"]) <= set(present.get("fieldPaths") or ())
+    same = (present.get(key) == wanted.get(key) for key in ("select", "options"))
+    return fields and all(same)
+
+
+def _value(node: yaml.Node, key: str) -> yaml.Node | None:
+    pairs = node.value if isinstance(node, yaml.MappingNode) else ()
+    return next((value for name, value in pairs if name.value == key), None)
+
+
+def _below(text: str, node: yaml.SequenceNode, lines: Sequence[str]) -> str:
+    if node.flow_style or not node.value:
+        raise _FormError(node.start_mark.line)
+    last = last_line(node.value[-1], text.splitlines())
+    return _inserted(text, last + 1, lines, " " * node.start_mark.column)
+
+
+def last_line(node: yaml.Node, lines: Sequence[str]) -> int:
+    """The index of the last line of a node."""
+    last = min(max(_last_lines(node)), len(lines) - 1)
+    while not lines[last].strip():  # the end mark of a block scalar is after its blank lines
+        last -= 1
+    return last
+
+
+def _last_lines(node: yaml.Node) -> Iterator[int]:
+    """The last lines of the scalars in a node."""
+    if isinstance(node, yaml.ScalarNode) or not node.value:
+        mark = node.end_mark
+        yield mark.line - 1 if mark.column == 0 and mark.line > node.start_mark.line else mark.line
+        return
+    for child in node.value:
+        for part in child if isinstance(child, tuple) else (child,):
+            yield from _last_lines(part)
+
+
+def _inserted(text: str, line: int, added: Sequence[str], indent: str) -> str:
+    lines = _ended(text).splitlines(keepends=True)
+    return "".join([*lines[:line], *(f"{indent}{each}{_newline(text)}" for each in added), *lines[line:]])
+
+
+def _ended(text: str) -> str:
+    return text if not text or text.endswith("\n") else f"{text}{_newline(text)}"
+
+
+def _newline(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"
+
+
+def _dumped(content: object) -> str:
+    return yaml.safe_dump(content, sort_keys=False)
+
+
+def _item(text: str) -> list[str]:
+    first, *rest = text.strip("\n").splitlines()
+    return [f"- {first}", *(f"  {line}" for line in rest)]

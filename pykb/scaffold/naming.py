@@ -9,7 +9,7 @@ from pykb.diagnostics.codes import cli as codes
 from pykb.diagnostics.model import Code, Severity
 from pykb.diagnostics.suggest import closest
 from pykb.meta import names
-from pykb.meta.plural import pluralize
+from pykb.meta.names import pluralize
 from pykb.project.resource import BUILTIN_GROUPS, Resource
 
 PROJECT_NAME_LENGTH = names.LABEL_LENGTH - len("-controller-manager-metrics-service")

@@ -25,9 +25,7 @@ from pykb.project import FILE_NAME
 from pykb.project.settings import CONFIG, config_folder, swapped
 from pykb.python_source.layout import WIDTH, line_length
 from pykb.reading import read_python, yaml_text
-from pykb.scaffold import kustomization
-from pykb.scaffold.insert import Fragment, insert, missing
-from pykb.scaffold.kustomization import Member
+from pykb.scaffold.insert import Fragment, Member, extend, insert, missing, pasted
 
 
 class OnExists(StrEnum):
@@ -129,11 +127,11 @@ class PlanBuilder(Draft):
             return
         if before is None:
             message = f"`{path}` does not exist, so nothing can be added to it"
-            lines = kustomization.pasted(members)
+            lines = pasted(members)
             helps = (f"bring it back, or make it with these lines, then run the command again:\n{lines}",)
             self.diagnostics.add(FILE_MISSING.at(None, message, *helps, notes="nothing was written"))
             return
-        text, problem = kustomization.extend(before, members, path=path)
+        text, problem = extend(before, members, path=path)
         if problem is not None:
             self.diagnostics.add(problem)
         else:

@@ -20,8 +20,8 @@ import pykb
 from pykb._regular_file import is_bytecode
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.commands import NOT_RENDERED, RELEASE_UNKNOWN
+from pykb.files.durable import temporary
 from pykb.files.state import STATE
-from pykb.files.temporary import temporary
 from pykb.project import FILE_NAME
 from pykb.scaffold.locate import NAME, PACKAGE, WHEEL, templates
 from pykb.tools.git import File

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from pykb._regular_file import check_folder, is_bytecode, read_bytes, read_text
 from pykb.diagnostics import Diagnostics, Span
 from pykb.diagnostics.codes.scaffold import TEMPLATE_BROKEN, TEMPLATE_MISSING
-from pykb.files.temporary import temporary
+from pykb.files.durable import temporary
 from pykb.python_source import quoting
 from pykb.reading import read_json
 from pykb.scaffold.locate import templates

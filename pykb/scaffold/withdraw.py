@@ -17,8 +17,7 @@ from pykb.python_source import layout
 from pykb.python_source.layout import lines_of
 from pykb.python_source.source import CodeStyle, Source, is_same_code
 from pykb.reading import read_python, yaml_text
-from pykb.scaffold.insert import Fragment, FragmentKind
-from pykb.scaffold.kustomization import Member, covers, last_line, says
+from pykb.scaffold.insert import Fragment, FragmentKind, Member, covers, last_line, says
 from pykb.scaffold.plan import PlanBuilder, Scaffold
 
 

@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.environment import COMMAND_FAILED, REPOSITORY_UNREADABLE, TOOL_MISSING
-from pykb.files.temporary import temporary
+from pykb.files.durable import temporary
 from pykb.tools.process import LimitError, Limits, Output, find_program, quote, run_bounded
 
 NAME = "git"

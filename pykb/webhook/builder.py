@@ -30,11 +30,12 @@ from pykb.webhook._admission import (
     Warnings,
     allowed,
     alone,
+    carried,
     current_admission_request,
     is_as_stored,
+    operations,
     unfit,
 )
-from pykb.webhook._jsonpatch import carried, operations
 from pykb.webhook.steps import call
 
 if TYPE_CHECKING:

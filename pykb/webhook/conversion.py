@@ -19,7 +19,7 @@ from pykb.api.safe_text import safe_text, without_values
 from pykb.api.unreadable import DEEPEST, UnreadableObject
 from pykb.client.codec import from_wire
 from pykb.client.json_text import SetAside, has_json
-from pykb.client.witness import current_call
+from pykb.client.task import current_call
 from pykb.diagnostics import PykbError
 from pykb.diagnostics.codes.runtime import CONVERTER
 from pykb.meta.gvk import GroupKind, GroupVersion, GroupVersionKind, NamespacedName

@@ -22,8 +22,7 @@ from pykb.meta.gvk import GroupKind, GroupVersionKind
 from pykb.serving import JSON, BindAddress, HttpError, HttpRequest, HttpResponse, HttpServer, Limits, passing
 from pykb.serving.options import CertificateOptions, ManagedCertificateOptions, TlsOptions
 from pykb.serving.tls import ServingCertificate, client_checks, make_certificate
-from pykb.webhook._admission import AdmissionRequest, AdmissionResponse
-from pykb.webhook._endpoint import AdmissionEndpoint
+from pykb.webhook._admission import AdmissionEndpoint, AdmissionRequest, AdmissionResponse
 from pykb.webhook.steps import Lane, Steps, WebhookMetrics
 
 if TYPE_CHECKING:

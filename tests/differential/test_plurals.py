@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pykb.meta import plural
+from pykb.meta import names
 
 Pluralizer = Callable[[Iterable[str]], dict[str, str]]
 
@@ -25,9 +25,9 @@ def spellings(word: str) -> set[str]:
 
 def words() -> Iterator[str]:
     """Every acronym and every word and ending of the tables, alone and in a longer name."""
-    tables = plural._tables()
+    tables = names._tables()
     endings = {ending for pair in tables.suffixes for ending in pair}
-    for word in {*plural._ACRONYMS, *tables.plural_of, *tables.plurals, *endings}:
+    for word in {*names._ACRONYMS, *tables.plural_of, *tables.plurals, *endings}:
         for spelling in spellings(word):
             yield from (before + spelling + behind for before in BEFORE for behind in BEHIND)
 
@@ -41,7 +41,7 @@ def theirs(pluralizer: Pluralizer) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def ours(theirs: dict[str, str]) -> dict[str, str]:
     """The words, with the plurals of pykb."""
-    return {word: plural.pluralize(word) for word in theirs}
+    return {word: names.pluralize(word) for word in theirs}
 
 
 def test_plurals_are_those_pluralizer(theirs: dict[str, str], ours: dict[str, str]) -> None:
@@ -60,4 +60,4 @@ def test_a_repeated_kind_is_noticed(theirs: dict[str, str], ours: dict[str, str]
     """Wherever flect repeats an acronym, and only there, another plural is proposed."""
     repeated = {word for word, given in theirs.items() if len(given) > len(word) + len("zes")}
     assert repeated
-    assert {word for word in theirs if plural.undoubled(word) != ours[word]} == repeated
+    assert {word for word in theirs if names.undoubled(word) != ours[word]} == repeated

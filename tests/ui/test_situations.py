@@ -191,7 +191,7 @@ def test_a_project_above_belongs_to_another(
     root: Path, golden, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A directory above is used only if it is the user's own; the working directory always."""
-    from pykb.cli import root as finding
+    from pykb import project as finding
 
     monkeypatch.setattr(finding, "_is_trusted", lambda _: False)
     assert stderr_of(capfd, *DISK, "--dry-run", code=0) == "nothing was written (--dry-run)\n"

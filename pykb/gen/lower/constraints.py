@@ -16,7 +16,7 @@ from pykb.api.time import MicroTimeFormat
 from pykb.diagnostics.codes.crd import CONSTRAINT, DEFAULT_NOT_JSON, PYTHON_ONLY
 from pykb.gen.draft import Draft, patched
 from pykb.gen.ir import LIMITS, RULES, Keyword, Rule, SchemaNode, read_rules, rule_parts
-from pykb.markers.effect import IMMUTABLE, NUMBERS
+from pykb.markers.definition import IMMUTABLE, NUMBERS
 
 _CHECKS = (AfterValidator, BeforeValidator, PlainValidator, WrapValidator, at.Predicate)
 _ARGUMENTS = ("max_digits", "decimal_places", "to_lower", "to_upper", "strip_whitespace")

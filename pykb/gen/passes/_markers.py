@@ -16,7 +16,7 @@ from pykb.diagnostics.codes.crd import DEFAULT_VALUE, MARKER_TYPE, ONE_OF_MEMBER
 from pykb.diagnostics.suggest import did_you_mean
 from pykb.gen.draft import Draft, shown_type, type_label
 from pykb.gen.ir import LIMITS, Keyword, PropertyNode, Rule, SchemaNode, read_rules
-from pykb.markers.effect import LISTS, NUMBERS, TEXTS, Does, Holds, Sets, Whole
+from pykb.markers.definition import LISTS, NUMBERS, TEXTS, Does, Holds, Sets, Whole
 from pykb.markers.model import Marker, unwrap
 from pykb.meta.names import cel_selector, cel_text
 
@@ -173,7 +173,7 @@ def _apply(draft: Draft, marker: Marker, given: tuple[Marker, ...], depth: int) 
 
 @dataclass(frozen=True, slots=True)
 class _Use:
-    """A marker on a schema, the subject of its effect (:class:`pykb.markers.effect.Subject`)."""
+    """A marker on a schema, the subject of its effect (:class:`pykb.markers.definition.Subject`)."""
 
     draft: Draft
     marker: Marker
@@ -441,7 +441,7 @@ class Members:
 
 @dataclass(frozen=True, slots=True)
 class _Member:
-    """A marker on a field, applied to the object around it (:class:`pykb.markers.effect.Holder`)."""
+    """A marker on a field, applied to the object around it (:class:`pykb.markers.definition.Holder`)."""
 
     members: Members
     prop: PropertyNode

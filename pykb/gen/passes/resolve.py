@@ -24,7 +24,7 @@ from pykb.gen.lower.models import lower_named
 from pykb.gen.lower.scalars import node_of
 from pykb.gen.options import SchemaOptions
 from pykb.gen.passes._markers import ANNOTATIONS, Members, apply_markers, emptied, empties, one_of_rule
-from pykb.markers.effect import Sets, Whole
+from pykb.markers.definition import Sets, Whole
 from pykb.markers.model import Marker, unwrap
 from pykb.meta.names import cel_selector
 

@@ -12,17 +12,27 @@ from dataclasses import dataclass, replace
 from pykb.markers.builtin.schema import DEFINITIONS as OF_SCHEMAS
 from pykb.markers.builtin.schema import LIST_MAP_KEYS, LIST_TYPES
 from pykb.markers.definition import (
+    IMMUTABLE,
     INTEGER,
+    LISTS,
     MARKER,
     NUMBER,
+    NUMBERS,
     RAW,
     STRING,
+    TEXTS,
     Argument,
+    Does,
+    Effect,
     Grammar,
+    Holder,
+    Holds,
     MarkerDefinition,
     MarkerTarget,
+    Subject,
+    Value,
+    Whole,
 )
-from pykb.markers.effect import IMMUTABLE, LISTS, NUMBERS, TEXTS, Does, Effect, Holder, Holds, Subject, Value, Whole
 from pykb.meta.names import cel_selector, cel_text
 from pykb.reading import read_json
 

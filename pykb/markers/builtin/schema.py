@@ -14,11 +14,15 @@ from pykb.markers.definition import (
     STRING,
     STRINGS,
     Argument,
+    Does,
+    Effect,
     MarkerDefinition,
     MarkerTarget,
+    Sets,
+    Subject,
     ValueType,
+    Whole,
 )
-from pykb.markers.effect import Does, Effect, Sets, Subject, Whole
 
 _TOPOLOGY = "Topology"
 _ANY_USE = frozenset({MarkerTarget.TYPE, MarkerTarget.FIELD})

@@ -2,18 +2,250 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
+from pykb.diagnostics import Diagnostic, Span
+from pykb.diagnostics.codes.commands import WEBHOOK_MODULE
+from pykb.diagnostics.codes.scaffold import FILE_BROKEN
 from pykb.plugins.python_v1 import storage_version
-from pykb.plugins.python_v1.webhook_module import Addition, extend, reduce
 from pykb.plugins.rendering import Files, path_of, types_file
 from pykb.plugins.request import DeleteRequest, WebhookRequest, earlier
 from pykb.project.resource import Resource, Webhooks
-from pykb.python_source.layout import Import
-from pykb.python_source.source import Source
+from pykb.python_source.layout import Import, fitted, import_block
+from pykb.python_source.source import CodeStyle, Source, is_same_code
 from pykb.scaffold.insert import Fragment, FragmentKind
 from pykb.scaffold.plan import OnExists, PlanBuilder
+
+# Adds webhooks to a module: text in, text out. The user's code is not changed.
+#
+# Places are found in the syntax tree. A class goes above the function that registers the webhooks, a call before the
+# builder's `complete()`, and a name into the import of `pykb.runtime`.
+
+
+@dataclass(frozen=True, slots=True)
+class Addition:
+    """A webhook that a module needs.
+
+    Attributes:
+        name: Its class.
+        method: The builder's method.
+        call: The full call of the method.
+        imports: The names to import for it.
+        code: The class with its marker; empty when the class is imported.
+    """
+
+    name: str
+    method: str
+    call: str
+    imports: tuple[Import, ...]
+    code: str = ""
+
+
+def extend(
+    text: str, additions: Sequence[Addition], *, path: str, function: str, style: CodeStyle, setup: str = ""
+) -> tuple[str, Diagnostic | None]:
+    """Add all additions. Returns the text unchanged, with a finding, when one cannot be made.
+
+    Args:
+        text: The module.
+        additions: The webhooks that it needs. Existing ones are not changed.
+        path: Its path in findings.
+        function: The name of the function that registers the webhooks.
+        style: The project's Python style.
+        setup: That function without any webhook, and its imports, for a module without a builder.
+    """
+    try:
+        source = Source.parse(text)
+    except SyntaxError as error:
+        message = f"`{path}` does not parse: {error.msg}"
+        notes = ("pykb must add lines to this file; nothing was written",)
+        return text, FILE_BROKEN.at(Span(path, error.lineno or 1, error.offset or 1), message, notes=notes)
+    for addition in additions:
+        is_there, is_called = _is_there(source, addition), _is_called(source, addition)
+        if is_there and is_called:
+            continue
+        place = _complete(source, function)
+        if place is None:
+            return text, _unfit(path, additions, source, function, setup)
+        if not is_called:
+            source = _with_call(source, place, addition.call, style)
+        if not is_there:
+            source = _with_class(source, addition, function, style)
+    return source.text, None
+
+
+def reduce(
+    text: str, gone: Sequence[Addition], variants: Sequence[Addition], style: CodeStyle
+) -> tuple[str, list[int]]:
+    """Take webhooks out of a module. Returns also the lines of those that were edited.
+
+    Args:
+        text: The module.
+        gone: The webhooks.
+        variants: The same webhooks as they may also have been written.
+        style: The project's Python style.
+    """
+    try:
+        source = before = Source.parse(text)
+    except SyntaxError:  # the generator reports it
+        return text, []
+    edited: list[int] = []
+    for addition, variant in zip(gone, variants, strict=True):
+        names = {addition.name} if addition.code else _imported(source, addition)
+        source = _without_calls(source, addition.method, names)
+        definition = source.find_class(addition.name) if addition.code else None
+        if definition is not None:
+            code = _code(source, definition)
+            if not any(is_same_code(code, each.code.strip()) for each in (addition, variant)):
+                original = before.find_class(addition.name)
+                edited.append(original.lineno if original else 1)
+            source = _without_class(source, definition)
+        used = {node.id for node in ast.walk(source.tree) if isinstance(node, ast.Name)}
+        for each in addition.imports:
+            unused = tuple(name for name in each.names if name.rpartition(" as ")[2] not in used)
+            source = source.without_import(replace(each, names=unused), style)
+    return source.text, edited
+
+
+def _without_class(source: Source, definition: ast.ClassDef) -> Source:
+    """The module without a class, its comments, and the blank lines below it."""
+    below = definition.end_lineno or definition.lineno
+    return source.without_lines(_first(source, definition), below + _blanks(source, below))
+
+
+def _imported(source: Source, addition: Addition) -> set[str]:
+    return {called for module, _, called in source.aliases() if module == addition.imports[0].module}
+
+
+def _first(source: Source, definition: ast.ClassDef) -> int:
+    return min([source.start(definition), *source.comments_above(definition, blank=False)])
+
+
+def _code(source: Source, definition: ast.ClassDef) -> str:
+    return "".join(source.lines[_first(source, definition) : definition.end_lineno]).replace("\r\n", "\n").strip()
+
+
+def _blanks(source: Source, at: int) -> int:
+    """The number of blank lines from an index, two at most."""
+    lines = source.lines[at : at + 2]
+    return next((number for number, line in enumerate(lines) if line.strip()), len(lines))
+
+
+def _without_calls(source: Source, method: str, names: set[str]) -> Source:
+    """Remove the calls of a builder's method with these names: a statement, or a link of a chain."""
+    while True:
+        found = next((call for call in _calls(source, method) if names & _names(call)), None)
+        if found is None:
+            return source
+        statements = (node for node in ast.walk(source.tree) if isinstance(node, ast.Expr) and node.value is found)
+        statement = next(statements, None)
+        assert isinstance(found.func, ast.Attribute)  # noqa: S101 - by how it was found
+        if statement is not None and isinstance(found.func.value, ast.Name):
+            source = source.without_statement(statement)
+        else:
+            source = source.without_span(found.func.value, found)
+
+
+def _calls(source: Source, method: str) -> list[ast.Call]:
+    return [
+        node
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == method
+    ]
+
+
+def _names(call: ast.Call) -> set[str]:
+    """The names in the arguments of a call."""
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    return {node.id for each in given for node in ast.walk(each) if isinstance(node, ast.Name)}
+
+
+def _is_there(source: Source, addition: Addition) -> bool:
+    if addition.code:
+        return any(isinstance(node, ast.ClassDef) and node.name == addition.name for node in ast.walk(source.tree))
+    return any(module == addition.imports[0].module for module, _, _ in source.aliases())
+
+
+def _is_called(source: Source, addition: Addition) -> bool:
+    """Whether the builder already gets the webhook. Several converters are distinguished by class."""
+    calls = _calls(source, addition.method)
+    if addition.code:
+        return bool(calls)
+    names = _imported(source, addition)
+    used = {name.id for call in calls for name in ast.walk(call) if isinstance(name, ast.Name)}
+    return bool(names & used)
+
+
+def _complete(source: Source, function: str) -> ast.Call | None:
+    """The call of the builder's ``complete()`` in the registering function."""
+    function_definition = source.find_function(function)
+    calls = (
+        []
+        if function_definition is None
+        else [node for node in ast.walk(function_definition) if isinstance(node, ast.Call)]
+    )
+    named = (call for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr == "complete")
+    return next((call for call in named if not call.args), None)  # the `complete()` of a controller has an argument
+
+
+def _with_class(source: Source, addition: Addition, function: str, style: CodeStyle) -> Source:
+    """Add the class above the function and its comments, and add the imports."""
+    function_definition = source.find_function(function)
+    if addition.code and function_definition is not None:
+        at = min([source.start(function_definition), *source.comments_above(function_definition, blank=False)])
+        source = source.with_lines(at, *addition.code.strip().split("\n"), "", "")
+    for each in addition.imports:
+        source = source.with_import(each, style)
+    return source
+
+
+def _with_call(source: Source, place: ast.Call, call: str, style: CodeStyle) -> Source:
+    """Add a statement before ``builder.complete()``, or in a chain, a call before the last one."""
+    func = place.func
+    assert isinstance(func, ast.Attribute)  # noqa: S101 - by how it was found
+    receiver, lines = func.value, source.lines
+    first, last = receiver.lineno - 1, (func.end_lineno or func.lineno) - 1
+    if isinstance(receiver, ast.Name) and lines[first].strip().startswith(f"{receiver.id}.complete("):
+        return source.with_lines(
+            first, *fitted(f"{_indent(lines[first])}{receiver.id}.{call}", style.width).split("\n")
+        )
+    end, column = (receiver.end_lineno or receiver.lineno) - 1, receiver.end_col_offset or 0
+    link = f".{call}" if end == last else f"{source.newline}{_indent(lines[last])}.{call}"
+    return source.with_text(end, column, link)
+
+
+def _indent(line: str) -> str:
+    return line[: len(line) - len(line.lstrip())]
+
+
+def _unfit(path: str, additions: Sequence[Addition], source: Source, function: str, setup: str) -> Diagnostic:
+    absent = [each for each in additions if not (_is_there(source, each) and _is_called(source, each))]
+    function_definition = source.find_function(function)
+    reason = f"`{function}` calls no `complete()`" if function_definition else f"there is no function `{function}`"
+    # Without a builder, paste the function. The next run of the command adds the rest to it.
+    pasted = [setup.strip()] if setup and not _has_builder(source) else _to_paste(absent)
+    message = f"`{path}` cannot take another webhook: {reason}"
+    helps = ("add these lines to it in the right places, then run the command again:\n" + "\n".join(pasted),)
+    return WEBHOOK_MODULE.at(
+        Span(path, function_definition.lineno if function_definition else 1, 1),
+        message,
+        *helps,
+        notes="nothing was written",
+    )
+
+
+def _has_builder(source: Source) -> bool:
+    return any(isinstance(node, ast.Name) and node.id == "WebhookBuilder" for node in ast.walk(source.tree))
+
+
+def _to_paste(additions: Sequence[Addition]) -> list[str]:
+    return [
+        *import_block(each for addition in additions for each in addition.imports).splitlines(),
+        *(addition.code.strip() for addition in additions if addition.code),
+        *(f"builder.{addition.call}" for addition in additions),
+    ]
 
 
 def scaffold(request: WebhookRequest, plan: PlanBuilder) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import kopf
 
 from pykb.client.codec import gvk_of
-from pykb.meta.plural import pluralize
+from pykb.meta.names import pluralize
 from pykb.runtime._kopf.internals import (
     ChangingHandler,
     K8sEvent,

@@ -32,7 +32,6 @@ from pykb.api.unreadable import UnreadableObject
 from pykb.client._pool import SocketSet
 from pykb.client.clock import Clock, SystemClock
 from pykb.client.connection import Call
-from pykb.client.fence import check_fence
 from pykb.client.guard import call_for_future, is_closing, is_end, keeping_its_task
 from pykb.client.json_text import CUT, writable
 from pykb.client.listwatch import Listed, ListWatch, RawEvent, WatchFailed, WatchTarget
@@ -45,6 +44,7 @@ from pykb.client.login import (
 )
 from pykb.client.login._kubeconfig import cluster_entry
 from pykb.client.server import environment_proxy, host_of, request_headers, tls_context
+from pykb.client.task import check_fence
 from pykb.client.transport import RequestObserver, RequestRecord
 from pykb.meta.gvk import GroupVersionKind, GroupVersionResource
 from pykb.runtime._kopf.internals import APIForbiddenError, continuous_watch, invocation, invoke, references, watching

@@ -10,8 +10,8 @@ from typing import Any
 
 from pykb.client.client import Client
 from pykb.client.codec import AnyObject, AnyObjectT, is_deleted
+from pykb.client.finalizers import add_finalizer, has_finalizer, let_go, remove_finalizer
 from pykb.client.guard import is_end
-from pykb.client.objects.finalizers import add_finalizer, has_finalizer, let_go, remove_finalizer
 from pykb.client.patches import merge_from
 from pykb.runtime.requests.reconcile import Result
 

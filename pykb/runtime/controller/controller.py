@@ -18,16 +18,15 @@ from pykb.api.safe_text import error_text, without_values
 from pykb.client.bridge import Bridge
 from pykb.client.clock import Clock, SystemClock
 from pykb.client.errors import ApiError
-from pykb.client.fence import check_fence
 from pykb.client.given import check_durations, check_function
 from pykb.client.guard import is_closing, is_end, take_back_cancellation
+from pykb.client.task import check_fence
 from pykb.runtime._awaiting import KeptCoroutines, watch_for_not_awaited
 from pykb.runtime._metrics import ControllerMetrics, Metrics
 from pykb.runtime.controller._source import KindSource, Source, all_synced
 from pykb.runtime.records.context import ReconcileContext, current_reconcile, when_all_seen
 from pykb.runtime.records.recording import Recorder
-from pykb.runtime.requests.queue import QueueShutDown, Work, WorkQueue
-from pykb.runtime.requests.ratelimit import RateLimiter
+from pykb.runtime.requests.queue import QueueShutDown, RateLimiter, Work, WorkQueue
 from pykb.runtime.requests.reconcile import (
     SAYS_ENOUGH,
     NotAwaited,

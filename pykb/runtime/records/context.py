@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from pykb.api.safe_text import error_text
 from pykb.client.clock import Clock
 from pykb.client.guard import is_end, outside_task
-from pykb.client.witness import current_witness
+from pykb.client.task import current_witness
 from pykb.meta.gvk import GroupVersionKind, NamespacedName
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from pykb.api.type_arguments import resolved
 from pykb.api.unreadable import UnreadableObject
 from pykb.client.errors import ApiError, ServerUnreachable
 from pykb.client.given import check_durations
-from pykb.client.objects.owner import NotControlled
+from pykb.client.owner import NotControlled
 from pykb.meta.gvk import NamespacedName
 
 if TYPE_CHECKING:

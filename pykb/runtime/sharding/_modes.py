@@ -19,7 +19,7 @@ comes later sees its flag. It takes it down when its work has ended.
 
 A flag that was not renewed for as long as it lasts is taken down by compare-and-swap: a member's
 Lease is deleted, and the leader's Lease gets another holder. Its replica has written nothing for
-some seconds (:mod:`pykb.client.fence`), and its next renewal fails.
+some seconds (:mod:`pykb.client.task`), and its next renewal fails.
 
 In step 3, two replicas can see each other's flags, and neither may work. If one of them is without
 shards, the member takes its flag down. Of two members, the younger one does. Whoever finds that

@@ -22,8 +22,8 @@ from pykb.client.client import Client
 from pykb.client.clock import Clock
 from pykb.client.connection import Call
 from pykb.client.errors import ApiError, ServerUnreachable
-from pykb.client.fence import fence
 from pykb.client.ranges import Ranges, ShardBy
+from pykb.client.task import fence
 from pykb.diagnostics.codes.runtime import NO_NAMESPACE
 from pykb.meta.gvk import GroupVersionKind, NamespacedName
 from pykb.runtime._election import LeaderElectionOptions, LeaderElector, LeadershipLost, Work, default_identity

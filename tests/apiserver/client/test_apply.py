@@ -9,9 +9,9 @@ from pykb.api.apps.v1 import Deployment
 from pykb.api.core.v1 import ConfigMap
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.client import MergePatch
+from pykb.client.ensure import OperationResult, create_or_patch, create_or_update, ensure_applied, patch_status
 from pykb.client.errors import Conflict, NotFound
-from pykb.client.objects.ensure import OperationResult, create_or_patch, create_or_update, ensure_applied, patch_status
-from pykb.client.objects.finalizers import ensure_finalizer, release_finalizer
+from pykb.client.finalizers import ensure_finalizer, release_finalizer
 from pykb.runtime.cache.informer_cache import InformerCache
 from pykb.testing import eventually
 

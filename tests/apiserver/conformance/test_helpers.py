@@ -9,11 +9,11 @@ from pykb.api.conditions import set_condition
 from pykb.api.core.v1 import ConfigMap
 from pykb.api.events.v1 import Event
 from pykb.api.meta.v1 import ObjectMeta
+from pykb.client.ensure import OperationResult, create_or_patch, create_or_update, ensure_applied, patch_status
 from pykb.client.errors import Conflict
 from pykb.client.events import EventRecorder
-from pykb.client.objects.ensure import OperationResult, create_or_patch, create_or_update, ensure_applied, patch_status
-from pykb.client.objects.finalizers import ensure_finalizer, finalizers, release_finalizer
-from pykb.client.objects.owner import is_controlled_by, set_controller_reference
+from pykb.client.finalizers import ensure_finalizer, finalizers, release_finalizer
+from pykb.client.owner import is_controlled_by, set_controller_reference
 from pykb.runtime._election import LeaderElectionOptions, LeaderElector
 from pykb.runtime.controller.clean_ups import Finalizers
 

@@ -8,7 +8,7 @@ import pytest
 from pykb.api.core.v1 import ConfigMap
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.client import MergePatch
-from pykb.client.objects.owner import controller_of, owner_references
+from pykb.client.owner import controller_of, owner_references
 from pykb.runtime import (
     AlreadyOwned,
     Client,

@@ -9,7 +9,7 @@ from pykb.client import JsonPatch, MergePatch
 from pykb.client.connection import Call
 from pykb.client.errors import BadRequest, Conflict, InternalServerError, Invalid
 from pykb.client.options import program_name
-from pykb.client.witness import current_witness
+from pykb.client.task import current_witness
 from pykb.client.writer import APPLY_CONTENT_TYPE as APPLY
 from pykb.meta.gvk import GroupVersionKind
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from pykb.deployment._webhooks import await_webhooks
+from pykb.deployment._rollout import await_webhooks
 from pykb.deployment.apply import await_deleted, wait_established
 from pykb.deployment.cluster import Cluster
 from pykb.deployment.manifests import as_list

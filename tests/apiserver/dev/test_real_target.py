@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from pykb.dev.target import RealTarget
+from pykb.dev.loop import RealTarget
 from pykb.envtest import ControlPlane, get_assets
 from pykb.envtest.crds import COLLECTION
 from pykb.envtest.rest import Rest

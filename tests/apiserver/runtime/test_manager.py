@@ -12,10 +12,10 @@ from pykb.api.coordination.v1 import Lease
 from pykb.api.core.v1 import ConfigMap
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.client.connection import OWNER_INDEX
+from pykb.client.finalizers import add_finalizer, has_finalizer, remove_finalizer
 from pykb.client.login import KubeconfigSource
 from pykb.client.login.credentials import StaticCredentials
-from pykb.client.objects.finalizers import add_finalizer, has_finalizer, remove_finalizer
-from pykb.client.objects.owner import set_controller_reference
+from pykb.client.owner import set_controller_reference
 from pykb.runtime import (
     AlreadyExists,
     CacheOptions,

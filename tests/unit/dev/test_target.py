@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pykb.dev.target import open_target
+from pykb.dev.loop import open_target
 from pykb.diagnostics import EnvironmentProblem
 from pykb.envtest.reporter import Silent
 from pykb.files.state import opened

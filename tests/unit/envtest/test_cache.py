@@ -11,9 +11,8 @@ import pytest
 
 from pykb.api.builtin_table import RELEASE
 from pykb.diagnostics import EnvironmentProblem
-from pykb.envtest import pins
 from pykb.envtest.assets import get_assets
-from pykb.envtest.cache import KUBERNETES, Cache, SourceUnusable, platform_name, user_cache_folder
+from pykb.envtest.cache import KUBERNETES, Cache, SourceUnusable, pinned_modules, platform_name, user_cache_folder
 from pykb.envtest.reporter import Reporter, Silent
 
 REQUIRED = ("etcd", "kube-apiserver")
@@ -194,4 +193,4 @@ def test_a_home_without_a_cache_is_said(monkeypatch: pytest.MonkeyPatch, home: s
 def test_types_and_pins_are_those_of_the_default_version() -> None:
     """Without the module proxy's word for it: a build from other modules is refused."""
     assert f"v{KUBERNETES}".startswith(f"{RELEASE}.")
-    assert f"k8s.io/kubernetes v{KUBERNETES} h1:" in (pins.modules(KUBERNETES) or "")
+    assert f"k8s.io/kubernetes v{KUBERNETES} h1:" in (pinned_modules(KUBERNETES) or "")

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from pykb.files.temporary import temporary
+from pykb.files.durable import temporary
 
 KILLED = """
 import os, signal, sys, tempfile
 tempfile.tempdir = sys.argv[1]
-from pykb.files.temporary import temporary
+from pykb.files.durable import temporary
 with temporary("test") as folder:
     (folder / "deep").mkdir()
     (folder / "deep/file").write_text("x")

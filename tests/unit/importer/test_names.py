@@ -7,7 +7,7 @@ import pytest
 from pykb.diagnostics import Diagnostics
 from pykb.importer.plan import package_files
 from pykb.importer.shape import attribute_name, choose_names, group_folder, singular
-from pykb.meta.plural import pluralize
+from pykb.meta.names import pluralize
 
 
 @pytest.mark.parametrize(

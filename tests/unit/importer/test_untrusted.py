@@ -16,9 +16,8 @@ import yaml
 
 from pykb.cli import app
 from pykb.diagnostics import Diagnostics
-from pykb.importer._declarations import NotDeclarativeError, check_declarative
 from pykb.importer.definition import Document, find_definitions, parse
-from pykb.importer.plan import package_files
+from pykb.importer.plan import NotDeclarativeError, check_declarative, package_files
 
 CALL = "__import__('os').abort()"
 HOSTILE = [

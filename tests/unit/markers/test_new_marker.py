@@ -13,10 +13,18 @@ from pykb.diagnostics.render import Format, render
 from pykb.gen.options import GenerateOptions
 from pykb.gen.run import GenerateResult, generate
 from pykb.markers.builtin import definitions
-from pykb.markers.definition import INTEGER, Argument, MarkerDefinition, MarkerTarget
-from pykb.markers.effect import TEXTS, Does, Holder, Sets, Subject
-from pykb.markers.reference import explain_marker, list_markers
-from pykb.markers.registry import MarkerRegistry, builtin_registry
+from pykb.markers.definition import (
+    INTEGER,
+    TEXTS,
+    Argument,
+    Does,
+    Holder,
+    MarkerDefinition,
+    MarkerTarget,
+    Sets,
+    Subject,
+)
+from pykb.markers.registry import MarkerRegistry, builtin_registry, explain_marker, list_markers
 
 ROOT = Path(__file__).parents[3] / "pykb"
 FIELD = frozenset({MarkerTarget.FIELD})

@@ -6,8 +6,7 @@ import pytest
 
 from hack.markers import render as render_reference
 from pykb.markers.definition import MarkerDefinition
-from pykb.markers.reference import explain_marker, list_markers
-from pykb.markers.registry import builtin_registry
+from pykb.markers.registry import builtin_registry, explain_marker, list_markers
 
 
 @pytest.mark.parametrize("definition", list(builtin_registry()), ids=lambda d: d.name)

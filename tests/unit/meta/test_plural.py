@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from pykb.meta.plural import pluralize, undoubled
+from pykb.meta.names import pluralize, undoubled
 
 TABLE = Path(__file__).parents[3] / "testdata/plurals.tsv"
 

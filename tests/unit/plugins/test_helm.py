@@ -10,8 +10,7 @@ import yaml
 
 from pykb.diagnostics import EnvironmentProblem
 from pykb.files.apply import apply
-from pykb.plugins.helm_v1 import ChartFiles, chart, merged, values
-from pykb.plugins.helm_v1._template import Template
+from pykb.plugins.helm_v1 import ChartFiles, Template, chart, merged, values
 from pykb.plugins.rendered import Rendered
 from pykb.scaffold.plan import PlanBuilder
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from jinja2 import UndefinedError, meta, nodes
 
-from pykb.commands.requests import reconciler_name
+from pykb.commands.transition import reconciler_name
 from pykb.plugins import Style
 from pykb.plugins.rendering import Files
 from pykb.plugins.request import ApiRequest, Controller, KindRequest, Spoke, WebhookRequest

@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from pykb.plugins.python_v1.webhook_module import Addition, extend
+from pykb.plugins.python_v1.webhook import Addition, extend
 from pykb.python_source.layout import Import
 from pykb.python_source.source import CodeStyle
 

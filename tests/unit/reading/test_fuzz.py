@@ -41,8 +41,7 @@ from pykb.project.file import check, read
 from pykb.project.resource import Resource
 from pykb.project.writer import with_resource
 from pykb.reading import read_json, read_python, yaml_text
-from pykb.scaffold.insert import Fragment, FragmentKind, insert
-from pykb.scaffold.kustomization import Member, extend
+from pykb.scaffold.insert import Fragment, FragmentKind, Member, extend, insert
 
 CASES = int(os.environ.get("PYKB_FUZZ_CASES", "500"))
 TESTDATA = Path(__file__).parents[3] / "testdata"

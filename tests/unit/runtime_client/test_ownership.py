@@ -10,8 +10,8 @@ from pykb.api.meta.v1 import ObjectMeta
 from pykb.api.object import Unstructured
 from pykb.client._apply_configuration import holds_exactly
 from pykb.client.events import COMBINED, Correlator, CorrelatorOptions, EventKey
-from pykb.client.objects.finalizers import add_finalizer, has_finalizer, remove_finalizer
-from pykb.client.objects.owner import (
+from pykb.client.finalizers import add_finalizer, has_finalizer, remove_finalizer
+from pykb.client.owner import (
     AlreadyOwned,
     CrossNamespaceOwner,
     NotControlled,

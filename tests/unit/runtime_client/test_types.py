@@ -14,7 +14,7 @@ from pykb.api.core.v1 import ConfigMap, Pod, PodCondition
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.client import Client, MergePatch, Watch, merge_from
 from pykb.runtime import Event, InformerCache, Lister, Manager, Reconciler, await_in_thread
-from pykb.client.objects.ensure import OperationResult, create_or_update
+from pykb.client.ensure import OperationResult, create_or_update
 from pykb.runtime.fake import fake_client
 from pykb.testing import HandlerOutcome, RecordedEvents, call_handler, eventually, running
 from pykb.runtime.requests.reconcile import Request

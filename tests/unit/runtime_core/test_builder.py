@@ -9,7 +9,7 @@ from pykb.api.core.v1 import ConfigMap, Pod
 from pykb.diagnostics import EnvironmentProblem
 from pykb.runtime import ControllerBuilder, ControllerOptions, Manager, ManagerOptions, Reconciler, WorkQueue
 from pykb.runtime.fake import fake_client
-from pykb.runtime.requests.ratelimit import ItemExponentialLimiter
+from pykb.runtime.requests.queue import ItemExponentialLimiter
 
 
 class Idle(Reconciler):

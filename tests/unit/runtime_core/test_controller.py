@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 from pykb.api.meta.v1 import OwnerReference
 from pykb.client.clock import VirtualClock
 from pykb.client.errors import Conflict, StatusDetails, TooManyRequests
-from pykb.client.objects.owner import NotControlled
+from pykb.client.owner import NotControlled
 from pykb.runtime._metrics import Metrics
 from pykb.runtime.controller._source import FuncSource
 from pykb.runtime.controller.controller import Controller, ControllerOptions

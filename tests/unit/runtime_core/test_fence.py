@@ -5,8 +5,8 @@ import asyncio
 import pytest
 from aiohttp import web
 
-from pykb.client.fence import check_fence, fenced
 from pykb.client.login import Credentials
+from pykb.client.task import check_fence, fenced
 from pykb.runtime._kopf.watch import new_session
 from pykb.runtime.controller.controller import Controller, ControllerOptions
 from pykb.runtime.manager._runnables import RunnableGroup

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from pykb.client.clock import VirtualClock
-from pykb.runtime.requests.queue import LOW_PRIORITY, QueueShutDown, WorkQueue
-from pykb.runtime.requests.ratelimit import ItemExponentialLimiter
+from pykb.runtime.requests.queue import LOW_PRIORITY, ItemExponentialLimiter, QueueShutDown, WorkQueue
 
 KEYS = st.sampled_from("abcde")
 PRIORITIES = st.sampled_from((LOW_PRIORITY, 0, 7))

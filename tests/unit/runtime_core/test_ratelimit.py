@@ -7,7 +7,7 @@ import pytest
 
 from pykb.client.clock import VirtualClock
 from pykb.client.transport import BucketLimiter
-from pykb.runtime.requests.ratelimit import ItemExponentialLimiter, MaxOfLimiter, default_rate_limiter
+from pykb.runtime.requests.queue import ItemExponentialLimiter, MaxOfLimiter, default_rate_limiter
 
 
 def test_delays_double_from_5_ms_to_1000_s():

@@ -13,8 +13,8 @@ from pykb.client import StatusWriter, SubresourceClient
 from pykb.client import client as facade
 from pykb.client.bridge import Bridge
 from pykb.client.errors import NotFound
-from pykb.client.fence import check_fence, fenced
 from pykb.client.login import Credentials
+from pykb.client.task import check_fence, fenced
 from pykb.client.writer import ScaleClient
 from pykb.runtime import (
     Client,

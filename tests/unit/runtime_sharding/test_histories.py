@@ -12,8 +12,8 @@ from pykb.api.core.v1 import ConfigMap
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.client import Client
 from pykb.client.clock import VirtualClock
-from pykb.client.fence import check_fence
 from pykb.client.ranges import ShardBy
+from pykb.client.task import check_fence
 from pykb.diagnostics.codes.environment import CLUSTER_UNREACHABLE
 from pykb.runtime import ControllerBuilder, MergePatch, NotFound, ServerUnreachable
 from pykb.runtime.cache._options import InformerOptions

@@ -9,8 +9,8 @@ import pytest
 
 from pykb.client import Client
 from pykb.client.clock import VirtualClock
-from pykb.client.fence import check_fence
 from pykb.client.ranges import Ranges, ShardBy
+from pykb.client.task import check_fence
 from pykb.diagnostics.codes.environment import CLUSTER_UNREACHABLE
 from pykb.runtime import Forbidden, ServerUnreachable
 from pykb.runtime._election import LeaderElectionOptions, LeaderElector

@@ -12,8 +12,8 @@ from pykb.api.meta.v1 import ObjectMeta, OwnerReference
 from pykb.client import Client
 from pykb.client.clock import VirtualClock
 from pykb.client.errors import Forbidden
-from pykb.client.fence import check_fence
 from pykb.client.ranges import Ranges, ShardBy
+from pykb.client.task import check_fence
 from pykb.diagnostics import EnvironmentProblem
 from pykb.meta.gvk import GroupVersion
 from pykb.runtime._builder import ControllerBuilder

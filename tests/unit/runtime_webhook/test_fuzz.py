@@ -9,7 +9,7 @@ from pykb.api import Converter, CustomResource, Field, carry_over
 from pykb.runtime import Defaulter, Validator
 from pykb.runtime._metrics import Metrics
 from pykb.serving import HttpRequest
-from pykb.webhook._endpoint import AdmissionEndpoint
+from pykb.webhook._admission import AdmissionEndpoint
 from pykb.webhook.builder import DefaulterHandler, ValidatorHandler
 from pykb.webhook.conversion import Conversions
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pykb.fake._merge import json_patch
-from pykb.webhook._jsonpatch import carried, operations, same
+from pykb.webhook._admission import carried, operations, same
 
 from .conftest import Disk, Machine, wire  # noqa: TID252 - shared by this folder only
 

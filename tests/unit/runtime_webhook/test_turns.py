@@ -148,7 +148,7 @@ from pykb.runtime import Defaulter
 from pykb.runtime import Defaulter
 from pykb.runtime._metrics import Metrics
 from pykb.serving import HttpRequest
-from pykb.webhook._endpoint import AdmissionEndpoint
+from pykb.webhook._admission import AdmissionEndpoint
 from pykb.webhook.server import memory_of
 from pykb.webhook.builder import DefaulterHandler
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from pykb.scaffold.kustomization import Member, extend
+from pykb.scaffold.insert import Member, extend
 
 WEBHOOK = Member("resources", "../webhook", ("The webhooks.",))
 PATCH = Member("patches", "path: p.yaml\ntarget:\n  kind: Deployment\n")

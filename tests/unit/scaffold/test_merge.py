@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pykb.scaffold.merge import merge
+from pykb.commands.transition import merge
 
 BEFORE, AFTER = b"a\nb\nc\nd\ne\n", b"a\nB\nc\nd\nx\ne\n"
 LINES = st.lists(st.sampled_from([b"a\n", b"b\n", b"c\n", b"\n", b"d\n"]), max_size=8).map(b"".join)

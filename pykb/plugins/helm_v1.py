@@ -1,16 +1,155 @@
-"""The templates of single objects: where they go, and the values that the one of the manager's Deployment gives."""
+"""A Helm chart of the project, from what kustomize renders of config/default."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
+from io import StringIO
 from typing import Any
 
+import yaml
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap
+from ruamel.yaml.error import YAMLError
+
 from pykb.deployment.manifests import CRD, POLICY_KINDS, WEBHOOK_KINDS, Object, is_converted
-from pykb.plugins.helm_v1._template import Names, Template
-from pykb.plugins.rendered import AUTOSCALER, container_of, is_manager, pod_of
+from pykb.diagnostics import EnvironmentProblem
+from pykb.diagnostics.codes.environment import TOOL_MISSING
+from pykb.diagnostics.codes.project import CHART_LATER
+from pykb.files.plan import digest
+from pykb.gen.emit.yaml import dump_document
+from pykb.plugins import PluginKey
+from pykb.plugins.rendered import AUTOSCALER, Record, Rendered, WrittenFiles, container_of, is_manager, pod_of, render
+from pykb.plugins.request import ApiRequest, EditRequest, InitRequest
+from pykb.project.file import Project
+from pykb.reading import yaml_text
+from pykb.scaffold.plan import PlanBuilder
+from pykb.scaffold.template import render_file
+
+# Objects as Helm templates: YAML with expressions of Go's templates in it, and names that depend on the release.
+#
+# An expression is not YAML. So objects hold a plain word in its place, and the word is replaced in the written text.
+
+
+_INDENT = re.compile(r"<indent\+(\d)>")
+
+_WORD = re.compile(r"helm-expression-\d+-")
+_LINE = re.compile(r"(?P<blanks> *)(?P<dash>- )?(?P<key>[^ ]+: )?(?P<word>helm-expression-\d+-)")
+
+
+class Template:
+    """Makes one file of a chart."""
+
+    def __init__(self) -> None:
+        self._inline: dict[str, str] = {}
+        self._blocks: dict[str, tuple[str, ...]] = {}
+
+    def inline(self, expression: str) -> str:
+        """A word that becomes an expression, alone or inside of a text."""
+        word = self._word()
+        self._inline[word] = expression
+        return word
+
+    def block(self, *lines: str) -> str:
+        """A word that becomes several lines. It stands alone for a value, whose key it replaces, or for an item.
+
+        In a line, ``<indent+2>`` is the number of columns to the left of the block, and two more.
+        """
+        word = self._word()
+        self._blocks[word] = lines
+        return word
+
+    def text(self, obj: Mapping[str, object]) -> str:
+        """The template of an object. What looks like an expression in the object stays text."""
+        lines = (written for line in _literal(obj) for written in self._written(line))
+        return "".join(f"{line}\n" for line in lines)
+
+    @staticmethod
+    def nested(key: str, value: object) -> list[str]:
+        """The lines of a key and its value, for a block."""
+        return _literal({key: value})
+
+    def _word(self) -> str:
+        return f"helm-expression-{len(self._inline) + len(self._blocks)}-"
+
+    def _written(self, line: str) -> Sequence[str]:
+        match = _LINE.fullmatch(line)
+        if match is None or match["word"] not in self._blocks:
+            return [_WORD.sub(lambda word: self._inline[word[0]], line)]
+        dash = (match["dash"] or "") if match["key"] else ""  # an item that is a block has its own dashes
+        column = len(match["blanks"]) + len(dash)
+        lines = [each for block in self._blocks[match["word"]] for each in self._written(block)]
+        first, *rest = (_INDENT.sub(lambda match: str(column + int(match[1])), each) for each in lines)
+        return [f"{match['blanks']}{dash}{first}", *(f"{' ' * column}{each}" for each in rest)]
+
+
+def _literal(obj: Mapping[str, object]) -> list[str]:
+    return dump_document(obj).replace("{{", "{{ `{{` }}").splitlines()
+
+
+LONGEST = 63
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Replaces the names of a project's objects, and their namespace, in every text of an object.
+
+    Attributes:
+        chart: The name of the chart.
+        namespace: The namespace of config/default.
+        prefix: The prefix of the names.
+        own: The names of the objects, and of the Secrets that their certificates are kept in.
+    """
+
+    chart: str
+    namespace: str
+    prefix: str
+    own: frozenset[str]
+
+    @classmethod
+    def of(cls, chart: str, namespace: str, prefix: str, objects: Iterable[Object]) -> Names:
+        """The names of these objects."""
+        named = [each for each in objects if each["kind"] not in {"CustomResourceDefinition", "Namespace"}]
+        secrets = [each["spec"]["secretName"] for each in named if each["kind"] == "Certificate"]
+        return cls(chart, namespace, prefix, frozenset({*(each["metadata"]["name"] for each in named), *secrets}))
+
+    @property
+    def room(self) -> int:
+        """How long the prefix of a release may be, so that every name is a DNS label."""
+        return LONGEST - max((len(self.rest(name)) + 1 for name in self.own), default=0)
+
+    def rest(self, name: str) -> str:
+        """A name without the prefix of the project."""
+        return name.removeprefix(self.prefix)
+
+    def helper(self, name: str) -> str:
+        """The expression of a helper of the chart."""
+        return f'{{{{ include "{self.chart}.{name}" $ }}}}'
+
+    def replaced(self, value: Any, template: Template) -> Any:
+        """A value whose texts have expressions for names and namespace."""
+        if isinstance(value, dict):
+            return {key: self.replaced(each, template) for key, each in value.items()}
+        if isinstance(value, list):
+            return [self.replaced(each, template) for each in value]
+        if not isinstance(value, str):
+            return value
+        known = sorted({*self.own, self.namespace} - {""}, key=len, reverse=True)
+        whole = rf"(?<![A-Za-z0-9-])(?:{'|'.join(map(re.escape, known))})(?![A-Za-z0-9-])"
+        return re.sub(whole, lambda found: self._written(found[0], template), value) if known else value
+
+    def _written(self, name: str, template: Template) -> str:
+        """A name with an expression. What follows the prefix stays text, which tells what the object is for."""
+        if name not in self.own:
+            return template.inline("{{ $.Release.Namespace }}")
+        return f"{template.inline(self.helper('fullname'))}-{self.rest(name)}"
+
+
+# The templates of single objects: where they go, and the values that the one of the manager's Deployment gives.
+
 
 _RBAC_OF_CLUSTERS = frozenset({"ClusterRole", "ClusterRoleBinding"})
 _RBAC = _RBAC_OF_CLUSTERS | {"Role", "RoleBinding"}
@@ -420,3 +559,190 @@ def _items(holder: dict[str, Any], key: str, more: str, parts: Parts, template: 
     added = [f"{{{{- with .Values.manager.{more} }}}}", "{{- toYaml . | nindent <indent+0> }}", _END] if more else []
     lines = [f"{key}:", *lines, *added] if lines else [*added[:1], f"{key}:", *added[1:]]
     holder[key] = template.block(*lines)
+
+
+class HelmV1:
+    """A Helm chart."""
+
+    key = PluginKey("helm.pykb.dev", "v1")
+    summary = "a Helm chart in charts/, made of config/"
+
+    def init(self, request: InitRequest, plan: PlanBuilder) -> None:
+        """Write the chart of a project without kinds. Without kustomize, that is left to a later command."""
+        try:
+            _write(request.project, plan, force=False)
+        except EnvironmentProblem as problem:
+            if problem.diagnostic.code is not TOOL_MISSING:
+                raise
+            message = "the chart was not written: neither `kustomize` nor `kubectl` is installed"
+            plan.diagnostics.add(CHART_LATER.at(None, message, "later: `pykb edit --plugins helm`"))
+
+    def create_api(self, request: ApiRequest, plan: PlanBuilder) -> None:
+        """Nothing: the CRD is generated after this command, and the chart is made of it."""
+
+    def edit(self, request: EditRequest, plan: PlanBuilder) -> None:
+        """Write the chart, or bring it up to date."""
+        _write(request.project, plan, force=request.force)
+
+    def remove(self, request: EditRequest, plan: PlanBuilder) -> None:
+        """Remove the chart."""
+        name = request.project.project_name
+        ChartFiles(f"charts/{name}", plan, request.force).withdraw(described(name))
+
+
+def _write(project: Project, plan: PlanBuilder, *, force: bool) -> None:
+    name = project.project_name
+    rendered = render(plan)
+    ChartFiles(f"charts/{name}", plan, force).put_chart(chart(name, rendered), values(rendered))
+
+
+_VALUES = "values.yaml"
+
+
+def merged(text: str, before: Mapping[str, Any], after: str) -> str:
+    """The user's values with new keys, and with new defaults where the user kept the old ones.
+
+    Args:
+        text: The values as they are.
+        before: The values that pykb wrote last.
+        after: The values that pykb would write now.
+    """
+    yaml = YAML()
+    yaml.width = 4096
+    yaml.preserve_quotes = True
+    current = yaml.load(text)
+    if not isinstance(current, CommentedMap):
+        return text
+    _merge(current, before, yaml.load(after))
+    stream = StringIO()
+    yaml.dump(current, stream)
+    return stream.getvalue()
+
+
+def _merge(current: CommentedMap, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
+    for key in [key for key in before if key not in after and current.get(key) == before[key]]:
+        del current[key]
+    for key, value in after.items():
+        was = before.get(key)
+        if key not in current:
+            if key not in before:
+                current[key] = value
+        elif isinstance(value, dict) and isinstance(current[key], dict) and isinstance(was, dict) and value:
+            _merge(current[key], was, value)
+        elif current[key] == was and value != was:
+            current[key] = value
+
+
+class ChartFiles(WrittenFiles):
+    """The files of a chart, below a folder of the project."""
+
+    def __init__(self, folder: str, plan: PlanBuilder, force: bool) -> None:
+        super().__init__(folder, plan, force, ONCE)
+
+    def put_chart(self, files: Mapping[str, str], values: str) -> None:
+        """Write a chart, or bring one up to date."""
+        last = self.last
+        self.put_files(files, last, keep=frozenset({_VALUES}))
+        self._put_values(values, last)
+        self.remember({**files, _VALUES: values}, last, yaml_text.load(values))
+
+    def _put_values(self, values: str, last: Record) -> None:
+        path = f"{self.folder}/{_VALUES}"
+        text = self.plan.text(path)
+        if text is None or digest(text.encode()) == last.files.get(_VALUES):
+            self.plan.update(path, values.encode())
+            return
+        try:
+            self.plan.update(path, merged(text, last.values, values).encode())
+        except (yaml.YAMLError, YAMLError):
+            self.report(_VALUES)
+
+
+ONCE = frozenset({"Chart.yaml"})
+"""Files that belong to the user once they exist."""
+
+_WEBHOOK_SECRET = "templates/webhook/certificate.yaml"  # noqa: S105 - the name of a file
+
+
+def chart(name: str, rendered: Rendered) -> dict[str, str]:
+    """The texts of a chart by path, without the values."""
+    objects = [each for each in (*rendered.objects, *rendered.optional) if each["kind"] != "Namespace"]
+    names = Names.of(name, rendered.namespace, rendered.prefix, objects)
+    parts = Parts.of(objects, rendered.prefix)
+    account = pod_of(rendered.manager).get("serviceAccountName") or ""
+    writer = Writer(names, parts, account, Ports.of(rendered.manager, parts))
+    files = {
+        **described(name),
+        ".helmignore": render_file("chart/helmignore.j2", {}),
+        "templates/NOTES.txt": render_file("chart/NOTES.txt.j2", {"parts": parts}),
+        "templates/_helpers.tpl": _filled("chart/_helpers.tpl.j2", names, parts, account, objects),
+    }
+    if parts.certificates and parts.webhooks:
+        files[_WEBHOOK_SECRET] = _filled("chart/webhook_secret.yaml.j2", names, parts, account, objects)
+    for obj in objects:
+        path = _path(obj, names, parts, files)
+        files[path] = writer.template(obj)
+    return files
+
+
+def described(name: str) -> dict[str, str]:
+    """The files that are written once."""
+    return {"Chart.yaml": render_file("chart/Chart.yaml.j2", {"name": name})}
+
+
+def values(rendered: Rendered) -> str:
+    """The text of the values, with the defaults of the project."""
+    objects = [*rendered.objects, *rendered.optional]
+    manager = rendered.manager
+    pod = pod_of(manager)
+    kinds = {each["kind"] for each in rendered.objects}
+    args = container_of(manager).get("args") or ()
+    parts = Parts.of(objects, rendered.prefix)
+    context: Mapping[str, Any] = {
+        "replicas": rendered.replicas,
+        "shards": next((match[1] for each in args if (match := SHARDS.fullmatch(str(each)))), ""),
+        "scaler": next((each["spec"] for each in objects if each["kind"] == AUTOSCALER), {}),
+        "image": Image.of(container_of(manager)),
+        "settings": {value: _lines(value, holder.get(key)) for holder, key, value in settings(manager)},
+        "ports": Ports.of(manager, parts).values,
+        "pod": {key: json.dumps(pod.get(key) or empty) for key, empty in SCHEDULING.items()},
+        "parts": parts,
+        "defaults": {
+            "prometheus": str("ServiceMonitor" in kinds).lower(),
+            "policies": str("NetworkPolicy" in kinds).lower(),
+            "autoscaling": str(AUTOSCALER in kinds).lower(),
+        },
+    }
+    return render_file("chart/values.yaml.j2", context)
+
+
+def _lines(key: str, value: Any) -> str:
+    """A field of the manager's values as YAML."""
+    if not value:
+        return f"  {key}: {'[]' if key == 'envFrom' else '{}'}"
+    return "\n".join(f"  {line}" for line in Template.nested(key, value))
+
+
+def _path(obj: Object, names: Names, parts: Parts, taken: Mapping[str, str]) -> str:
+    name = obj["metadata"]["name"]
+    stem = name if obj["kind"] == CRD else names.rest(name)
+    folder = f"templates/{place(obj, parts, names.prefix).folder}"
+    path = f"{folder}/{stem}.yaml"
+    return path if path not in taken else f"{folder}/{stem}-{obj['kind'].lower()}.yaml"
+
+
+def _filled(template: str, names: Names, parts: Parts, account: str, objects: list[Object]) -> str:
+    """A template of helpers. It has words in place of names, since it is full of Helm's expressions."""
+    text = render_file(template, {"parts": parts})
+    secrets = [each["spec"]["secretName"] for each in objects if each["kind"] == "Certificate"]
+    service = [each["metadata"]["name"] for each in objects if each["kind"] == "Service"]
+    words = {
+        "NAME": names.chart,
+        "PREFIX": str(names.room),
+        "ACCOUNT": names.rest(account),
+        "SECRET": next((each for each in map(names.rest, secrets) if "webhook" in each), ""),
+        "SERVICE": next((each for each in map(names.rest, service) if "webhook" in each), ""),
+    }
+    for word, value in words.items():
+        text = text.replace(word, value)
+    return text

@@ -39,7 +39,7 @@ from pykb.client.codec import (
 from pykb.client.connection import Connection
 from pykb.client.errors import AlreadyExists, Conflict, NotFound
 from pykb.client.json_text import encode
-from pykb.client.objects.owner import ATTEMPTS, check_controlled, controller_of, set_controller_reference
+from pykb.client.owner import ATTEMPTS, check_controlled, controller_of, set_controller_reference
 from pykb.client.patches import JsonPatch, MergeFrom, MergePatch, merge_diff
 from pykb.client.structure import UNKNOWN, Shape, Structure, structure_of_class
 

@@ -1,1 +1,0 @@
-"""Brings objects to their desired state: create, apply, own, release, delete."""
