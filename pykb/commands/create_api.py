@@ -120,7 +120,7 @@ def _check_words(options: NewApi) -> Diagnostics:
     naming.check_external_domain(options.external_api_domain, diagnostics)
     for option, value in given(options.api):
         if not option.holds(value):
-            diagnostics.add(USAGE.at(None, f"`{option.flag} {value}` is not {option.expected}"))
+            diagnostics.report(USAGE, None, f"`{option.flag} {value}` is not {option.expected}")
     return diagnostics
 
 
@@ -151,7 +151,7 @@ def _source(options: NewApi, project: Project, diagnostics: Diagnostics) -> Reso
     if source is None:
         message = f"the project has no version `{options.api.from_version}` of the kind `{options.kind}` to copy from"
         helps = tuple(f"`--from {r.version}`" for r in alike) or ("leave `--from` out: it would be the first version",)
-        diagnostics.add(VERSION_SOURCE.at(None, message, *helps, notes="nothing was written"))
+        diagnostics.report(VERSION_SOURCE, None, message, *helps, notes="nothing was written")
     return source
 
 
@@ -190,7 +190,7 @@ def _say_protected(resource: Resource, diagnostics: Diagnostics) -> None:
         "`api-approved.kubernetes.io` on its CRD"
     )
     notes = ("its value is `unapproved`; for an approved API, write the URL of the approval",)
-    diagnostics.add(PROTECTED_GROUP.at(None, message, notes=notes, severity=Severity.NOTE))
+    diagnostics.report(PROTECTED_GROUP, None, message, notes=notes, severity=Severity.NOTE)
 
 
 def _say_builtin(options: NewApi, diagnostics: Diagnostics) -> None:
@@ -202,7 +202,7 @@ def _say_builtin(options: NewApi, diagnostics: Diagnostics) -> None:
     message = f"`{options.kind}` is also a kind of Kubernetes, in the group `{group}`"
     help_text = "for a controller of Kubernetes' own kind: `--no-resource`"
     notes = ("this command creates a separate kind of your own",)
-    diagnostics.add(KIND_TAKEN.at(None, message, help_text, notes=notes, severity=Severity.WARNING))
+    diagnostics.report(KIND_TAKEN, None, message, help_text, notes=notes, severity=Severity.WARNING)
 
 
 def _say_unconverted(resource: Resource, project: Project, diagnostics: Diagnostics) -> None:
@@ -216,7 +216,7 @@ def _say_unconverted(resource: Resource, project: Project, diagnostics: Diagnost
     group = f"--group {hub.group} " if hub.group else ""
     words = f"{group}--version {hub.version} --kind {hub.kind} --conversion --spoke {resource.version}"
     helps = (f"`pykb create webhook {words}`",)
-    diagnostics.add(CONVERTER_MISSING.at(project.span(hub), message, *helps, label="the hub"))
+    diagnostics.report(CONVERTER_MISSING, project.span(hub), message, *helps, label="the hub")
 
 
 FILE_NAME_LENGTH = 255
@@ -232,22 +232,22 @@ def _check_options(options: NewApi, diagnostics: Diagnostics) -> None:
     if options.resource and (options.external_api_path or options.external_api_domain):
         flag = "--external-api-path" if options.external_api_path else "--external-api-domain"
         message = f"`{flag}` is for a type of another package, but `--resource` creates one in this project"
-        diagnostics.add(FLAG_CONFLICT.at(None, message, "`--no-resource`"))
+        diagnostics.report(FLAG_CONFLICT, None, message, "`--no-resource`")
     if options.external_api_domain and not options.external_api_path:
         message = "`--external-api-domain` needs the module of the type"
-        diagnostics.add(FLAG_REQUIRED.at(None, message, "`--external-api-path some.module`"))
+        diagnostics.report(FLAG_REQUIRED, None, message, "`--external-api-path some.module`")
     for option, _ in () if options.resource else given(options.api):
         message = f"`{option.flag}` is about types, but `--no-resource` creates none"
-        diagnostics.add(FLAG_CONFLICT.at(None, message, f"`--resource`, or leave `{option.flag}` out"))
+        diagnostics.report(FLAG_CONFLICT, None, message, f"`--resource`, or leave `{option.flag}` out")
     for option, _ in given(replace(options.api, from_version="")) if options.api.from_version else ():
         message = f"`{option.flag}` is about new types, but `--from` copies those of {options.api.from_version}"
-        diagnostics.add(FLAG_CONFLICT.at(None, message, f"leave `{option.flag}` out, and edit the copied types"))
+        diagnostics.report(FLAG_CONFLICT, None, message, f"leave `{option.flag}` out, and edit the copied types")
     if options.controller_name and not options.controller:
         message = "`--controller-name` names a controller, but `--no-controller` creates none"
-        diagnostics.add(FLAG_CONFLICT.at(None, message, "`--controller`, or leave the name out"))
+        diagnostics.report(FLAG_CONFLICT, None, message, "`--controller`, or leave the name out")
     if not options.resource and not options.controller:
         message = "with `--no-resource` and `--no-controller` there is nothing to scaffold"
-        diagnostics.add(NOTHING_TO_DO.at(None, message, "leave out one of the two"))
+        diagnostics.report(NOTHING_TO_DO, None, message, "leave out one of the two")
 
 
 def _check_operand(options: NewApi, has_plugin: bool, diagnostics: Diagnostics) -> None:
@@ -256,21 +256,21 @@ def _check_operand(options: NewApi, has_plugin: bool, diagnostics: Diagnostics) 
     if operand == NO_OPERAND:
         if has_plugin and any(PluginKey.parse(DEPLOY_IMAGE).answers_to(key) for key in options.plugins):
             message = "the plugin `deploy-image` needs the image that the controller deploys"
-            diagnostics.add(FLAG_REQUIRED.at(None, message, "`--image memcached:1.6`"))
+            diagnostics.report(FLAG_REQUIRED, None, message, "`--image memcached:1.6`")
         return
     if not has_plugin:
         message = "`--image` and the options of its container belong to the plugin `deploy-image`"
-        diagnostics.add(FLAG_REQUIRED.at(None, message, "`--plugins deploy-image`"))
+        diagnostics.report(FLAG_REQUIRED, None, message, "`--plugins deploy-image`")
     if not operand.image:
         message = "the options of the container need the image"
-        diagnostics.add(FLAG_REQUIRED.at(None, message, "`--image memcached:1.6`"))
+        diagnostics.report(FLAG_REQUIRED, None, message, "`--image memcached:1.6`")
     elif not is_image(operand.image):
         message = f"`--image {operand.image}` is not the name of a container image"
         helps = ("lower case letters, digits and `/`, then a tag or digest: `--image example.com/team/cache:1.6`",)
-        diagnostics.add(IMAGE_NAME.at(None, message, *helps))
+        diagnostics.report(IMAGE_NAME, None, message, *helps)
     for option, why in _unfit(options):
         message = f"`{option}` does not fit `--image`: {why}"
-        diagnostics.add(FLAG_CONFLICT.at(None, message, f"leave `{option}` out"))
+        diagnostics.report(FLAG_CONFLICT, None, message, f"leave `{option}` out")
 
 
 def _unfit(options: NewApi) -> Iterator[tuple[str, str]]:
@@ -299,7 +299,7 @@ def _check_resource(options: NewApi, resource: Resource, project: Project, diagn
     elif known is None and not resource.core and not resource.external:
         message = f"the project has no API `{resource}`, and this command would not create it"
         helps = ("to create it: `--resource`", "for a type of another package: `--external-api-path some.module`")
-        diagnostics.add(FLAG_REQUIRED.at(None, message, *helps, notes=_NOTHING))
+        diagnostics.report(FLAG_REQUIRED, None, message, *helps, notes=_NOTHING)
     if options.controller:
         _check_controller(options, resource, known, project, diagnostics)
 
@@ -313,7 +313,7 @@ def _check_crd_name(resource: Resource, diagnostics: Diagnostics) -> None:
         if len(file) > FILE_NAME_LENGTH:
             size = f"a name of {len(file)} characters, at most {FILE_NAME_LENGTH} fit"
             message = f"the {what}'s file `{file}` would have {size}"
-            diagnostics.add(GROUP_NAME.at(None, message, "use a shorter `--group` or `--plural`", notes=_NOTHING))
+            diagnostics.report(GROUP_NAME, None, message, "use a shorter `--group` or `--plural`", notes=_NOTHING)
 
 
 def _check_plural(options: NewApi, resource: Resource, project: Project, diagnostics: Diagnostics) -> None:
@@ -323,7 +323,7 @@ def _check_plural(options: NewApi, resource: Resource, project: Project, diagnos
         return
     message = f"the plural of `{resource.kind}` would be `{resource.plural}`, as controller-gen forms it"
     helps = (f"`--plural {proposed}`", f"to use it anyway: `--plural {resource.plural}`")
-    diagnostics.add(PLURAL_NAME.at(None, message, *helps, notes=("a plural can never be changed", *_NOTHING)))
+    diagnostics.report(PLURAL_NAME, None, message, *helps, notes=("a plural can never be changed", *_NOTHING))
 
 
 def _check_exists(
@@ -336,8 +336,8 @@ def _check_exists(
             "to add another controller: `--no-resource --controller-name some-name`",
             "to overwrite its files: `--force` (the old ones are kept in `.pykb/backup`)",
         )
-        diagnostics.add(
-            RESOURCE_EXISTS.at(project.span(known), message, *helps, label="scaffolded here", notes=_NOTHING)
+        diagnostics.report(
+            RESOURCE_EXISTS, project.span(known), message, *helps, label="scaffolded here", notes=_NOTHING
         )
 
 
@@ -359,11 +359,11 @@ def _check_groups(resource: Resource, project: Project, diagnostics: Diagnostics
         if not resource.group:
             message = f"`--group` is missing: the API group of this project is `{have}`"
         place, label = project.span(others[0], "group"), "the group of this project"
-        diagnostics.add(MULTIGROUP_OFF.at(place, message, *helps, label=label, notes=_NOTHING))
+        diagnostics.report(MULTIGROUP_OFF, place, message, *helps, label=label, notes=_NOTHING)
     clash = next((r for r in others if project.multigroup and r.group_package == resource.group_package), None)
     if clash is not None:
         message = f"the groups `{resource.group}` and `{clash.group}` would share the folder `{resource.group_package}`"
-        diagnostics.add(RESOURCE_CONFLICT.at(project.span(clash, "group"), message, notes=_NOTHING))
+        diagnostics.report(RESOURCE_CONFLICT, project.span(clash, "group"), message, notes=_NOTHING)
 
 
 def _check_kinds(resource: Resource, project: Project, diagnostics: Diagnostics) -> None:
@@ -371,7 +371,7 @@ def _check_kinds(resource: Resource, project: Project, diagnostics: Diagnostics)
         if not other.api or other.api_group != resource.api_group:
             continue
         for message, help_text in _clashes(resource, other):
-            diagnostics.add(RESOURCE_CONFLICT.at(project.span(other), message, help_text, notes=_NOTHING))
+            diagnostics.report(RESOURCE_CONFLICT, project.span(other), message, help_text, notes=_NOTHING)
 
 
 def _clashes(new: Resource, old: Resource) -> Iterator[tuple[str, str]]:
@@ -413,7 +413,7 @@ def _check_controller(
         if options.resource:
             helps.insert(0, "one controller serves all versions: `--no-controller`")
         message = f"`{holder}` already has a controller"
-        diagnostics.add(CONTROLLER_EXISTS.at(project.span(holder), message, *helps, notes=_NOTHING))
+        diagnostics.report(CONTROLLER_EXISTS, project.span(holder), message, *helps, notes=_NOTHING)
 
 
 def _check_controller_name(options: NewApi, resource: Resource, project: Project, diagnostics: Diagnostics) -> None:
@@ -427,4 +427,4 @@ def _check_controller_name(options: NewApi, resource: Resource, project: Project
                 message = f"`--controller-name {name}` and `{taken}` give the same class"
             else:
                 continue
-            diagnostics.add(CONTROLLER_NAME.at(project.span(other), message, *helps, notes=_NOTHING))
+            diagnostics.report(CONTROLLER_NAME, project.span(other), message, *helps, notes=_NOTHING)

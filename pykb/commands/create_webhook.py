@@ -126,7 +126,7 @@ def _say_core(resource: Resource, project: Project, diagnostics: Diagnostics) ->
         "or allow changes while the manager does not answer: `failurePolicy=ignore` in the marker",
     )
     notes = ("if the manager needs one to start, it can never start: only the running manager answers",)
-    diagnostics.add(CORE_WEBHOOK.at(None, message, *helps, notes=notes))
+    diagnostics.report(CORE_WEBHOOK, None, message, *helps, notes=notes)
 
 
 def _find_target(options: NewWebhook, project: Project, diagnostics: Diagnostics) -> Resource | None:
@@ -180,7 +180,7 @@ def _external(options: NewWebhook, project: Project, diagnostics: Diagnostics) -
     if own is not None and own.api:
         message = f"`{resource}` is a kind of this project, not of another package"
         helps = ("leave `--external-api-path` and `--external-api-domain` out",)
-        diagnostics.add(RESOURCE_CONFLICT.at(project.span(own), message, *helps, notes=_NOTHING))
+        diagnostics.report(RESOURCE_CONFLICT, project.span(own), message, *helps, notes=_NOTHING)
     return resource
 
 
@@ -188,7 +188,7 @@ def _check_plural(options: NewWebhook, known: Resource, project: Project, diagno
     if options.plural and options.plural != known.plural:
         message = f"`{known}` has the plural `{known.plural}`, not `{options.plural}`"
         helps = (f"`--plural {known.plural}`, or leave it out",)
-        diagnostics.add(RESOURCE_CONFLICT.at(project.span(known), message, *helps, notes=_NOTHING))
+        diagnostics.report(RESOURCE_CONFLICT, project.span(known), message, *helps, notes=_NOTHING)
 
 
 def _say_missing(options: NewWebhook, project: Project, diagnostics: Diagnostics) -> None:
@@ -220,13 +220,13 @@ def _check_options(options: NewWebhook, diagnostics: Diagnostics) -> None:
     _check_path("--validation-path", validation, "--programmatic-validation", options.validation, diagnostics)
     if defaulting and defaulting == validation:
         message = f"`--defaulting-path` and `--validation-path` are both `{defaulting}`"
-        diagnostics.add(SERVED_PATH.at(None, message, "give each webhook its own path"))
+        diagnostics.report(SERVED_PATH, None, message, "give each webhook its own path")
     if options.spoke and not options.conversion:
         message = "`--spoke` names a version to convert, which needs `--conversion`"
-        diagnostics.add(FLAG_REQUIRED.at(None, message, f"`--conversion --spoke {options.spoke[0]}`"))
+        diagnostics.report(FLAG_REQUIRED, None, message, f"`--conversion --spoke {options.spoke[0]}`")
     if options.external_api_domain and not options.external_api_path:
         message = "`--external-api-domain` needs the module of the type"
-        diagnostics.add(FLAG_REQUIRED.at(None, message, "`--external-api-path some.module`"))
+        diagnostics.report(FLAG_REQUIRED, None, message, "`--external-api-path some.module`")
     naming.check_own_kind(options.kind, diagnostics)
 
 
@@ -241,27 +241,27 @@ def _check_type(options: NewWebhook, diagnostics: Diagnostics) -> None:
         "`--programmatic-validation` refuses invalid objects",
         "`--conversion` converts between versions of the kind",
     )
-    diagnostics.add(FLAG_REQUIRED.at(None, "no type of webhook was given", *helps))
+    diagnostics.report(FLAG_REQUIRED, None, "no type of webhook was given", *helps)
 
 
 def _check_path(flag: str, path: str, type_flag: str, wanted: bool, diagnostics: Diagnostics) -> None:
     if not path:
         return
     if not wanted:
-        diagnostics.add(FLAG_REQUIRED.at(None, f"`{flag}` needs `{type_flag}`", f"`{type_flag} {flag} {path}`"))
+        diagnostics.report(FLAG_REQUIRED, None, f"`{flag}` needs `{type_flag}`", f"`{type_flag} {flag} {path}`")
     _check_path_form(flag, path, diagnostics)
 
 
 def _check_path_form(flag: str, path: str, diagnostics: Diagnostics) -> None:
     if path == CONVERT:
         message = f"`{flag} {path}` is the path of the conversion webhook of all kinds"
-        diagnostics.add(SERVED_PATH.at(None, message, "use another path, or omit the option"))
+        diagnostics.report(SERVED_PATH, None, message, "use another path, or omit the option")
         return
     if is_served_path(path):
         return
     near = "/" + "/".join(filter(None, (as_subdomain(part) for part in path.split("/"))))
     message = f"`{flag} {path}`: expected `/` and then lower case letters, digits, hyphens and dots"
-    diagnostics.add(SERVED_PATH.at(None, message, f"`{flag} {near}`" if len(near) > 1 else ""))
+    diagnostics.report(SERVED_PATH, None, message, f"`{flag} {near}`" if len(near) > 1 else "")
 
 
 def _check_project(
@@ -288,7 +288,7 @@ def _check_certificates(options: NewWebhook, project: Project, diagnostics: Diag
         f"`--certificates {present}`, or leave it out",
         f"to switch all webhooks of the project: `pykb edit --certificates {options.certificates}`",
     )
-    diagnostics.add(FLAG_CONFLICT.at(project.place(*CERTIFICATES), message, *helps, notes=_NOTHING))
+    diagnostics.report(FLAG_CONFLICT, project.place(*CERTIFICATES), message, *helps, notes=_NOTHING)
 
 
 def _check_exists(
@@ -308,8 +308,8 @@ def _check_exists(
             text = "to convert another version, create it first: `pykb create api`"
             helps.insert(0, f"to convert another version: `--conversion --spoke {others[0]}`" if others else text)
         message = f"`{known}` already has {name} webhook"
-        diagnostics.add(
-            WEBHOOK_EXISTS.at(project.span(known), message, *helps, label="scaffolded here", notes=_NOTHING)
+        diagnostics.report(
+            WEBHOOK_EXISTS, project.span(known), message, *helps, label="scaffolded here", notes=_NOTHING
         )
 
 
@@ -320,20 +320,20 @@ def _check_conversion(wanted: Webhooks, resource: Resource, project: Project, di
         message = (
             f"`{resource}` is not a kind of this project: only the project that defines a kind converts its versions"
         )
-        diagnostics.add(FLAG_CONFLICT.at(None, message, "leave `--conversion` out", notes=_NOTHING))
+        diagnostics.report(FLAG_CONFLICT, None, message, "leave `--conversion` out", notes=_NOTHING)
     elif hub is not None and hub.version != resource.version:
         message = f"`{resource.kind}` already has the hub {hub.version}, and a kind has only one hub"
         flags = f"`--version {hub.version} --conversion --spoke {resource.version}`"
-        diagnostics.add(CONVERSION_SPOKE.at(project.span(hub), message, flags, notes=_NOTHING))
+        diagnostics.report(CONVERSION_SPOKE, project.span(hub), message, flags, notes=_NOTHING)
     elif len(have) == 1 and not set(wanted.spoke) - {resource.version}:
         message = f"`{resource.kind}` has one version, {resource.version}: there is nothing to convert"
         other = "v2" if resource.version == "v1" else "v1"
         helps = (f"create another version first: `{_making(resource, other)}`",)
-        diagnostics.add(CONVERSION_SPOKE.at(project.span(resource, "version"), message, *helps, notes=_NOTHING))
+        diagnostics.report(CONVERSION_SPOKE, project.span(resource, "version"), message, *helps, notes=_NOTHING)
     else:
         for spoke in wanted.spoke:
             for problem, advice in _spoke_problems(spoke, resource, have):
-                diagnostics.add(CONVERSION_SPOKE.at(None, problem, *advice, notes=_NOTHING))
+                diagnostics.report(CONVERSION_SPOKE, None, problem, *advice, notes=_NOTHING)
 
 
 def _spoke_problems(spoke: str, resource: Resource, have: list[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -363,16 +363,16 @@ def _check_paths_taken(wanted: Webhooks, resource: Resource, project: Project, d
                 f"the path `{path}` would have {len(path) - 1} characters after `/`, at most {SUBDOMAIN_LENGTH} fit"
             )
             shorter = f"/{path[1:].partition('-')[0]}-{resource.version}-{resource.singular}"
-            diagnostics.add(SERVED_PATH.at(None, message, f"`{flag} {shorter}`", notes=_NOTHING))
+            diagnostics.report(SERVED_PATH, None, message, f"`{flag} {shorter}`", notes=_NOTHING)
         if path in taken:
             message = f"`{flag} {path}` is the path of a webhook of `{taken[path]}`"
             helps = ("use another path, or omit the option",)
             span = project.span(taken[path])
-            diagnostics.add(SERVED_PATH.at(span, message, *helps, label="this one", notes=_NOTHING))
+            diagnostics.report(SERVED_PATH, span, message, *helps, label="this one", notes=_NOTHING)
     is_double = len(paths) > len(set(paths.values()))
     if is_double and not (wanted.defaulting_path and wanted.validation_path):
         message = f"both webhooks of `{resource}` would be served at `{next(iter(paths.values()))}`"
-        diagnostics.add(SERVED_PATH.at(None, message, "use another path, or omit the option", notes=_NOTHING))
+        diagnostics.report(SERVED_PATH, None, message, "use another path, or omit the option", notes=_NOTHING)
 
 
 def _paths(webhooks: Webhooks, resource: Resource) -> dict[str, str]:

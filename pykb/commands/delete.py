@@ -175,7 +175,7 @@ def say_missing(
     have = ", ".join(f"`{each}`" for each in known) or "no API yet"
     message = f"the project has no API `{Resource(named.group, project.domain, named.version, named.kind, plural='')}`"
     place, label = (project.span(near), "the nearest one") if near is not None else (None, "")
-    diagnostics.add(API_MISSING.at(place, message, *helps, label=label, notes=(f"it has {have}", *_NOTHING)))
+    diagnostics.report(API_MISSING, place, message, *helps, label=label, notes=(f"it has {have}", *_NOTHING))
 
 
 def _nearest(named: OfKind, resources: Sequence[Resource]) -> Resource | None:
@@ -195,19 +195,19 @@ def _check_controller(options: OldApi, resource: Resource, project: Project, dia
     if options.resource and resource.api and names and others and options.controller is None:
         message = f"`{resource}` has the controller of `{resource.kind}`, which also serves {others[-1].version}"
         helps = ("to keep it: `--no-controller`", "to delete it as well: `--controller`")
-        diagnostics.add(CONTROLLER_SHARED.at(project.span(resource, "controller"), message, *helps, notes=_NOTHING))
+        diagnostics.report(CONTROLLER_SHARED, project.span(resource, "controller"), message, *helps, notes=_NOTHING)
 
 
 def _agree(options: OldApi, diagnostics: Diagnostics) -> bool:
     """Whether the options name something to delete, and do not contradict each other."""
     if not options.resource and options.controller is False:
         message = "with `--no-resource` and `--no-controller` there is nothing to delete"
-        diagnostics.add(NOTHING_TO_DO.at(None, message, "leave out one of the two"))
+        diagnostics.report(NOTHING_TO_DO, None, message, "leave out one of the two")
         return False
     if options.controller_name and (options.resource or options.controller is False):
         message = "`--controller-name` deletes one controller and keeps the API"
         helps = (f"`--no-resource --controller-name {options.controller_name}`",)
-        diagnostics.add(FLAG_CONFLICT.at(None, message, *helps))
+        diagnostics.report(FLAG_CONFLICT, None, message, *helps)
         return False
     return True
 
@@ -221,10 +221,10 @@ def _check_is_there(
         near = closest(options.controller_name, names)
         advice = (f"`--controller-name {near}`",) if near else ()
         notes = (f"it has {', '.join(f'`{name}`' for name in names) or 'no controller'}", *_NOTHING)
-        diagnostics.add(CONTROLLER_MISSING.at(project.span(resource), message, *advice, notes=notes))
+        diagnostics.report(CONTROLLER_MISSING, project.span(resource), message, *advice, notes=notes)
     elif not options.resource and not names:
         message = f"`{resource}` has no controller"
-        diagnostics.add(CONTROLLER_MISSING.at(project.span(resource), message, notes=_NOTHING))
+        diagnostics.report(CONTROLLER_MISSING, project.span(resource), message, notes=_NOTHING)
 
 
 def _check_webhooks(options: OldWebhook, resource: Resource, project: Project, diagnostics: Diagnostics) -> None:
@@ -251,4 +251,4 @@ def _say_missing(message: str, resource: Resource, project: Project, diagnostics
     alike = [r for r in project.resources if r.is_same_kind(resource) and r.webhooks and r.version != resource.version]
     if alike:
         helps = (f"the webhooks of `{resource.kind}` are in {alike[0].version}: `--version {alike[0].version}`",)
-    diagnostics.add(WEBHOOK_MISSING.at(project.span(resource), message, *helps, notes=_NOTHING))
+    diagnostics.report(WEBHOOK_MISSING, project.span(resource), message, *helps, notes=_NOTHING)

@@ -108,7 +108,7 @@ def _remove_package(plan: PlanBuilder, path: str, scaffolded: bytes, diagnostics
         return
     message = f"`{path}` has edits, and a project without folders of groups has no such file"
     helps = ("move them to another module first",)
-    diagnostics.add(NOT_FOLLOWED.at(Span(path, 1, 1), message, *helps, notes="nothing was written"))
+    diagnostics.report(NOT_FOLLOWED, Span(path, 1, 1), message, *helps, notes="nothing was written")
 
 
 def moved(resource: Resource, project: Project) -> Resource:
@@ -189,7 +189,7 @@ def _targets(
     for path, (target, *_) in targets.items():
         if path != target and plan.current(target) is not None:
             message = f"`{path}` would move to `{target}`, which exists"
-            diagnostics.add(NOT_FOLLOWED.at(Span(target, 1, 1), message, "move it away", notes="nothing was written"))
+            diagnostics.report(NOT_FOLLOWED, Span(target, 1, 1), message, "move it away", notes="nothing was written")
     return targets
 
 
@@ -240,14 +240,14 @@ def _followed(
                 span, why = Span(path, error.lineno or 1, error.offset or 1), f"does not parse ({error.msg})"
             message = f"`{path}` {why}, and may use modules that would move"
             helps = ("correct the file first",)
-            diagnostics.add(NOT_FOLLOWED.at(span, message, *helps, notes="nothing was written"))
+            diagnostics.report(NOT_FOLLOWED, span, message, *helps, notes="nothing was written")
         return content
     rewritten = _rewrite(source, path, new, renames, style)
     for line, why in sorted(set(rewritten.problems)):
         text = source.lines[line - 1]
         span = Span(path, line, len(text) - len(text.lstrip()) + 1)
         helps = ("pykb does not rewrite it: change the line first",)
-        diagnostics.add(NOT_FOLLOWED.at(span, why, *helps, notes="nothing was written"))
+        diagnostics.report(NOT_FOLLOWED, span, why, *helps, notes="nothing was written")
     return rewritten.text.encode()
 
 
@@ -271,7 +271,7 @@ def _mentions(plan: PlanBuilder, handled: set[str], renames: Renames, diagnostic
             module = renames.mentioned(line)
             if name or module:
                 old, new = (name, folders[name]) if name else (module, renames.new(module))
-                diagnostics.add(MOVED_MENTION.at(Span(path, number, 1), f"`{old}` is now `{new}`"))
+                diagnostics.report(MOVED_MENTION, Span(path, number, 1), f"`{old}` is now `{new}`")
 
 
 def _text(path: Path) -> str:
@@ -335,11 +335,11 @@ def _check(options: Edits, project: Project, diagnostics: Diagnostics) -> None:
         flags = f"`--multigroup`, `--namespaced`, {numbers}`--certificates`"
         more = "`--license`, `--license-file` or `--owner`"
         helps = (flags, more, "`--plugins helm` or `--remove-plugins helm`")
-        diagnostics.add(NOTHING_TO_DO.at(None, "no change was given", *helps))
+        diagnostics.report(NOTHING_TO_DO, None, "no change was given", *helps)
     groups = sorted({resource.group for resource in project.resources})
     if options.multigroup is False and project.multigroup and len(groups) > 1:
         message = f"the project has {len(groups)} API groups, which need folders of their own: {', '.join(groups)}"
-        diagnostics.add(GROUPS_FIXED.at(project.place("multigroup"), message, notes="nothing was written"))
+        diagnostics.report(GROUPS_FIXED, project.place("multigroup"), message, notes="nothing was written")
     naming.check_owner(options.owner, diagnostics)
 
 
@@ -355,7 +355,7 @@ def _wanted(options: Edits, before: State, year: str, diagnostics: Diagnostics) 
         return replace(before, project=project)
     if not options.license and not options.license_file and before.license == "none":
         message = "`--owner` is written into a licence header, but the project has none that pykb knows"
-        diagnostics.add(FLAG_REQUIRED.at(None, message, "`--license apache2`, or `--license-file FILE`"))
+        diagnostics.report(FLAG_REQUIRED, None, message, "`--license apache2`, or `--license-file FILE`")
     owner = options.owner or license.owner(before.header)
     name = options.license or before.license
     header = license.header(name, owner=owner, file=options.license_file, year=year, found=diagnostics)
@@ -421,7 +421,7 @@ def _say_cluster_wide(plan: PlanBuilder, project: Project, diagnostics: Diagnost
             if _RBAC.match(line):
                 message = "this marker still gives a permission in the whole cluster"
                 helps = (f"for the manager's namespace only: `,namespace={project.project_name}-system` at its end",)
-                diagnostics.add(CLUSTER_WIDE.at(Span(path, number, line.index("#") + 1), message, *helps))
+                diagnostics.report(CLUSTER_WIDE, Span(path, number, line.index("#") + 1), message, *helps)
 
 
 def _add_plugins(
@@ -456,7 +456,7 @@ def _remove_plugins(
         plugins = in_process([key], diagnostics)
         if not plugins and not diagnostics.has_errors():
             message = f"the files of the external plugin `{key}` stay: PROJECT does not record what it wrote"
-            diagnostics.add(PLUGIN_KEPT.at(None, message, severity=Severity.NOTE))
+            diagnostics.report(PLUGIN_KEPT, None, message, severity=Severity.NOTE)
         call(plugins, "remove", EditRequest(project, force), plan)
     now, then = (replace(before, chain=in_process(keys, diagnostics)) for keys in (layout, left))
     gone = carry_out(plan, between(now, then, plan.root, init=diagnostics), project, diagnostics, force=force)
@@ -472,10 +472,10 @@ def _going(named: Sequence[str], project: Project, diagnostics: Diagnostics) -> 
         if not keys:
             layout = ", ".join(f"`{key}`" for key in project.layout)
             message = f"the project does not have the plugin `{word}`"
-            diagnostics.add(PLUGIN_KEPT.at(project.place("layout"), message, f"it has {layout}"))
+            diagnostics.report(PLUGIN_KEPT, project.place("layout"), message, f"it has {layout}")
         elif any(str(each.key) in keys for each in MAKERS):
             message = f"the plugin `{word}` makes the project, and cannot be removed from it"
-            diagnostics.add(PLUGIN_KEPT.at(project.place("layout"), message, notes="nothing was written"))
+            diagnostics.report(PLUGIN_KEPT, project.place("layout"), message, notes="nothing was written")
         going += [key for key in keys if key not in going]
     return going
 
@@ -494,7 +494,7 @@ def _check_shards(plan: PlanBuilder, project: Project, diagnostics: Diagnostics)
     text, before = plan.text(_FILE), (plan.before(_FILE) or b"").decode("utf-8", "replace")
     if text is None:
         message = f"`{_FILE}` does not exist, so pykb cannot set the flags of the manager"
-        diagnostics.add(FILE_MISSING.at(None, message, "bring it back, then run the command again", notes=_NOTHING))
+        diagnostics.report(FILE_MISSING, None, message, "bring it back, then run the command again", notes=_NOTHING)
         return
     wanted = f"--shards={project.shards}" if project.shards else ""
     args, replicas = _setting(text, "args")[0], _setting(text, "replicas")[0]
@@ -503,7 +503,7 @@ def _check_shards(plan: PlanBuilder, project: Project, diagnostics: Diagnostics)
         message = f"pykb cannot {'set' if wanted else 'remove'} `--shards` in the arguments of the manager"
         old = (flags or ["--leader-elect"])[0]
         what = f"put `{wanted or '--leader-elect'}` in place of `{old}`, then run the command again"
-        diagnostics.add(SHARDS_UNSET.at(_setting(before, "args")[1], message, what, notes=_NOTHING))
+        diagnostics.report(SHARDS_UNSET, _setting(before, "args")[1], message, what, notes=_NOTHING)
     if isinstance(replicas, int):
         check_ranges(project, replicas, _setting(before, "replicas")[1], diagnostics)
 

@@ -92,7 +92,7 @@ def plan_project(options: NewProject, root: Path, *, year: str) -> tuple[Plan | 
     if oldest and (SETTINGS not in files or KEY.encode() not in files[SETTINGS].content):
         message = f"the template does not write `{KEY}` into {SETTINGS}, so `--{KEY}` has no effect"
         helps = (f"write it into [tool.pykb]: `{setting(of_option(oldest))}`",)
-        diagnostics.add(KUBERNETES_VERSION.at(None, message, *helps, severity=Severity.WARNING))
+        diagnostics.report(KUBERNETES_VERSION, None, message, *helps, severity=Severity.WARNING)
     plan = PlanBuilder(root)
     call(chain, "init", InitRequest(file, files, CommandLine(options.args, keys(chain))), plan)
     plan.create(FILE_NAME, file.text.encode())
@@ -130,7 +130,7 @@ def wanted_numbers(options: ProjectOptions, project: Project, diagnostics: Diagn
     if options.replicas and wanted.get("shards", project.shards):
         message = "`--replicas` is the number of managers of which one works; with shards, all of them work"
         helps = ("set `replicas` in config/manager/manager.yaml", "to let only one work: `--shards 0`")
-        diagnostics.add(FLAG_CONFLICT.at(None, message, *helps))
+        diagnostics.report(FLAG_CONFLICT, None, message, *helps)
     if options.shards:
         wanted["replicas"] = 0
     if options.replicas == 1:
@@ -144,7 +144,7 @@ def check_ranges(project: Project, replicas: int, place: Span | None, diagnostic
         ranges = f"{project.shards} range{'s' * (project.shards > 1)}"
         message = f"{ranges} for {replicas} replicas: some of them would have no work"
         helps = (f"`--shards {4 * replicas}`, or fewer replicas",)
-        diagnostics.add(SHARDS_FEW.at(place, message, *helps, notes="nothing was written"))
+        diagnostics.report(SHARDS_FEW, place, message, *helps, notes="nothing was written")
 
 
 def _oldest(named: str, diagnostics: Diagnostics) -> str:
@@ -160,17 +160,17 @@ def _check_folder(root: Path, diagnostics: Diagnostics) -> None:
     if os.path.lexists(root / FILE_NAME):
         message = "this directory already contains a project: it has a file `PROJECT`"
         helps = ("to add a kind: `pykb create api --group infra --version v1 --kind Machine`",)
-        diagnostics.add(PROJECT_EXISTS.at(None, message, *helps, notes="nothing was written"))
+        diagnostics.report(PROJECT_EXISTS, None, message, *helps, notes="nothing was written")
         return
     around = next((folder for folder in root.parents if (folder / FILE_NAME).is_file()), None)
     if around is not None:
         helps = (f"to add a kind to that one: `cd {os.path.relpath(around, root)}`, then `pykb create api`",)
         message = f"this directory is inside the project `{around.name}`; `pykb init` starts a separate project here"
-        diagnostics.add(DIRECTORY_IN_PROJECT.at(None, message, *helps))
+        diagnostics.report(DIRECTORY_IN_PROJECT, None, message, *helps)
     others = sorted(entry.name for entry in root.iterdir() if not entry.name.startswith("."))
     if others:
         shown = ", ".join(f"`{name}`" for name in others[:5]) + (", ..." if len(others) > 5 else "")
-        diagnostics.add(DIRECTORY_NOT_EMPTY.at(None, f"the directory is not empty: {shown}"))
+        diagnostics.report(DIRECTORY_NOT_EMPTY, None, f"the directory is not empty: {shown}")
 
 
 def pin(plan: PlanBuilder, diagnostics: Diagnostics) -> None:
@@ -181,7 +181,7 @@ def pin(plan: PlanBuilder, diagnostics: Diagnostics) -> None:
     if content is None:
         message = "this pykb is not an installed package, so its wheel cannot be put into the project"
         helps = ("install pykb with `pip` or `uv`, or put a wheel of it into `.pykb/wheels`",)
-        diagnostics.add(WHEEL_UNAVAILABLE.at(None, message, *helps))
+        diagnostics.report(WHEEL_UNAVAILABLE, None, message, *helps)
         return
     plan.update(WHEEL, content)
     settings = plan.current(SETTINGS)
@@ -198,4 +198,4 @@ def _explain_taken(planned: Diagnostics, diagnostics: Diagnostics) -> None:
     shown = ", ".join(f"`{path}`" for path in taken)
     message = f"`pykb init` would write files that already exist: {shown}"
     helps = ("move them, or start the project in a new directory", "`--diff` shows what would be written")
-    diagnostics.add(DIRECTORY_FILE_TAKEN.at(None, message, *helps, notes="nothing was written"))
+    diagnostics.report(DIRECTORY_FILE_TAKEN, None, message, *helps, notes="nothing was written")

@@ -545,12 +545,12 @@ def merged(path: str, content: bytes, fresh: Sequence[tuple[bytes, bytes]], diag
         message = "the scaffold would change this file, but that does not go together with its edits"
         known = before.splitlines()
         new = b"\n".join(line for line in after.splitlines() if line not in known).decode("utf-8", "replace")
-        diagnostics.add(LEFT_AS_EDITED.at(Span(path, 1, 1), message, f"it would have:\n{new}"))
+        diagnostics.report(LEFT_AS_EDITED, Span(path, 1, 1), message, f"it would have:\n{new}")
         return content
     for line, wanted in merged.left_out:
         message = "the scaffold would change this line, but it was edited and stays"
         helps = (f"it would have:\n{wanted}",) if wanted else ()
-        diagnostics.add(LEFT_AS_EDITED.at(_place(path, content, line), message, *helps))
+        diagnostics.report(LEFT_AS_EDITED, _place(path, content, line), message, *helps)
     return merged.content
 
 
@@ -561,14 +561,14 @@ def say_lost(plan: PlanBuilder, gone: Scaffold, diagnostics: Diagnostics, *, for
         message = f"`{edit.path}` was edited by hand, and {what} would be deleted"
         helps = ("`--diff --force` shows what goes; `--force` deletes it and keeps a copy in `.pykb/backup`",)
         span = _place(edit.path, plan.before(edit.path) or b"", edit.line or 1, is_line=bool(edit.line))
-        diagnostics.add(EDITED_BY_HAND.at(span, message, *helps, notes=_NOTHING))
+        diagnostics.report(EDITED_BY_HAND, span, message, *helps, notes=_NOTHING)
     for span, name in remaining_uses(plan, gone):
         if force:
-            diagnostics.add(STILL_USED.at(span, f"`{name}` was deleted", severity=Severity.WARNING))
+            diagnostics.report(STILL_USED, span, f"`{name}` was deleted", severity=Severity.WARNING)
             continue
         helps = ("change this line first; `--force` deletes anyway",)
         message = f"`{name}` would be deleted, but this line uses it"
-        diagnostics.add(STILL_USED.at(span, message, *helps, notes=_NOTHING))
+        diagnostics.report(STILL_USED, span, message, *helps, notes=_NOTHING)
 
 
 def _place(path: str, content: bytes, line: int, *, is_line: bool = True) -> Span:

@@ -163,7 +163,7 @@ def plan_update(options: Updates, project: Project, root: Path, *, writes: bool)
     header = boilerplate(plan, diagnostics)
     if project.layout and not own_plugins(project.layout):
         message = "no plugin of pykb itself made the project, so pykb does not know its scaffold"
-        diagnostics.add(codes.NOT_RENDERED.at(project.place("layout"), message, notes=_NOTHING))
+        diagnostics.report(codes.NOT_RENDERED, project.place("layout"), message, notes=_NOTHING)
     if writes:
         _check_committed(root, diagnostics)
     if diagnostics.has_errors():
@@ -190,7 +190,7 @@ def plan_update(options: Updates, project: Project, root: Path, *, writes: bool)
     diagnostics.extend(plan.diagnostics)
     built = plan.build()
     if not built.changes and not diagnostics:
-        diagnostics.add(UNCHANGED.at(None, "nothing was changed: the project is up to date"))
+        diagnostics.report(UNCHANGED, None, "nothing was changed: the project is up to date")
     return (None if diagnostics.has_errors() else built), diagnostics
 
 
@@ -274,15 +274,15 @@ def _origin(options: Updates, project: Project, root: Path, diagnostics: Diagnos
         message = what or f"`cliVersion` in PROJECT does not say which pykb made the project: `{named}`"
         helps = () if what else ("name its version: `pykb update --from 0.1.0`",)
         span = None if what else project.place("cliVersion")
-        diagnostics.add(codes.RELEASE_UNKNOWN.at(span, message, *helps, notes=_NOTHING))
+        diagnostics.report(codes.RELEASE_UNKNOWN, span, message, *helps, notes=_NOTHING)
     elif named == here:
         is_unreleased = (root / WHEEL).is_file()
         helps = (f"if an earlier build of this version made it: `pykb update --from {WHEEL}`",) if is_unreleased else ()
-        diagnostics.add(UNCHANGED.at(None, f"nothing was changed: pykb {here} made the project", *helps))
+        diagnostics.report(UNCHANGED, None, f"nothing was changed: pykb {here} made the project", *helps)
     elif version_numbers(named) > version_numbers(here):
         message = f"the project was made by pykb {named}, this is the older {here}"
         helps = (f"to get it: `pip install 'pykubebuilder[cli]=={named}'`",)
-        diagnostics.add(codes.RELEASE_UNKNOWN.at(None, message, *helps, notes=_NOTHING))
+        diagnostics.report(codes.RELEASE_UNKNOWN, None, message, *helps, notes=_NOTHING)
     else:
         return releases.published(named, root)
     return None
@@ -327,13 +327,13 @@ def _report(update: Update, mine: Mapping[str, File], diagnostics: Diagnostics, 
         severity = Severity.ERROR if is_error else Severity.WARNING
         span = Span(path, line or 1, 1) if path in mine else None
         notes = _NOTHING * is_last
-        diagnostics.add(codes.UPDATE_CONFLICT.at(span, message, *helps * is_last, notes=notes, severity=severity))
+        diagnostics.report(codes.UPDATE_CONFLICT, span, message, *helps * is_last, notes=notes, severity=severity)
     for path in update.kept:
         message = f"the scaffold no longer has `{path}`; it has edits and stays"
-        diagnostics.add(codes.UPDATE_KEPT.at(Span(path, 1, 1), message))
+        diagnostics.report(codes.UPDATE_KEPT, Span(path, 1, 1), message)
     for path in update.deleted:
-        diagnostics.add(
-            codes.UPDATE_DELETED.at(None, f"the scaffold changed `{path}`, which you deleted; it stays deleted")
+        diagnostics.report(
+            codes.UPDATE_DELETED, None, f"the scaffold changed `{path}`, which you deleted; it stays deleted"
         )
 
 
@@ -361,13 +361,13 @@ def _check_committed(root: Path, diagnostics: Diagnostics) -> None:
     if not git.has_repository(root):
         message = "the project is not in a git repository, so the update could not be taken back"
         helps = ("`git init && git add --all && git commit`", "`--diff` shows what would be written")
-        diagnostics.add(codes.UPDATE_NO_REPOSITORY.at(None, message, *helps, notes=_NOTHING))
+        diagnostics.report(codes.UPDATE_NO_REPOSITORY, None, message, *helps, notes=_NOTHING)
         return
     changed = git.uncommitted(root)
     if changed:
         message = f"the project has changes that are not committed: {_listed(changed)}"
         helps = ("commit them, or put them aside: `git stash`", "`--diff` shows what would be written")
-        diagnostics.add(codes.UPDATE_UNCOMMITTED.at(None, message, *helps, notes=_NOTHING))
+        diagnostics.report(codes.UPDATE_UNCOMMITTED, None, message, *helps, notes=_NOTHING)
 
 
 def _check_tracked(plan: PlanBuilder, diagnostics: Diagnostics) -> None:
@@ -377,7 +377,7 @@ def _check_tracked(plan: PlanBuilder, diagnostics: Diagnostics) -> None:
     lost = [path for path in others if not path.startswith(f"{STATE}/") and plan.before(path) is not None]
     if lost:
         message = f"the update would change files that are not committed: {_listed(lost)}"
-        diagnostics.add(codes.UPDATE_UNCOMMITTED.at(None, message, "commit them, or move them away", notes=_NOTHING))
+        diagnostics.report(codes.UPDATE_UNCOMMITTED, None, message, "commit them, or move them away", notes=_NOTHING)
 
 
 def _listed(paths: list[str]) -> str:

@@ -218,7 +218,7 @@ class Draft:
         try:
             return content.decode("utf-8")
         except UnicodeDecodeError:
-            self.diagnostics.add(NOT_A_FILE.at(None, f"`{path}` is not UTF-8 text", notes="nothing was written"))
+            self.diagnostics.report(NOT_A_FILE, None, f"`{path}` is not UTF-8 text", notes="nothing was written")
             return None
 
     def update(self, path: str, content: bytes | None) -> None:
@@ -324,7 +324,7 @@ def add_fixes(draft: Draft, diagnostics: Iterable[Diagnostic]) -> None:
         edited = _edited(text or "", fixes)
         if edited is None:
             message = f"`{path}` changed while the command ran"
-            draft.diagnostics.add(FILE_CHANGED.at(None, message, notes="nothing was written"))
+            draft.diagnostics.report(FILE_CHANGED, None, message, notes="nothing was written")
         else:
             draft.update(path, edited.encode())
 

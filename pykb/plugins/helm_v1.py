@@ -575,7 +575,7 @@ class HelmV1:
             if problem.diagnostic.code is not TOOL_MISSING:
                 raise
             message = "the chart was not written: neither `kustomize` nor `kubectl` is installed"
-            plan.diagnostics.add(CHART_LATER.at(None, message, "later: `pykb edit --plugins helm`"))
+            plan.diagnostics.report(CHART_LATER, None, message, "later: `pykb edit --plugins helm`")
 
     def create_api(self, request: ApiRequest, plan: PlanBuilder) -> None:
         """Nothing: the CRD is generated after this command, and the chart is made of it."""

@@ -111,11 +111,11 @@ def _mapping(plan: PlanBuilder, path: str) -> dict[str, Any] | None:
         found = yaml_text.load(plan.text(path) or "")
     except yaml.MarkedYAMLError as error:
         message = f"`{path}` does not parse: {error.problem or 'not YAML'}"
-        plan.diagnostics.add(FILE_BROKEN.at(yaml_text.place(error, path), message, notes="nothing was written"))
+        plan.diagnostics.report(FILE_BROKEN, yaml_text.place(error, path), message, notes="nothing was written")
         return None
     if isinstance(found, dict):
         return found
-    plan.diagnostics.add(FILE_BROKEN.at(None, f"`{path}` is not a mapping", notes="nothing was written"))
+    plan.diagnostics.report(FILE_BROKEN, None, f"`{path}` is not a mapping", notes="nothing was written")
     return None
 
 
@@ -175,7 +175,7 @@ def _cluster_service_version(
     }
     for each in bundle.left_out:
         message = f"the bundle does not have the {each['kind']} `{each['metadata']['name']}`: OLM does not install it"
-        diagnostics.add(BUNDLE_LEFT_OUT.at(None, message))
+        diagnostics.report(BUNDLE_LEFT_OUT, None, message)
     version = str(spec.get("version") or "0.0.1")
     return {
         "apiVersion": "operators.coreos.com/v1alpha1",
@@ -247,7 +247,7 @@ def _webhooks(bundle: Bundle, diagnostics: Diagnostics) -> Iterator[Object]:
             if lost:
                 fields = ", ".join(f"`{each}`" for each in lost)
                 message = f"the webhook `{webhook['name']}` of the bundle does not have {fields}"
-                diagnostics.add(BUNDLE_LEFT_OUT.at(None, message))
+                diagnostics.report(BUNDLE_LEFT_OUT, None, message)
             yield {
                 **{key: deepcopy(webhook[key]) for key in _TAKEN if key in webhook},
                 **_place(bundle),

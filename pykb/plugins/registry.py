@@ -73,7 +73,7 @@ def external(layout: Sequence[str], root: Path, diagnostics: Diagnostics) -> lis
     for plugin in plugins:
         if str(plugin.key) not in allowed:
             message = f"PROJECT names the external plugin `{plugin.key}`, which you have not named: it was not run"
-            diagnostics.add(PLUGIN_UNNAMED.at(None, message, severity=Severity.NOTE))
+            diagnostics.report(PLUGIN_UNNAMED, None, message, severity=Severity.NOTE)
     return [plugin for plugin in plugins if str(plugin.key) in allowed]
 
 
@@ -103,7 +103,7 @@ def _resolve(key: str, diagnostics: Diagnostics) -> AnyPlugin | None:
     if usable:
         names = ", ".join(f"`{plugin.key}`" for plugin in usable)
         message = f"`{key}` matches more than one plugin: {names}"
-        diagnostics.add(PLUGIN_UNKNOWN.at(None, message, "write the whole key"))
+        diagnostics.report(PLUGIN_UNKNOWN, None, message, "write the whole key")
     elif not answering:
         diagnostics.add(_unknown(key))
     return None
@@ -150,9 +150,9 @@ def _load(point: EntryPoint, diagnostics: Diagnostics) -> AnyPlugin | None:
         plugin = value() if isinstance(value, type) else value
     except Exception as error:  # noqa: BLE001 - code of another package, run at import
         message = f"the plugin `{point.name}` cannot be loaded: `{type(error).__name__}: {error}`"
-        diagnostics.add(PLUGIN_BROKEN.at(None, message, "update or uninstall its package"))
+        diagnostics.report(PLUGIN_BROKEN, None, message, "update or uninstall its package")
         return None
     if isinstance(plugin, Plugin | Bundle) and isinstance(plugin.key, PluginKey):
         return Guarded(plugin)
-    diagnostics.add(PLUGIN_BROKEN.at(None, f"`{point.value}`, registered as `{point.name}`, is not a plugin"))
+    diagnostics.report(PLUGIN_BROKEN, None, f"`{point.value}`, registered as `{point.name}`, is not a plugin")
     return None

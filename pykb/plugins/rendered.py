@@ -255,4 +255,4 @@ class WrittenFiles:
         path = f"{self.folder}/{name}"
         message = f"`{path}` was edited, and config/ has changed since; it stays as it is"
         helps = ("`--force --diff` shows the current version; `--force` writes it and keeps yours in `.pykb/backup`",)
-        self.plan.diagnostics.add(CHART_EDITED.at(Span(path, 1, 1), message, *helps))
+        self.plan.diagnostics.report(CHART_EDITED, Span(path, 1, 1), message, *helps)

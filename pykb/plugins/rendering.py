@@ -93,7 +93,7 @@ def copied_types(request: ApiRequest, plan: PlanBuilder, source: Resource, style
     what = "is not there" if text is None else f"has no line `from {old} import GROUP_VERSION`"
     message = f"`{path}` {what}: the types of `{source}` cannot be copied"
     helps = ("omit `--from`, and write the types of the new version yourself",)
-    plan.diagnostics.add(VERSION_SOURCE.at(None, message, *helps, notes="nothing was written"))
+    plan.diagnostics.report(VERSION_SOURCE, None, message, *helps, notes="nothing was written")
     return None
 
 

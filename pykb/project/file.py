@@ -190,7 +190,7 @@ class _Reader:
         if str(version) != VERSION:
             span = self._place("version") if version is not None else _START
             shown = "no version" if version is None else f"version `{version}`"
-            self.found.add(PROJECT_VERSION.at(span, f'PROJECT has {shown}, expected `"{VERSION}"`'))
+            self.found.report(PROJECT_VERSION, span, f'PROJECT has {shown}, expected `"{VERSION}"`')
         self._unknown_keys(_KEYS)
         layout = self._value("layout")
         entries = self._value("resources") or []
@@ -228,7 +228,7 @@ class _Reader:
                 helps = (f"a similar key exists: `{near}`",) if near else ()
                 span = self._place(*at, key)
                 message = f"`{visible(str(key))}` is not a key of PROJECT, so it has no effect"
-                self.found.add(PROJECT_FIELD.at(span, message, *helps, severity=Severity.WARNING))
+                self.found.report(PROJECT_FIELD, span, message, *helps, severity=Severity.WARNING)
 
     def _certificates(self) -> Certificates | None:
         text = self._text(*CERTIFICATES) if self._has_settings(KUSTOMIZE) else ""
@@ -282,7 +282,7 @@ class _Reader:
 
     def _resource(self, *at: object) -> Resource:
         if not isinstance(self._value(*at), dict):
-            self.found.add(PROJECT_FIELD.at(self._place(*at), "a resource must be a mapping"))
+            self.found.report(PROJECT_FIELD, self._place(*at), "a resource must be a mapping")
             return Resource("", "", "", "", "")
         self._unknown_keys(_RESOURCE_KEYS, *at)
         api = self._mapping(*at, "api")
@@ -327,7 +327,7 @@ class _Reader:
         if value is None:
             if required:
                 message = f"PROJECT needs the key `{path[-1]}`"
-                self.found.add(PROJECT_FIELD.at(self._place(*path[:-1]), message))
+                self.found.report(PROJECT_FIELD, self._place(*path[:-1]), message)
             return ""
         if not isinstance(value, str):
             self._wrong("text", *path)
@@ -363,7 +363,7 @@ class _Reader:
         return value
 
     def _wrong(self, expected: str, *path: object) -> None:
-        self.found.add(PROJECT_FIELD.at(self._place(*path), f"`{path[-1]}` must be {expected}"))
+        self.found.report(PROJECT_FIELD, self._place(*path), f"`{path[-1]}` must be {expected}")
 
     def _place(self, *path: object) -> Span:
         return _place(self._document.node, path)
@@ -419,15 +419,15 @@ def check(project: Project) -> Diagnostics:
             "use the tool that created this project, or start another project in a new directory: `pykb init`",
             "types in Python from the CRDs of a Go project: `pykb import crd config/crd/bases --output DIR`",
         )
-        diagnostics.add(PROJECT_LAYOUT.at(None, message, *helps, notes="nothing was written"))
+        diagnostics.report(PROJECT_LAYOUT, None, message, *helps, notes="nothing was written")
         return diagnostics
     for value, key, *around in _names(project):
         holds, expected = _RULES[key]
         if value and not holds(value):
-            diagnostics.add(PROJECT_FIELD.at(project.place(*around, key), f"`{key}` must be {expected}"))
+            diagnostics.report(PROJECT_FIELD, project.place(*around, key), f"`{key}` must be {expected}")
     for option, value in (each for resource in project.resources for each in given(resource.options)):
         if not option.holds(value):
-            diagnostics.add(PROJECT_FIELD.at(project.place(*RECORDS), f"`{option.key}` must be {option.expected}"))
+            diagnostics.report(PROJECT_FIELD, project.place(*RECORDS), f"`{option.key}` must be {option.expected}")
     return diagnostics
 
 

@@ -49,7 +49,7 @@ def header(license_name: str, *, owner: str, file: Path | None, year: str, found
         near = closest(license_name, License) or License.APACHE2
         message = f"`--license {license_name}` is not a licence that pykb knows: `apache2` or `none`"
         help_file = "for another licence, write its header to a file: `--license-file FILE`"
-        found.add(LICENSE_NAME.at(None, message, f"`--license {near}`", help_file))
+        found.report(LICENSE_NAME, None, message, f"`--license {near}`", help_file)
         return ""
     if license_name == License.NONE:
         return ""
@@ -69,7 +69,7 @@ def _from_file(file: Path, year: str, diagnostics: Diagnostics) -> str:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         message = f"`--license-file {file}` cannot be read: {reason}"
-        diagnostics.add(LICENSE_FILE.at(None, message, "write the header to a file first, or leave the option out"))
+        diagnostics.report(LICENSE_FILE, None, message, "write the header to a file first, or leave the option out")
         return ""
     return _commented(re.sub(r"\bYEAR\b", year, text))
 
@@ -111,7 +111,7 @@ def header_path(plan: PlanBuilder, diagnostics: Diagnostics) -> str:
         return path
     message = f"`boilerplate` in `[tool.pykb]` names no file of the project: `{path}`"
     helps = ('name the file with the licence header: `boilerplate = "tools/boilerplate.py.txt"`',)
-    diagnostics.add(BOILERPLATE_BROKEN.at(Span(SETTINGS, 1, 1), message, *helps, notes="nothing was written"))
+    diagnostics.report(BOILERPLATE_BROKEN, Span(SETTINGS, 1, 1), message, *helps, notes="nothing was written")
     return HEADER
 
 
@@ -123,5 +123,5 @@ def boilerplate(plan: PlanBuilder, diagnostics: Diagnostics) -> str:
     if wrong is not None:
         message = f"`{path}` is written at the top of every new Python file, but this line of it is not a comment"
         helps = ("begin it with `# `; for no header, leave the file empty",)
-        diagnostics.add(BOILERPLATE_BROKEN.at(Span(path, wrong, 1), message, *helps, notes="nothing was written"))
+        diagnostics.report(BOILERPLATE_BROKEN, Span(path, wrong, 1), message, *helps, notes="nothing was written")
     return text.strip()

@@ -54,13 +54,13 @@ _DNS_LABEL = "is not a DNS label: lower case letters, digits and hyphens, a lett
 
 def _refuse(diagnostics: Diagnostics, code: Code, flag: str, value: str, why: str, better: str) -> None:
     """Report the value of an option, with one to type instead."""
-    diagnostics.add(code.at(None, f"`{flag} {value}` {why}", f"`{flag} {better}`"))
+    diagnostics.report(code, None, f"`{flag} {value}` {why}", f"`{flag} {better}`")
 
 
 def check_domain(domain: str, diagnostics: Diagnostics) -> None:
     """Check the domain of a project."""
     if not domain:
-        diagnostics.add(codes.FLAG_REQUIRED.at(None, "`--domain` is missing", "`--domain example.com`"))
+        diagnostics.report(codes.FLAG_REQUIRED, None, "`--domain` is missing", "`--domain example.com`")
     elif not names.is_subdomain(domain):
         _refuse(
             diagnostics, codes.DOMAIN_NAME, "--domain", domain, _DNS_NAME, names.as_subdomain(domain) or "example.com"
@@ -86,7 +86,7 @@ def check_project_name(name: str, diagnostics: Diagnostics, *, from_directory: b
         code, problem = codes.PACKAGE_NAME, f"gives the Python package `{names.as_module_name(name)}`, {taken}"
     else:
         return
-    diagnostics.add(code.at(None, f"{source} {problem}", f"`--project-name {better}`", notes=notes))
+    diagnostics.report(code, None, f"{source} {problem}", f"`--project-name {better}`", notes=notes)
 
 
 def module_hidden(package: str) -> str:
@@ -111,7 +111,7 @@ def check_owner(owner: str, diagnostics: Diagnostics) -> None:
     if not owner.isprintable():
         shown = " ".join(owner.split())
         message = "`--owner` has a line break or another control character"
-        diagnostics.add(codes.OWNER_NAME.at(None, message, f'`--owner "{shown}"`'))
+        diagnostics.report(codes.OWNER_NAME, None, message, f'`--owner "{shown}"`')
 
 
 def check_group(group: str, domain: str, diagnostics: Diagnostics) -> None:
@@ -121,27 +121,27 @@ def check_group(group: str, domain: str, diagnostics: Diagnostics) -> None:
         return
     whole = ".".join(part for part in (group, domain) if part)
     if not whole:
-        diagnostics.add(
-            codes.FLAG_REQUIRED.at(None, "`--group` is missing, and the project has no domain", "`--group infra`")
+        diagnostics.report(
+            codes.FLAG_REQUIRED, None, "`--group` is missing, and the project has no domain", "`--group infra`"
         )
     elif len(whole) > names.SUBDOMAIN_LENGTH:
         message = f"the API group `{whole}` has {len(whole)} characters, at most {names.SUBDOMAIN_LENGTH} fit"
-        diagnostics.add(codes.GROUP_NAME.at(None, message, "use a shorter `--group`"))
+        diagnostics.report(codes.GROUP_NAME, None, message, "use a shorter `--group`")
     elif "." not in whole:
         message = f"the API group `{whole}` has no dot, but the API server requires one"
         helps = (f"`--group {group}.example`",) if not domain else ("give a group: `--group infra`",)
-        diagnostics.add(codes.GROUP_NAME.at(None, message, *helps))
+        diagnostics.report(codes.GROUP_NAME, None, message, *helps)
     elif domain and "." in domain and (group == domain or group.endswith(f".{domain}")):
         short = group.removesuffix(domain).rstrip(".")
         message = f"the API group is `{whole}`: `--group` already ends with the domain"
         helps = (f"`--group {short}`",) if short else ("leave `--group` out",)
-        diagnostics.add(codes.GROUP_DOMAIN.at(None, message, *helps, severity=Severity.WARNING))
+        diagnostics.report(codes.GROUP_DOMAIN, None, message, *helps, severity=Severity.WARNING)
 
 
 def check_version(version: str, diagnostics: Diagnostics) -> None:
     """Check the API version."""
     if not version:
-        diagnostics.add(codes.FLAG_REQUIRED.at(None, "`--version` is missing", "`--version v1`"))
+        diagnostics.report(codes.FLAG_REQUIRED, None, "`--version` is missing", "`--version v1`")
     elif not names.is_version(version):
         why = "is not an API version: the form is `v1`, `v1beta1` or `v2alpha3`"
         _refuse(diagnostics, codes.VERSION_NAME, "--version", version, why, names.as_version(version) or "v1")
@@ -150,7 +150,7 @@ def check_version(version: str, diagnostics: Diagnostics) -> None:
 def check_kind(kind: str, diagnostics: Diagnostics) -> None:
     """Check the kind, which becomes a class."""
     if not kind:
-        diagnostics.add(codes.FLAG_REQUIRED.at(None, "`--kind` is missing", "`--kind Machine`"))
+        diagnostics.report(codes.FLAG_REQUIRED, None, "`--kind` is missing", "`--kind Machine`")
     elif not names.is_kind(kind):
         why = _too_long(kind) or "is not in PascalCase: letters and digits, an upper case letter first"
         _refuse(diagnostics, codes.KIND_NAME, "--kind", kind, why, names.as_kind(kind) or "Machine")
@@ -191,7 +191,7 @@ def check_plural(plural: str, kind: str, diagnostics: Diagnostics) -> None:
         _refuse(diagnostics, codes.PLURAL_NAME, "--plural", plural, _too_long(plural) or _DNS_LABEL, near)
     elif not plural and names.is_kind(kind) and not names.is_rfc_1035_label(pluralize(kind)):
         message = f"the plural of `{kind}`, `{pluralize(kind)}`, is longer than {names.LABEL_LENGTH} characters"
-        diagnostics.add(codes.PLURAL_NAME.at(None, message, f"`--plural {kind.lower()[:20]}s`"))
+        diagnostics.report(codes.PLURAL_NAME, None, message, f"`--plural {kind.lower()[:20]}s`")
 
 
 def check_controller_name(name: str, diagnostics: Diagnostics) -> None:
@@ -212,10 +212,10 @@ def check_import_path(path: str, diagnostics: Diagnostics) -> None:
     if path and not all(names.is_module_name(part) for part in path.split(".")):
         message = f"`--external-api-path {path}` is not a Python module"
         if "." in path.partition("/")[0] and "/" in path:
-            diagnostics.add(codes.IMPORT_PATH.at(None, f"{message} but a Go import path", *_PYTHON_TYPES))
+            diagnostics.report(codes.IMPORT_PATH, None, f"{message} but a Go import path", *_PYTHON_TYPES)
             return
         near = ".".join(names.as_module_name(part) for part in path.replace("/", ".").split(".") if part)
-        diagnostics.add(codes.IMPORT_PATH.at(None, message, f"`--external-api-path {near}`"))
+        diagnostics.report(codes.IMPORT_PATH, None, message, f"`--external-api-path {near}`")
 
 
 def check_external_group(group: str, domain: str, diagnostics: Diagnostics) -> None:
@@ -226,7 +226,7 @@ def check_external_group(group: str, domain: str, diagnostics: Diagnostics) -> N
     message = f"the API group `{group}` of the external type has no dot: its domain is missing"
     if not group:
         message = "the API group of the external type is missing"
-    diagnostics.add(codes.GROUP_NAME.at(None, message, "`--external-api-domain example.com`"))
+    diagnostics.report(codes.GROUP_NAME, None, message, "`--external-api-domain example.com`")
 
 
 def check_external_domain(domain: str, diagnostics: Diagnostics) -> None:
@@ -259,19 +259,19 @@ def find_builtin(resource: Resource, diagnostics: Diagnostics) -> Resource | Non
     if not versions:
         message = f"pykb has no types for the built-in group `{resource.group}`"
         helps = ("name the module that has them: `--external-api-path some.module`",)
-        diagnostics.add(codes.GROUP_NAME.at(None, message, *helps))
+        diagnostics.report(codes.GROUP_NAME, None, message, *helps)
         return None
     if resource.version not in versions:
         known = ", ".join(f"`{version}`" for version in versions)
         message = f"`--version {resource.version}`: the built-in group `{resource.group}` has {known}"
-        diagnostics.add(codes.VERSION_NAME.at(None, message, f"`--version {next(iter(versions))}`"))
+        diagnostics.report(codes.VERSION_NAME, None, message, f"`--version {next(iter(versions))}`")
         return None
     kinds = versions[resource.version]
     if resource.kind not in kinds:
         near = closest(resource.kind, kinds)
         message = f"`--kind {resource.kind}`: {resource.api_version} of Kubernetes has no such kind"
         helps = (f"`--kind {near}`",) if near else ("it has " + ", ".join(kinds),)
-        diagnostics.add(codes.KIND_NAME.at(None, message, *helps))
+        diagnostics.report(codes.KIND_NAME, None, message, *helps)
         return None
     from pykb.api.builtin import find_class
     from pykb.meta.gvk import GroupVersionKind

@@ -94,7 +94,7 @@ class PlanBuilder(Draft):
         else:
             message = f"`{path}` already exists, with different content"
             helps = ("`--diff` shows what would change; `--force` overwrites it and keeps a copy in `.pykb/backup`",)
-            self.diagnostics.add(FILE_EXISTS.at(Span(path, 1, 1), message, *helps, notes="nothing was written"))
+            self.diagnostics.report(FILE_EXISTS, Span(path, 1, 1), message, *helps, notes="nothing was written")
 
     def once(self, path: str, content: Callable[[], bytes]) -> None:
         """Create a file that several commands share. A file that exists stays as it is."""
@@ -109,7 +109,7 @@ class PlanBuilder(Draft):
         if self.current(path) is None:
             absent = missing(fragments, path)
             message = f"`{path}` does not exist, so nothing can be added to it"
-            self.diagnostics.add(FILE_MISSING.at(None, message, *absent.help, notes=absent.notes))
+            self.diagnostics.report(FILE_MISSING, None, message, *absent.help, notes=absent.notes)
             return
         text = self.text(path)
         if text is None:
@@ -129,7 +129,7 @@ class PlanBuilder(Draft):
             message = f"`{path}` does not exist, so nothing can be added to it"
             lines = pasted(members)
             helps = (f"bring it back, or make it with these lines, then run the command again:\n{lines}",)
-            self.diagnostics.add(FILE_MISSING.at(None, message, *helps, notes="nothing was written"))
+            self.diagnostics.report(FILE_MISSING, None, message, *helps, notes="nothing was written")
             return
         text, problem = extend(before, members, path=path)
         if problem is not None:

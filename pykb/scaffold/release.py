@@ -107,7 +107,7 @@ def given(place: Path, diagnostics: Diagnostics) -> Release | None:
     if wheel and root.is_file() and zipfile.is_zipfile(root):
         return Release(wheel[1], f"{NAME}[cli] @ {root.as_uri()}")
     message = f"`--from {place}` is neither a wheel nor a checkout of pykb"
-    diagnostics.add(RELEASE_UNKNOWN.at(None, message, notes=_NOTHING))
+    diagnostics.report(RELEASE_UNKNOWN, None, message, notes=_NOTHING)
     return None
 
 
@@ -133,7 +133,7 @@ def render(release: Release, recipe: Recipe, diagnostics: Diagnostics) -> dict[s
         files = _files(project) if isinstance(done, Output) and done.code == 0 else {}
         if not files:
             message = f"pykb {release.version} cannot scaffold this project again"
-            diagnostics.add(NOT_RENDERED.at(None, message, notes=(*_said(done), _NOTHING)))
+            diagnostics.report(NOT_RENDERED, None, message, notes=(*_said(done), _NOTHING))
         return files
 
 
@@ -151,7 +151,7 @@ def _install(release: Release, folder: Path, diagnostics: Diagnostics) -> Path |
         if isinstance(done, LimitError) or done.code:
             message = f"pykb {release.version}, which made the project, cannot be installed"
             helps = (release.advice,) if release.advice else ()
-            diagnostics.add(RELEASE_UNKNOWN.at(None, message, *helps, notes=(*_said(done), _NOTHING)))
+            diagnostics.report(RELEASE_UNKNOWN, None, message, *helps, notes=(*_said(done), _NOTHING))
             return None
     for path in folder.glob(f"lib/*/site-packages/{NAME}-*.dist-info/direct_url.json"):
         path.unlink()  # as of an index: it puts no wheel of itself into the project

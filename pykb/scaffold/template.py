@@ -103,10 +103,10 @@ def render_tree(source: Path, variables: Mapping[str, Any], diagnostics: Diagnos
             files |= _file(path, PurePosixPath(path.relative_to(folder)), context, sandbox)
     except NonTemplatedInputDirException:
         message = "the project template has no folder named `{{cookiecutter.project_name}}`"
-        diagnostics.add(TEMPLATE_BROKEN.at(None, message, notes=f"looked in `{source}`"))
+        diagnostics.report(TEMPLATE_BROKEN, None, message, notes=f"looked in `{source}`")
     except Exception as error:  # noqa: BLE001 - whatever the expressions of a stranger come to
         what = " ".join(str(error).split())[:300] or type(error).__name__
-        diagnostics.add(TEMPLATE_BROKEN.at(None, f"the project template cannot be rendered: {at}", notes=what))
+        diagnostics.report(TEMPLATE_BROKEN, None, f"the project template cannot be rendered: {at}", notes=what)
     else:
         return files
     return {}
@@ -190,7 +190,7 @@ def opened(source: str | None, diagnostics: Diagnostics) -> Iterator[Path | None
     if not _looks_like_git(source):
         message = f"`--template {source}` is neither a folder nor the address of a git repository"
         helps = ("give a folder with a `cookiecutter.json`, or an address such as `https://example.com/t.git`",)
-        diagnostics.add(TEMPLATE_MISSING.at(None, message, *helps))
+        diagnostics.report(TEMPLATE_MISSING, None, message, *helps)
         yield None
         return
     with temporary("template") as folder:
@@ -212,10 +212,10 @@ def _check_links(source: Path, diagnostics: Diagnostics) -> None:
         shown = path.relative_to(source).as_posix()
         if path.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(root):
             message = f"the project template has a symbolic link that leads out of it: `{shown}`"
-            diagnostics.add(TEMPLATE_BROKEN.at(None, message, "put the file itself into the template"))
+            diagnostics.report(TEMPLATE_BROKEN, None, message, "put the file itself into the template")
         elif not path.is_file() and not path.is_dir():
             message = f"the project template has something that is neither a file nor a folder: `{shown}`"
-            diagnostics.add(TEMPLATE_BROKEN.at(None, message, "delete it from the template"))
+            diagnostics.report(TEMPLATE_BROKEN, None, message, "delete it from the template")
 
 
 def _clone(source: str, target: Path, diagnostics: Diagnostics) -> bool:
@@ -223,7 +223,7 @@ def _clone(source: str, target: Path, diagnostics: Diagnostics) -> bool:
 
     if find_program("git") is None:
         helps = ("give a folder instead: `--template DIR`",)
-        diagnostics.add(TEMPLATE_MISSING.at(None, f"`--template {source}` needs git, which is not installed", *helps))
+        diagnostics.report(TEMPLATE_MISSING, None, f"`--template {source}` needs git, which is not installed", *helps)
         return False
     # After `--`, a URL cannot be read as an option. Transports with `ext::` run programs and are refused.
     done = run(
@@ -236,7 +236,7 @@ def _clone(source: str, target: Path, diagnostics: Diagnostics) -> bool:
     fatal = [line for line in said if line.startswith(("fatal: ", "error: "))]
     helps = (f"try it alone: `git clone {source}`",)
     message = f"`--template {source}` cannot be cloned"
-    diagnostics.add(TEMPLATE_MISSING.at(None, message, *helps, notes=tuple(fatal or said[-3:])))
+    diagnostics.report(TEMPLATE_MISSING, None, message, *helps, notes=tuple(fatal or said[-3:]))
     return False
 
 
@@ -251,7 +251,7 @@ def _declared(source: Path, diagnostics: Diagnostics) -> dict[str, Any]:
         message = "`cookiecutter.json` must be an object of names and defaults"
     except FileNotFoundError:
         message = "the project template has no `cookiecutter.json`"
-        diagnostics.add(TEMPLATE_BROKEN.at(None, message, notes=f"looked in `{source}`"))
+        diagnostics.report(TEMPLATE_BROKEN, None, message, notes=f"looked in `{source}`")
         return {}
     except OSError as error:
         message = f"`cookiecutter.json` cannot be read: {error.strerror}"
@@ -259,5 +259,5 @@ def _declared(source: Path, diagnostics: Diagnostics) -> dict[str, Any]:
         line, column = error.lineno, error.colno
     except ValueError as error:  # not UTF-8, a number with too many digits, too deep nesting
         message = f"`cookiecutter.json` is not JSON: {error}"
-    diagnostics.add(TEMPLATE_BROKEN.at(Span(str(path), line, column), message))
+    diagnostics.report(TEMPLATE_BROKEN, Span(str(path), line, column), message)
     return {}

@@ -53,7 +53,7 @@ def usable(key: PluginKey, program: Path, diagnostics: Diagnostics) -> bool:
         helps = (f"`chmod +x {program}`",)
     else:
         return True
-    diagnostics.add(PLUGIN_BROKEN.at(None, f"the plugin `{key}` cannot be run: `{program}` {problem}", *helps))
+    diagnostics.report(PLUGIN_BROKEN, None, f"the plugin `{key}` cannot be run: `{program}` {problem}", *helps)
     return False
 
 
@@ -164,7 +164,7 @@ class ExternalPlugin:
         """Plan one file. The plugin may change a file that it was shown, and no other one."""
         if path == FILE_NAME:
             message = f"the plugin `{self.key}` changed {FILE_NAME}; this change is left out"
-            plan.diagnostics.add(PLUGIN_NOTE.at(None, message))
+            plan.diagnostics.report(PLUGIN_NOTE, None, message)
         elif not is_known:
             plan.create(path, content)
         elif (broken := check(path, content)) is not None:

@@ -114,7 +114,7 @@ def ask(key: PluginKey, program: Path, question: Question, root: Path, diagnosti
         return None
     answer = _read(key, output.stdout, diagnostics)
     if said and answer is not None:
-        diagnostics.add(PLUGIN_NOTE.at(None, f"the plugin `{key}` wrote to stderr", notes=said))
+        diagnostics.report(PLUGIN_NOTE, None, f"the plugin `{key}` wrote to stderr", notes=said)
     return answer
 
 
@@ -134,8 +134,8 @@ def _read(key: PluginKey, text: bytes, diagnostics: Diagnostics) -> Answer | Non
     if not answer.error:
         return answer
     for message in answer.errormsgs or ["it gives no reason"]:
-        diagnostics.add(
-            PLUGIN_ERROR.at(None, f"the plugin `{key}` reports an error: {message.strip()}", notes=_NOTHING)
+        diagnostics.report(
+            PLUGIN_ERROR, None, f"the plugin `{key}` reports an error: {message.strip()}", notes=_NOTHING
         )
     return None
 
