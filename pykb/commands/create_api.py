@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pykb.commands.options import NewApi
+from pykb.commands.options import NewApi, NewWebhook
 from pykb.commands.transition import with_controller, with_operand
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.cli import (
@@ -109,15 +109,21 @@ def _say(options: NewApi, resource: Resource, project: Project, diagnostics: Dia
         _say_unconverted(resource, project, diagnostics)
 
 
-def _check_words(options: NewApi) -> Diagnostics:
-    """Find errors that do not depend on answers to questions, before any question is asked."""
+def check_type(options: NewApi | NewWebhook) -> Diagnostics:
+    """Check the words that name the type of an API or of webhooks."""
     diagnostics = Diagnostics()
     naming.check_version(options.version, diagnostics)
     naming.check_kind(options.kind, diagnostics)
     naming.check_plural(options.plural, options.kind, diagnostics)
-    naming.check_controller_name(options.controller_name, diagnostics)
     naming.check_import_path(options.external_api_path, diagnostics)
     naming.check_external_domain(options.external_api_domain, diagnostics)
+    return diagnostics
+
+
+def _check_words(options: NewApi) -> Diagnostics:
+    """Find errors that do not depend on answers to questions, before any question is asked."""
+    diagnostics = check_type(options)
+    naming.check_controller_name(options.controller_name, diagnostics)
     for option, value in given(options.api):
         if not option.holds(value):
             diagnostics.report(USAGE, None, f"`{option.flag} {value}` is not {option.expected}")

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from pykb.commands.create_api import check_type
 from pykb.commands.delete import say_missing
 from pykb.commands.options import NewWebhook
 from pykb.diagnostics import Diagnostics
@@ -50,7 +51,7 @@ class WebhookPlan:
 
 def plan_webhook(options: NewWebhook, project: Project, root: Path) -> tuple[WebhookPlan | None, Diagnostics]:
     """Plan the webhooks of a kind. Without errors among the findings the plan may be applied."""
-    found = _check_words(options)
+    found = check_type(options)
     _check_options(options, found)
     chain = resolve(options.plugins, project.layout, root, found)
     resource = None if found.has_errors() else _find_target(options, project, found)
@@ -85,17 +86,6 @@ def plan_webhook(options: NewWebhook, project: Project, root: Path) -> tuple[Web
     found.extend(plan.diagnostics)
     planned = WebhookPlan(plan.build(), merged, wanted.spoke, certificates)
     return (None if found.has_errors() else planned), found
-
-
-def _check_words(options: NewWebhook) -> Diagnostics:
-    """Find errors that do not depend on the project or on answers to questions."""
-    diagnostics = Diagnostics()
-    naming.check_version(options.version, diagnostics)
-    naming.check_kind(options.kind, diagnostics)
-    naming.check_plural(options.plural, options.kind, diagnostics)
-    naming.check_import_path(options.external_api_path, diagnostics)
-    naming.check_external_domain(options.external_api_domain, diagnostics)
-    return diagnostics
 
 
 def _wanted(options: NewWebhook, resource: Resource, project: Project) -> Webhooks:
