@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import weakref
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, Un
 
 from pykb.client._endpoint import Exchange
 from pykb.client._pods import PodVerbs
-from pykb.client._reader import DEFAULT_PAGE_SIZE, Reader
+from pykb.client._reader import Reader
 from pykb.client.bridge import await_in_thread
 from pykb.client.codec import AnyObject, Key, Kind, ReadKind, ReadT, UnreadableObjects
 from pykb.client.connection import Connection
@@ -21,7 +21,6 @@ from pykb.client.login import Credentials, CredentialSource, Impersonation, Kube
 from pykb.client.login.credentials import StaticCredentials
 from pykb.client.mapper import ResourceMapper
 from pykb.client.options import ClientOptions, OptionChanges, TransportOptions
-from pykb.client.selectors import Fields, Labels
 from pykb.client.transport import Transport
 from pykb.client.writer import DeleteByKeyOptions, DeleteOptions, ScaleClient, StatusWriter, SubresourceClient, Writer
 
@@ -232,6 +231,20 @@ def _waiting(
     return call
 
 
+def _yielding(
+    verb: Callable[Concatenate[Any, P], AsyncIterator[T]],
+) -> Callable[Concatenate[Any, P], Iterator[T]]:
+    """Turn an async generator function into a generator function for threads."""
+
+    @functools.wraps(verb)
+    def call(self: Any, /, *arguments: P.args, **options: P.kwargs) -> Iterator[T]:
+        items = verb(self._of, *arguments, **options)
+        while (item := await_in_thread(_next(items))) is not None:
+            yield item
+
+    return call
+
+
 class _Sync:
     def __init__(self, of: Any) -> None:
         self._of = of
@@ -276,6 +289,7 @@ class SyncClient(_Sync):
 
     find = _waiting(Reader.find)
     list = _waiting(Reader.list)
+    iterate = _yielding(Reader.iterate)
     create = _waiting(Writer.create)
     update = _waiting(Writer.update)
     patch = _waiting(Writer.patch)
@@ -289,20 +303,6 @@ class SyncClient(_Sync):
         """Like :meth:`Reader.get`."""
         found: ReadT = await_in_thread(self._of.get(kind, key, namespace=namespace))
         return found
-
-    def iterate(
-        self,
-        kind: ReadKind[ReadT],
-        *,
-        namespace: str | None = None,
-        labels: Labels | None = None,
-        fields: Fields | None = None,
-        page_size: int = DEFAULT_PAGE_SIZE,
-    ) -> Iterator[ReadT]:
-        """Like :meth:`Reader.iterate`, for a plain ``for``."""
-        items = self._of.iterate(kind, namespace=namespace, labels=labels, fields=fields, page_size=page_size)
-        while (item := await_in_thread(_next(items))) is not None:
-            yield item
 
     @overload
     def delete(self, target: AnyObject, /, **options: Unpack[DeleteOptions]) -> None: ...

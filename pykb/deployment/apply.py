@@ -9,9 +9,8 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 
 from pykb.deployment._rollout import await_webhooks, follow
@@ -36,7 +35,7 @@ from pykb.diagnostics.codes.environment import (
     KIND_UNSERVED,
     NAMESPACE_MISSING,
 )
-from pykb.envtest.crds import DELETION_NUDGED, NUDGE_AFTER
+from pykb.envtest.crds import DELETION_NUDGED, nudging
 from pykb.envtest.reporter import Reporter
 from pykb.tools.kubectl import APPLY, Kubectl
 from pykb.tools.process import quote
@@ -280,7 +279,7 @@ def await_deleted(kubectl: Kubectl, crds: Sequence[str], *, timeout: timedelta =
     going = _going(kubectl, crds)
     if not going:
         return
-    with _nudging(kubectl, going):
+    with nudging(_nudge(kubectl, going)):
         answer = kubectl.attempt("wait", "--for=delete", _seconds(timeout), *(f"{_CRDS}/{name}" for name in going))
     if not answer.ok:
         raise DELETE_STUCK.problem(
@@ -290,26 +289,14 @@ def await_deleted(kubectl: Kubectl, crds: Sequence[str], *, timeout: timedelta =
         )
 
 
-@contextlib.contextmanager
-def _nudging(kubectl: Kubectl, crds: Sequence[str]) -> Iterator[None]:
-    """Meanwhile, make the API server try again to delete those of the CRDs whose deletion it may have given up."""
-    if not crds:
-        yield
-        return
-    is_over = threading.Event()
+def _nudge(kubectl: Kubectl, crds: Sequence[str]) -> Callable[[str], None]:
+    """What nudges those of the CRDs that are being deleted."""
 
-    def nudge() -> None:
-        while not is_over.wait(NUDGE_AFTER):
-            if places := [f"{_CRDS}/{name}" for name in _going(kubectl, crds)]:
-                kubectl.attempt("annotate", "--overwrite", *places, f"{DELETION_NUDGED}={time.monotonic():.0f}")
+    def nudge(mark: str) -> None:
+        if places := [f"{_CRDS}/{name}" for name in _going(kubectl, crds)]:
+            kubectl.attempt("annotate", "--overwrite", *places, f"{DELETION_NUDGED}={mark}")
 
-    nudger = threading.Thread(target=nudge, daemon=True)
-    nudger.start()
-    try:
-        yield
-    finally:
-        is_over.set()
-        nudger.join()
+    return nudge
 
 
 def wait_established(kubectl: Kubectl, names: Iterable[str], *, timeout: timedelta = _CRD_TIMEOUT) -> None:
@@ -411,7 +398,8 @@ def delete(cluster: Cluster, objects: Sequence[Object], reporter: Reporter, *, t
     unserved = _unserved(cluster, objects)
     known = [each for each in objects if each not in unserved]
     words = ("delete", "--ignore-not-found", _seconds(timeout), "--filename=-")
-    with _nudging(cluster.kubectl, names_of(of_kind(known, CRD))):
+    crds = names_of(of_kind(known, CRD))
+    with nudging(_nudge(cluster.kubectl, crds)) if crds else contextlib.nullcontext():
         answer = cluster.kubectl.attempt(*words, stdin=as_list(known))
     if answer.ok:
         step.done()

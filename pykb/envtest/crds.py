@@ -9,8 +9,9 @@ from __future__ import annotations
 import contextlib
 import secrets
 import socket
+import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -19,6 +20,7 @@ from typing import Any
 import yaml
 
 from pykb._regular_file import read_bytes
+from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.environment import (
     CONVERSION_WITHOUT_CRD,
     CRD_NOT_ESTABLISHED,
@@ -119,18 +121,47 @@ def wait_until_deleted(rest: Rest, name: str, deadline: float) -> None:
     Raises:
         EnvironmentProblem: The definition is not gone in time.
     """
-    nudged = time.monotonic()
-    while "deletionTimestamp" in (rest.call("GET", f"{COLLECTION}/{name}").body.get("metadata") or {}):
-        if time.monotonic() > nudged + NUDGE_AFTER:
-            nudged = time.monotonic()
-            annotations = {DELETION_NUDGED: f"{nudged:.0f}"}
-            rest.call("PATCH", f"{COLLECTION}/{name}", {"metadata": {"annotations": annotations}}, content_type=MERGE)
-        if time.monotonic() > deadline:
-            raise DELETE_STUCK.problem(
-                f"`{name}` is still being deleted",
-                f"kubectl get {name} --all-namespaces     # the objects whose finalizers keep it",
-            )
-        time.sleep(POLL_SECONDS)
+    path = f"{COLLECTION}/{name}"
+
+    def is_going() -> bool:
+        return "deletionTimestamp" in (rest.call("GET", path).body.get("metadata") or {})
+
+    def nudge(mark: str) -> None:
+        rest.call("PATCH", path, {"metadata": {"annotations": {DELETION_NUDGED: mark}}}, content_type=MERGE)
+
+    if not is_going():
+        return
+    with nudging(nudge):
+        while is_going():
+            if time.monotonic() > deadline:
+                raise DELETE_STUCK.problem(
+                    f"`{name}` is still being deleted",
+                    f"kubectl get {name} --all-namespaces     # the objects whose finalizers keep it",
+                )
+            time.sleep(POLL_SECONDS)
+
+
+@contextlib.contextmanager
+def nudging(nudge: Callable[[str], object]) -> Iterator[None]:
+    """Meanwhile, make the API server try again to delete definitions whose deletion it may have given up.
+
+    Args:
+        nudge: Sets :data:`DELETION_NUDGED` of those that are being deleted. It gets the value, and runs in a thread.
+    """
+    is_over = threading.Event()
+
+    def nudge_again() -> None:
+        while not is_over.wait(NUDGE_AFTER):
+            with contextlib.suppress(EnvironmentProblem):  # whoever waits for the deletion finds out as well
+                nudge(f"{time.monotonic():.0f}")
+
+    nudger = threading.Thread(target=nudge_again, daemon=True)
+    nudger.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        nudger.join()
 
 
 def _wait_until_served(rest: Rest, definition: dict[str, Any], deadline: float) -> None:

@@ -254,6 +254,9 @@ DEFAULT_LEADER_ELECTION_ID = "pykb-leader-election"
 class ManagerOverrides(TypedDict, total=False):
     """Single options by name, as in :class:`ManagerOptions`."""
 
+    # It repeats the fields: Python's types cannot derive a TypedDict from a dataclass. A ParamSpec of the constructor
+    # could not follow an optional parameter, and would have its positional ones. A test compares the two.
+
     metrics_bind_address: str
     metrics_secure: bool
     metrics_certificate: CertificateOptions

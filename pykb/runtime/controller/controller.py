@@ -111,6 +111,8 @@ class ControllerOptions(Generic[RequestT]):
 class ControllerChanges(TypedDict, Generic[RequestT], total=False):
     """Single options by name, as in :class:`ControllerOptions`."""
 
+    # It repeats the fields, for the reason that `ManagerOverrides` names. A test compares the two.
+
     max_concurrent_reconciles: int
     rate_limiter: Callable[[], RateLimiter[RequestT]] | None
     timeout: timedelta | None

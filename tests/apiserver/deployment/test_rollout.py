@@ -11,12 +11,11 @@ from typing import Any
 
 import pytest
 
-from pykb.deployment import apply
 from pykb.deployment._rollout import follow
 from pykb.deployment.apply import await_deleted, delete, deploy, diff, install, undeploy
 from pykb.deployment.cluster import Cluster, has_nodes
 from pykb.diagnostics import EnvironmentProblem
-from pykb.envtest import ControlPlane, get_assets
+from pykb.envtest import ControlPlane, crds, get_assets
 from pykb.envtest.crds import DELETION_NUDGED
 from pykb.envtest.reporter import Silent
 from pykb.envtest.rest import Rest
@@ -311,7 +310,7 @@ def test_a_crd_that_is_being_deleted_is_waited_for(
     cluster: Cluster, held: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As after `make undeploy` with `--wait=false`, or while objects of its kind have finalizers."""
-    monkeypatch.setattr(apply, "NUDGE_AFTER", 0.1)
+    monkeypatch.setattr(crds, "NUDGE_AFTER", 0.1)
     cluster.kubectl("delete", "crd/wharves.rollout.test", "--wait=false")
     with pytest.raises(EnvironmentProblem, match="still being deleted") as problem:
         await_deleted(cluster.kubectl, ["wharves.rollout.test"], timeout=timedelta(seconds=1))
@@ -333,7 +332,7 @@ def test_a_crd_that_is_uninstalled_is_nudged(
     cluster: Cluster, held: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An API server that has given up its deletion tries again. Nothing else is changed."""
-    monkeypatch.setattr(apply, "NUDGE_AFTER", 0.1)
+    monkeypatch.setattr(crds, "NUDGE_AFTER", 0.1)
     other = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "pier", "namespace": NAMESPACE}}
     cluster.kubectl.apply(json.dumps(other))
     with pytest.raises(EnvironmentProblem, match="still there after 1 s") as problem:
