@@ -15,8 +15,9 @@ import pytest
 
 from pykb.diagnostics import EnvironmentProblem
 from pykb.envtest import ControlPlane
+from pykb.envtest import rest as rest_module
 from pykb.envtest.components import Authority
-from pykb.envtest.crds import install_conversions, remove_conversions, settle_conversions
+from pykb.envtest.crds import TABLE, install_conversions, remove_conversions, settle_conversions
 from pykb.envtest.rest import Rest
 from pykb.envtest.webhooks import Serving, WebhookManifest, install_webhooks, installed_with, remove_webhooks, settle
 from pykb.meta.gvk import GroupKind
@@ -186,6 +187,38 @@ def test_a_kind_is_converted_from_the_first_request_to_the_last(
             settle_conversions(rest, converted)
             assert "from" not in rest.call("POST", f"{things}?dryRun=All", thing).body
     assert definition(rest)["spec"] == before["spec"]
+
+
+class Late(Rest):
+    """Reads of an API server that notices a change of a definition only at the third look."""
+
+    looks = 0
+
+    def call(self, *call: Any, **options: Any) -> rest_module.Answer:
+        answer = super().call(*call, **options)
+        if options.get("accept") == TABLE:
+            self.looks += 1
+            if self.looks < 3:
+                return rest_module.Answer(answer.status, {**answer.body, "columnDefinitions": []})
+        return answer
+
+
+def test_a_conversion_has_settled_when_the_api_server_shows_it(
+    rest: Rest, control_plane: ControlPlane, tmp_path: Path
+) -> None:
+    """It is asked again until it does, and what was added to see that is removed."""
+    file = tmp_path / "crd.yaml"
+    file.write_text(json.dumps(CRD))
+    control_plane.install_crds(file)
+    before = definition(rest)["spec"]
+    with serving({"/convert": turn}, tmp_path) as served:
+        converted = install_conversions(rest, [GroupKind(GROUP, "Thing")], served)
+        late = Late.from_kubeconfig(control_plane.kubeconfig)
+        assert isinstance(late, Late)
+        settle_conversions(late, converted)
+        assert late.looks == 3
+        remove_conversions(rest, converted)
+    assert definition(rest)["spec"] == before
 
 
 def definition(rest: Rest) -> dict[str, Any]:
