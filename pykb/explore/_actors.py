@@ -225,8 +225,9 @@ class _Collector:
 
     async def _delete(self, obj: Manifest) -> None:
         if not obj["metadata"].get("deletionTimestamp"):
+            is_decided = not {_FOREGROUND, _ORPHAN}.isdisjoint(obj["metadata"].get("finalizers") or ())
             with contextlib.suppress(ApiError):
-                await self._client.delete(Identity.of(obj).manifest)
+                await self._client.delete(Identity.of(obj).manifest, propagation=None if is_decided else "Background")
 
 
 class _Members:

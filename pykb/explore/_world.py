@@ -216,7 +216,7 @@ async def _act(somebody: Client, step: Step) -> None:
             content = {name: value for name, value in manifest.items() if name not in ("apiVersion", "kind")}
             await somebody.patch(identity.manifest, MergePatch({**content, "metadata": metadata}))
         case Verb.DELETE:
-            await somebody.delete(identity.manifest)
+            await somebody.delete(identity.manifest, propagation="Background")  # as kubectl does
         case Verb.REWRITE:
             found = await somebody.get(gvk_of(manifest), identity.name, namespace=identity.namespace)
             await somebody.update(found.data)

@@ -24,6 +24,7 @@ from pykb.client.writer import APPLY_CONTENT_TYPE
 from pykb.fake._http import bad_request, cause, invalid, refuse
 from pykb.fake._resources import Request, Resource
 from pykb.fake._schema import fill_defaults, find_mistakes, untyped
+from pykb.meta.gvk import GroupVersionKind
 
 _RANDOM = 5
 """Letters of a generated name behind its prefix."""
@@ -62,6 +63,9 @@ _STANDARD_FINALIZERS = ("orphan", "foregroundDeletion", "kubernetes")
 
 # The finalizer that each policy adds.
 _POLICIES = {"Foreground": "foregroundDeletion", "Background": None, "Orphan": "orphan"}
+
+# Deleted without a policy, objects of these kinds leave their dependents behind.
+_LEAVING = {GroupVersionKind("batch", "v1", "Job"), GroupVersionKind("", "v1", "ReplicationController")}
 
 
 _DAEMONS = ("currentNumberScheduled", "desiredNumberScheduled", "numberMisscheduled", "numberReady")
@@ -414,13 +418,14 @@ def policy_of(options: Mapping[str, Any]) -> str | None:
     return policy
 
 
-def finalizers_left(old: Mapping[str, Any], policy: str | None) -> list[str]:
+def finalizers_left(resource: Resource, old: Mapping[str, Any], policy: str | None) -> list[str]:
     """The finalizers of an object after its deletion with a policy."""
     present = list(old["metadata"].get("finalizers") or ())
-    if policy is None:
+    others = [name for name in present if name not in _POLICIES.values()]
+    if policy is None and (others != present or resource.gvk not in _LEAVING):
         return present
-    own = _POLICIES[policy]
-    return [*(name for name in present if name not in _POLICIES.values()), *([own] if own else [])]
+    own = _POLICIES[policy or "Orphan"]
+    return [*others, *([own] if own else [])]
 
 
 def marked(resource: Resource, old: Mapping[str, Any], finalizers: list[str]) -> dict[str, Any]:

@@ -258,7 +258,7 @@ class Writing:
             await self._webhooks.mutate(asked)
             await self._webhooks.validate(asked)
             old = self._existing(request)
-        finalizers = finalizers_left(old, policy_of(options))
+        finalizers = finalizers_left(resource, old, policy_of(options))
         is_held = finalizers or resource.gvk.kind == "Namespace"
         if "dryRun" in options:
             return old if is_held else answer_to_deletion(resource, old)

@@ -9,6 +9,7 @@ from pykb.api.apps.v1 import Deployment
 from pykb.api.core.v1 import ConfigMap, Namespace, Secret
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.client import JsonPatch, MergePatch, StrategicMergePatch, merge_from
+from pykb.client.codec import gvk_of
 from pykb.client.errors import (
     AlreadyExists,
     ApiError,
@@ -390,6 +391,36 @@ async def test_a_propagation_policy_is_a_finalizer(client, namespace, policy, fi
     obj = await client.create(_config_map(namespace))
     await client.delete(obj, propagation=policy)
     assert (await client.get(ConfigMap, obj)).metadata.finalizers == [finalizer]
+
+
+@pytest.mark.parametrize(
+    ("version", "kind", "spec", "left"),
+    [
+        ("batch/v1", "Job", {}, ["orphan"]),
+        ("v1", "ReplicationController", {"selector": {"app": "x"}}, ["orphan"]),
+        ("apps/v1", "ReplicaSet", {"selector": {"matchLabels": {"app": "x"}}}, None),
+    ],
+)
+async def test_jobs_leave_their_pods_behind_unless_a_policy_says_otherwise(
+    client, namespace, version, kind, spec, left
+):
+    """So it was before there were policies. A finalizer that says what to do with dependents counts as one."""
+    pod = {"containers": [{"name": "a", "image": "img:1"}], "restartPolicy": "Never" if kind == "Job" else "Always"}
+    template = {"metadata": {"labels": {"app": "x"}}, "spec": pod}
+    for name, finalizers, policy, expected in (
+        ("plain", [], None, left),
+        ("background", [], "Background", None),
+        ("held", ["foregroundDeletion"], None, ["foregroundDeletion"]),
+        ("other", ["example.com/a"], None, ["example.com/a", *(left or ())]),
+    ):
+        metadata = {"name": name, "namespace": namespace, "finalizers": finalizers}
+        obj = {"apiVersion": version, "kind": kind, "metadata": metadata, "spec": {**spec, "template": template}}
+        await client.create(obj)
+        await client.delete(obj, propagation=policy)
+        found = await client.find(gvk_of(obj), f"{namespace}/{name}")
+        assert (found and found.metadata["finalizers"]) == expected, name
+        if found:
+            assert found.metadata["deletionTimestamp"]
 
 
 async def test_a_collection_is_deleted_by_labels(client, namespace):
