@@ -30,8 +30,6 @@ logger = logging.getLogger(__name__)
 STALL_LIMIT = timedelta(seconds=2)
 """A loop that does not answer for this long is reported. The leader's lease is renewed every 2 s."""
 
-_STALL_INTERVAL = timedelta(seconds=1)
-_STALL_SECOND_LOOK = timedelta(milliseconds=200)
 _FRAMES = 6
 _HELP = "write it as a plain `def` with `client.sync`, or call `await asyncio.to_thread(...)`"
 
@@ -58,10 +56,12 @@ class StallWatch:
         """Prepare the watch.
 
         Args:
-            limit: How long the loop may take to answer. Defaults to :data:`STALL_LIMIT`.
+            limit: How long the loop may take to answer. Defaults to :data:`STALL_LIMIT`. The loop is asked again after
+                half of it.
             observer: Called after a block, with its length in seconds.
         """
-        self._limit = limit or STALL_LIMIT
+        self._limit = (limit or STALL_LIMIT).total_seconds()
+        self._interval = self._limit / 2
         self._observer = observer or (lambda _seconds: None)
         self._clock: Clock = SystemClock()
         self._ended = threading.Event()
@@ -77,7 +77,7 @@ class StallWatch:
             self._ended.set()
 
     def _watch(self, loop: asyncio.AbstractEventLoop, thread: int) -> None:
-        while not self._ended.wait(_STALL_INTERVAL.total_seconds()):
+        while not self._ended.wait(self._interval):
             answered = threading.Event()
             asked = self._clock.now()
             try:
@@ -86,14 +86,14 @@ class StallWatch:
                 return
             # Check twice: in a process that was frozen as a whole, the time has passed, but the
             # loop answers at once.
-            if answered.wait(self._limit.total_seconds()) or answered.wait(_STALL_SECOND_LOOK.total_seconds()):
+            if answered.wait(self._limit) or answered.wait(self._limit / 10):
                 continue
             where = _where_stands(thread)
             logger.error(
                 "event loop is blocked: a coroutine waits or computes without `await`, and holds up everything else",
                 extra={"at": where, "help": _HELP},
             )
-            while not answered.wait(_STALL_INTERVAL.total_seconds()):
+            while not answered.wait(self._interval):
                 if self._ended.is_set():
                     return
             stood = self._clock.now() - asked

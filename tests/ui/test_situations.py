@@ -9,19 +9,19 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from pykb.cli import app
 from pykb.envtest import get_assets
-from pykb.files import apply as applying
+from pykb.files.durable import Folder
 from pykb.files.state import opened
 from pykb.plugins.external import protocol
 from pykb.plugins.plugin import PluginKey
 from pykb.scaffold import distribution
 from pykb.scaffold.plan import PlanBuilder
 from pykb.tools.process import Limits
+from tests.killing import killed_after
 
 DISK = (
     "create",
@@ -93,13 +93,13 @@ def test_a_file_changes_in_between(
     root: Path, golden, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Someone saves a file while the command renders."""
-    real = applying._stage
+    sync = Folder.sync
 
-    def stage(*args: Any) -> list[Any]:
+    def sync_late(self: Folder) -> None:
         (root / "sealvm/__main__.py").write_text("x = 1\n")
-        return real(*args)
+        sync(self)
 
-    monkeypatch.setattr(applying, "_stage", stage)
+    monkeypatch.setattr(Folder, "sync", sync_late)
     golden("file-changed/edited", stderr_of(capfd, *DISK, code=1))
     assert (root / "sealvm/__main__.py").read_text() == "x = 1\n"
 
@@ -107,11 +107,9 @@ def test_a_file_changes_in_between(
 @pytest.mark.parametrize(
     "case", ["recovered/completed", "recovered/undone", "recovered/taken_back", "recovered/left_out"]
 )
-def test_the_command_before_was_killed(
-    root: Path, golden, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, case: str
-) -> None:
+def test_the_command_before_was_killed(root: Path, golden, capfd: pytest.CaptureFixture[str], case: str) -> None:
     """Killed after some files: completed by the next command. Undone when a file was edited or taken back."""
-    kill(monkeypatch, after=0 if case == "recovered/left_out" else 14)
+    kill(after=0 if case == "recovered/left_out" else 14)
     made = sorted((root / "sealvm/api").rglob("*.py"))
     assert bool(made) is (case != "recovered/left_out")
     if case == "recovered/undone":
@@ -123,23 +121,10 @@ def test_the_command_before_was_killed(
     assert not (root / ".pykb/transaction").exists()
 
 
-def kill(monkeypatch: pytest.MonkeyPatch, *, after: int = 0) -> None:
+def kill(*, after: int = 0) -> None:
     """Have a command be killed after its decision to write, and after some files."""
-    real, done = applying._forward, []
-
-    class Killed(BaseException):
-        pass
-
-    def die(*args: Any) -> None:
-        if len(done) == after:
-            raise Killed
-        done.append(args)
-        real(*args)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(applying, "_forward", die)
-        with pytest.raises(Killed):
-            app.run(DISK)
+    with killed_after(after):
+        app.run(DISK)
 
 
 def first_lines(text: str, number: int = 2) -> str:
@@ -149,10 +134,10 @@ def first_lines(text: str, number: int = 2) -> str:
 
 @pytest.mark.parametrize("words", [("generate", "--check"), (*DISK, "--dry-run"), (*DISK, "--diff")])
 def test_a_command_that_only_looks_says_that_one_was_killed(
-    root: Path, golden, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+    root: Path, golden, capfd: pytest.CaptureFixture[str], words: tuple[str, ...]
 ) -> None:
     """Nothing is completed by it."""
-    kill(monkeypatch)
+    kill()
     before = {path: path.lstat().st_mtime_ns for path in root.rglob("*")}
     app.run(words)
     golden("transaction-pending/look", first_lines(capfd.readouterr().err))
@@ -163,7 +148,7 @@ def test_a_copy_of_a_project_brings_a_killed_command_along(
     root: Path, golden, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """It is not carried out where it did not begin."""
-    kill(monkeypatch)
+    kill()
     shutil.copytree(root, tmp_path / "copy")
     monkeypatch.chdir(tmp_path / "copy")
     golden("transaction-unusable/copied", stderr_of(capfd, *DISK, code=1))

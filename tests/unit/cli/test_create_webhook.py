@@ -11,12 +11,12 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 
 from pykb.cli import app
+from tests.killing import killed_after, stopping_after
 from tests.unit.cli.conftest import commit
 from tests.unit.cli.test_create_api import _type as answer
 
@@ -392,28 +392,11 @@ def test_on_a_terminal_the_types_are_asked_for(project: Path) -> None:
 
 
 @pytest.mark.parametrize("answers", ["\n", "n\n"])
-def test_on_a_terminal_the_changes_of_a_killed_command_are_asked_about(
-    pykb, project: Path, monkeypatch: pytest.MonkeyPatch, answers: str
-) -> None:
+def test_on_a_terminal_the_changes_of_a_killed_command_are_asked_about(pykb, project: Path, answers: str) -> None:
     """Return completes them, no undoes them. Also before a command that fails."""
-    from pykb.files import apply
-
     before = contents(project)
-    forward, calls = apply._forward, []
-
-    class Killed(BaseException):
-        pass
-
-    def die(*args: Any) -> None:
-        if len(calls) == 3:
-            raise Killed
-        calls.append(args)
-        forward(*args)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(apply, "_forward", die)
-        with pytest.raises(Killed):
-            pykb(*HOOK, "--defaulting")
+    with killed_after(3):
+        pykb(*HOOK, "--defaulting")
     primary, secondary = pty.openpty()
     words = [sys.executable, "-m", "pykb", *HOOK, "--spoke", "none"]
     child = subprocess.Popen(words, stdin=secondary, stderr=secondary, stdout=subprocess.PIPE, text=True)
@@ -444,23 +427,11 @@ def test_findings_as_json_are_one_document(pykb, project: Path) -> None:
     assert [finding["code"] for finding in json.loads(ended.err)] == ["marker-unknown", "generate-failed"]
 
 
-def test_the_project_is_as_before_when_it_cannot_be_written(
-    pykb, project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_project_is_as_before_when_it_cannot_be_written(pykb, project: Path) -> None:
     """Interrupted in the middle: what was written is undone."""
-    from pykb.files import apply
-
     before = contents(project)
-    forward, calls = apply._forward, []
-
-    def interrupt(root: Any, folder: Any, staged: str, step: Any) -> None:
-        calls.append(staged)
-        if len(calls) == 6:
-            raise KeyboardInterrupt
-        forward(root, folder, staged, step)
-
-    monkeypatch.setattr(apply, "_forward", interrupt)
-    assert pykb(*HOOK, "--defaulting").code == 130
+    with stopping_after(5, KeyboardInterrupt):
+        assert pykb(*HOOK, "--defaulting").code == 130
     after = {path: text for path, text in contents(project).items() if ".pykb" not in path.parts}
     assert after == {path: text for path, text in before.items() if ".pykb" not in path.parts}
 

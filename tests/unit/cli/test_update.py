@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import pykb
 from pykb.cli import app
 from pykb.commands.transition import GENERATED
-from pykb.files import apply as applying
 from pykb.project.settings import oldest_supported
 from pykb.scaffold import release as releases
 from pykb.scaffold.locate import WHEEL
+from tests.killing import killed_after
 from tests.unit.plugins.older import TODAY, on_an_index, render, scaffold, text_of
 
 EDIT = ("IMG ?= controller:latest", "IMG ?= mine:latest")
@@ -230,28 +229,15 @@ def test_a_version_in_project_only_names_a_release(root: Path, version: str, cap
     assert files(root) == before
 
 
-def kill(monkeypatch: pytest.MonkeyPatch) -> None:
+def kill() -> None:
     """Have an update be killed after five files."""
-    real, done = applying._forward, []
-
-    class Killed(BaseException):
-        pass
-
-    def die(*args: Any) -> None:
-        if len(done) == 5:
-            raise Killed
-        done.append(args)
-        real(*args)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(applying, "_forward", die)
-        with pytest.raises(Killed):
-            app.run(["update"])
+    with killed_after(5):
+        app.run(["update"])
 
 
-def test_a_killed_update_is_completed_by_the_next_command(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_killed_update_is_completed_by_the_next_command(root: Path) -> None:
     """All files or none."""
-    kill(monkeypatch)
+    kill()
     assert "cliVersion: 0.0.2" in (root / "PROJECT").read_text()
 
     app.run(["generate", "--no-prune"])
@@ -259,12 +245,10 @@ def test_a_killed_update_is_completed_by_the_next_command(root: Path, monkeypatc
     assert (root / "config/network-policy/kustomization.yaml").exists()
 
 
-def test_a_killed_update_that_git_took_back_is_not_written_again(
-    root: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_killed_update_that_git_took_back_is_not_written_again(root: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """Nor by a command that fails."""
     before = files(root)
-    kill(monkeypatch)
+    kill()
     git(root, "restore", ".")
     git(root, "clean", "-fd")
 

@@ -8,7 +8,6 @@ import subprocess
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 from files_killing import FAILED, FINISHED, run_and_break
@@ -16,10 +15,10 @@ from files_trees import Tree, read_tree
 from files_writers import WRITERS
 
 from pykb.diagnostics import EnvironmentProblem
-from pykb.files import apply as applying
 from pykb.files.apply import apply, recover
 from pykb.files.state import opened
 from pykb.scaffold.plan import PlanBuilder
+from tests.killing import killed_after
 
 CREATE = WRITERS["create"]
 
@@ -160,7 +159,7 @@ def test_an_edit_after_a_kill_survives_recovery(tmp_path: Path) -> None:
     assert seen == {"the previous command was interrupted; its changes were undone"}
 
 
-def killed_after(root: Path, files: int) -> tuple[Tree, Tree]:
+def tree_killed_after(root: Path, files: int) -> tuple[Tree, Tree]:
     """Apply a plan of six files and die after some of them. Gives the trees before and after."""
     root.mkdir()
     for name in ("a", "b", "c", "gone"):
@@ -170,21 +169,8 @@ def killed_after(root: Path, files: int) -> tuple[Tree, Tree]:
     builder.update("gone", None)
     for name in ("a", "new/x", "b", "new/y", "c"):
         builder.update(name, b"new")
-    plan, real, done = builder.build(), applying._forward, []
-
-    class Killed(BaseException):
-        pass
-
-    def forward(*args: Any) -> None:
-        if len(done) == files:
-            raise Killed
-        done.append(args)
-        real(*args)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(applying, "_forward", forward)
-        with pytest.raises(Killed):
-            apply(plan)
+    with killed_after(files):
+        apply(builder.build())
     return before, {name: text for name, text in before.items() if name != "gone"} | dict.fromkeys(
         ("a", "new/x", "b", "new/y", "c"), b"new"
     )
@@ -195,10 +181,10 @@ def test_what_was_taken_back_after_a_kill_is_not_written_again(tmp_path: Path, f
     """As by `git restore . && git clean -fd`: wholly, or only what git knows, or only what it does not."""
     for number, (restores, cleans) in enumerate([(True, True), (True, False), (False, True), (False, False)]):
         root = tmp_path / str(number)
-        before, after = killed_after(root, files)
+        before, after = tree_killed_after(root, files)
         now = read_tree(root)
         taken = {name for name in before if restores and now.get(name) != before[name]}
-        taken |= {name for name in now if cleans and name not in before}
+        taken |= {name for name in now if cleans and name not in before and (root / name).is_file()}
         for name in taken:
             if name in before:
                 (root / name).write_bytes(before[name])
@@ -211,7 +197,7 @@ def test_what_was_taken_back_after_a_kill_is_not_written_again(tmp_path: Path, f
 
 def test_the_changes_of_a_killed_command_are_undone_if_the_user_says_so(tmp_path: Path) -> None:
     """The question says what is left to do."""
-    before, _ = killed_after(tmp_path / "p", 2)
+    before, _ = tree_killed_after(tmp_path / "p", 2)
     asked: list[str] = []
     note = recover(tmp_path / "p", completes=lambda left: bool(asked.append(left)))
     assert asked == ["4 of 6 files are left, `new/y` last"]

@@ -5,22 +5,13 @@ import threading
 import time
 from datetime import timedelta
 
-import pytest
-
 from pykb.runtime import _watchdog as watchdog
 from pykb.testing import eventually
 
-SHORT = timedelta(milliseconds=50)
+SHORT = timedelta(milliseconds=100)
 
 
-@pytest.fixture
-def impatient(monkeypatch):
-    """Looks often."""
-    monkeypatch.setattr(watchdog, "_STALL_INTERVAL", timedelta(milliseconds=10))
-    monkeypatch.setattr(watchdog, "_STALL_SECOND_LOOK", timedelta(milliseconds=20))
-
-
-async def test_a_coroutine_that_blocks_is_named_while_it_blocks(impatient, running, caplog):
+async def test_a_coroutine_that_blocks_is_named_while_it_blocks(running, caplog):
     """The log has the line that holds up the loop before it goes on, and afterwards how long it took."""
     stood = []
     running(watchdog.StallWatch(limit=SHORT, observer=stood.append).run())
@@ -46,7 +37,7 @@ async def test_a_coroutine_that_blocks_is_named_while_it_blocks(impatient, runni
     assert after.at == blocked.at
 
 
-async def test_the_watch_ends_with_its_task(impatient):
+async def test_the_watch_ends_with_its_task():
     """No thread is left behind."""
     others = set(threading.enumerate())  # of tests before, which may still be ending
     task = asyncio.create_task(watchdog.StallWatch(limit=SHORT).run())

@@ -568,8 +568,7 @@ async def test_a_map_function_that_gives_something_else_is_told(wrong, found, ca
 
 async def test_a_reconciler_that_blocks_is_told_of(monkeypatch, caplog):
     """And counted: nothing else would say why probes fail and the lease is lost."""
-    monkeypatch.setattr("pykb.runtime._watchdog._STALL_INTERVAL", timedelta(milliseconds=10))
-    monkeypatch.setattr("pykb.runtime._watchdog.STALL_LIMIT", timedelta(milliseconds=50))
+    monkeypatch.setattr("pykb.runtime._watchdog.STALL_LIMIT", timedelta(milliseconds=100))
     manager = Manager(client=fake_client(config_map("one")))
 
     class Blocking(Reconciler):
