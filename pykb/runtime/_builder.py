@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NotRequired, Self, Type
 
 from pykb.api.object import Object, Unstructured
 from pykb.client.codec import Kind, gvk_of
-from pykb.client.given import check_function, check_kind, checked_predicates
+from pykb.client.options import check_function, check_kind, checked_predicates
 from pykb.diagnostics.codes.runtime import INCOMPLETE_CONTROLLER
 from pykb.meta.gvk import GroupKind, GroupVersionKind
 from pykb.runtime.cache.event import EventFilter, EventFilters

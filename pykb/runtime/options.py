@@ -12,8 +12,15 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, Never, Self, TypedDict, Unpack
 
-from pykb.client.given import check_durations, check_names
-from pykb.client.options import FIELD_MANAGER_LENGTH, ClientOptions, TransportOptions, main_module, program_name
+from pykb.client.options import (
+    FIELD_MANAGER_LENGTH,
+    ClientOptions,
+    TransportOptions,
+    check_durations,
+    check_names,
+    main_module,
+    program_name,
+)
 from pykb.client.ranges import LONGEST_GROUP, MOST, Ranges, ShardBy
 from pykb.meta.names import SUBDOMAIN_LENGTH, is_label, is_subdomain
 from pykb.runtime._logging import LOG_LEVELS, LogFormat

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
-from pykb.client.given import check_durations, check_names
+from pykb.client.options import check_durations, check_names
 
 
 @dataclass(frozen=True, slots=True)

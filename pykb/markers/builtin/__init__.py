@@ -10,7 +10,6 @@ from pykb.markers.definition import MarkerDefinition
 
 def definitions() -> list[MarkerDefinition]:
     """Every built-in marker."""
-    from pykb.markers.builtin import crd, go_only, k8s, manager, schema
+    from pykb.markers.builtin import crd, k8s, schema
 
-    modules = (crd, schema, k8s, manager, go_only)
-    return [definition for module in modules for definition in module.DEFINITIONS]
+    return [*crd.OF_KINDS, *schema.DEFINITIONS, *k8s.DEFINITIONS, *crd.OF_MANAGERS, *crd.OF_GO]

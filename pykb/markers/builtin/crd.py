@@ -1,14 +1,17 @@
-"""Markers of a kind and its package: group, version, names, scope, subresources, columns, metadata of its CRD."""
+"""Markers of a kind, its package and its manager: names, scope, columns, permissions, webhooks; and those of Go."""
 
 from __future__ import annotations
 
 from pykb.markers.definition import (
+    BOOLEAN,
     INTEGER,
+    RAW,
     STRING,
     STRINGS,
     Argument,
     MarkerDefinition,
     MarkerTarget,
+    ValueType,
 )
 
 _PACKAGE_CATEGORY = "Package"
@@ -60,7 +63,7 @@ def _kind(
     )
 
 
-DEFINITIONS = (
+OF_KINDS = (
     *_PACKAGE_DEFINITIONS,
     _kind(
         "resource",
@@ -126,4 +129,191 @@ DEFINITIONS = (
         example=':annotations="api-approved.kubernetes.io=unapproved"',
         repeatable=True,
     ),
+)
+
+
+_RBAC = (
+    MarkerDefinition(
+        "kubebuilder:rbac",
+        frozenset({MarkerTarget.PACKAGE}),
+        (
+            Argument("groups", STRINGS, 'API groups; `""` or `core` is the core group.', optional=True),
+            Argument(
+                "resources",
+                STRINGS,
+                "Plural names of resources, or of subresources such as `pods/status`.",
+                optional=True,
+            ),
+            Argument("resourceNames", STRINGS, "Limits the rule to objects with these names.", optional=True),
+            Argument("verbs", STRINGS, "The allowed verbs: `get`, `list`, `watch`, `create`, ..."),
+            Argument("urls", STRINGS, "URL paths that are not resources, such as `/metrics`.", optional=True),
+            Argument("namespace", STRING, "Puts the rule into a Role in this namespace.", optional=True),
+            Argument(
+                "roleName", STRING, "The role that gets the rule. Defaults to the role of the manager.", optional=True
+            ),
+        ),
+        summary="Grants the manager permissions. All these markers together make the Role or ClusterRole.",
+        example="+kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch",
+        category="RBAC",
+        generators=frozenset({"rbac"}),
+        repeatable=True,
+        anywhere=True,
+    ),
+)
+_WEBHOOK = frozenset({"webhook"})
+_VERBS = ("create", "update", "delete", "connect", "*")
+
+_WEBHOOKS = (
+    MarkerDefinition(
+        "kubebuilder:webhook",
+        _PACKAGE,
+        (
+            Argument("mutating", BOOLEAN, "Whether it may change the object."),
+            Argument(
+                "failurePolicy",
+                STRING,
+                "What happens if it cannot be reached.",
+                choices=("fail", "ignore"),
+                folded=True,
+            ),
+            Argument("groups", STRINGS, "API groups of the objects."),
+            Argument("resources", STRINGS, "Plural names of the kinds."),
+            Argument("verbs", STRINGS, "The operations it sees.", choices=_VERBS, folded=True),
+            Argument("versions", STRINGS, "API versions of the objects."),
+            Argument("name", STRING, "A name of at least three parts, such as `mfoo-v1.kb.io`."),
+            Argument("admissionReviewVersions", STRINGS, "Versions of AdmissionReview that it understands."),
+            Argument(
+                "matchPolicy",
+                STRING,
+                "Whether requests by other versions match too.",
+                optional=True,
+                choices=("Exact", "Equivalent"),
+                folded=True,
+            ),
+            Argument(
+                "sideEffects",
+                STRING,
+                "Whether it changes anything besides the object. Required in v1.",
+                optional=True,
+                choices=("None", "NoneOnDryRun"),
+                folded=True,
+            ),
+            Argument(
+                "timeoutSeconds", INTEGER, "Seconds to wait for the answer.", optional=True, minimum=1, maximum=30
+            ),
+            Argument("path", STRING, "The path at the manager's service.", optional=True),
+            Argument("url", STRING, "The whole URL, instead of `path`.", optional=True),
+            Argument("serviceName", STRING, "The name of the service. Defaults to `webhook-service`.", optional=True),
+            Argument("serviceNamespace", STRING, "The namespace of the service. Defaults to `system`.", optional=True),
+            Argument(
+                "servicePort",
+                INTEGER,
+                "The port of the service. Defaults to 443.",
+                optional=True,
+                minimum=1,
+                maximum=65535,
+            ),
+            Argument("webhookVersions", STRINGS, "Versions of the configuration.", optional=True, choices=("v1",)),
+            Argument(
+                "reinvocationPolicy",
+                STRING,
+                "Whether it is called again after other webhooks changed the object.",
+                optional=True,
+                choices=("Never", "IfNeeded"),
+                folded=True,
+            ),
+            Argument("patch", STRING, "A strategic merge patch (JSON) onto the webhook.", optional=True),
+        ),
+        summary="An admission webhook that the manager serves.",
+        example="+kubebuilder:webhook:path=/mutate-infra-example-com-v1-machine,mutating=true,failurePolicy=fail,"
+        "sideEffects=None,groups=infra.example.com,resources=machines,verbs=create;update,versions=v1,"
+        "name=mmachine-v1.kb.io,admissionReviewVersions=v1",
+        category="Webhook",
+        generators=_WEBHOOK,
+        repeatable=True,
+        anywhere=True,
+    ),
+    MarkerDefinition(
+        "kubebuilder:webhookconfiguration",
+        _PACKAGE,
+        (
+            Argument("mutating", BOOLEAN, "Which of the two configurations it names."),
+            Argument("name", STRING, "The name of the configuration object.", optional=True),
+        ),
+        summary="The name of the object that holds the webhooks.",
+        example="+kubebuilder:webhookconfiguration:mutating=true,name=machine-defaults",
+        category="Webhook",
+        generators=_WEBHOOK,
+        repeatable=True,
+        anywhere=True,
+    ),
+)
+
+OF_MANAGERS = (*_RBAC, *_WEBHOOKS)
+# Markers of Go code generators: accepted with a note, so that ported files stay valid.
+
+
+_ALL = frozenset(MarkerTarget)
+_TYPE = frozenset({MarkerTarget.TYPE})
+
+
+def _go(
+    name: str, summary: str, kind: ValueType | None = RAW, *, targets: frozenset[MarkerTarget] = _ALL
+) -> MarkerDefinition:
+    # Markers that controller-gen registers have the same targets and required values as there.
+    arguments = (Argument("", kind, optional=targets is _ALL),) if kind else ()
+    return MarkerDefinition(
+        name,
+        targets,
+        arguments,
+        summary=summary,
+        example=f"+{name}" + ("=true" if kind in {BOOLEAN, RAW} else "=value" if kind else ""),
+        category="Go only",
+        generators=frozenset(),
+        go_only=True,
+        repeatable=True,
+    )
+
+
+_STEERED = {
+    "Steers client-gen.": (
+        "genclient genclient:nonNamespaced genclient:noVerbs genclient:onlyVerbs genclient:skipVerbs "
+        "genclient:noStatus genclient:readonly genclient:method"
+    ),
+    "Steers openapi-gen.": "k8s:openapi-gen k8s:openapi-model-package",
+    "Steers defaulter-gen.": "k8s:defaulter-gen k8s:defaulter-gen-input",
+    "Steers conversion-gen.": (
+        "k8s:conversion-gen k8s:conversion-gen:explicit-from k8s:conversion-gen-external-types k8s:conversion-fn"
+    ),
+    "Steers prerelease-lifecycle-gen.": (
+        "k8s:prerelease-lifecycle-gen k8s:prerelease-lifecycle-gen:introduced "
+        "k8s:prerelease-lifecycle-gen:deprecated k8s:prerelease-lifecycle-gen:removed "
+        "k8s:prerelease-lifecycle-gen:replacement"
+    ),
+    "Steers validation-gen.": (
+        "k8s:supportsSubresource k8s:isSubresource k8s:validation-gen k8s:validation-gen-input "
+        "k8s:validation-gen-scheme-registry k8s:validation-gen-test-fixture"
+    ),
+    "Steers go-to-protobuf.": (
+        "k8s:protobuf-gen protobuf protobuf.nullable protobuf.options.marshal "
+        "protobuf.options.(gogoproto.goproto_stringer) protobuf.as protobuf.embed protobuf.castrepeated"
+    ),
+    "Marks a union for documentation.": "union unionDiscriminator unionDeprecated",
+}
+OF_GO = (
+    _go("kubebuilder:object:root", "Steers deepcopy generation of a kind.", BOOLEAN, targets=_TYPE),
+    _go("kubebuilder:object:generate", "Steers deepcopy generation.", BOOLEAN, targets=_PACKAGE | _TYPE),
+    _go("k8s:deepcopy-gen", "Steers deepcopy-gen.", targets=_PACKAGE | _TYPE),
+    _go("k8s:deepcopy-gen:interfaces", "Steers deepcopy-gen.", STRING, targets=_TYPE),
+    _go("kubebuilder:ac:generate", "Steers apply configurations.", BOOLEAN, targets=_PACKAGE | _TYPE),
+    _go("kubebuilder:ac:output:package", "Steers apply configurations.", STRING, targets=_PACKAGE),
+    _go("kubebuilder:conversion:hub", "Marks the hub of a conversion.", None),
+    _go("k8s:deepcopy-gen:nonpointer-interfaces", "Steers deepcopy-gen."),
+    _go("groupGoName", "The Go name of the group, for client-gen."),
+    _go("k8s:register-gen", "Steers register-gen."),
+    _go("patchStrategy", "Strategic merge patch of built-in types; a custom resource uses `+listType`."),
+    _go("patchMergeKey", "Strategic merge patch of built-in types; a custom resource uses `+listMapKey`."),
+    _go("featureGate", "Names a feature gate for documentation."),
+    _go("enum", "Marks an enumeration for openapi-gen; `+k8s:enum` is the one that has an effect."),
+    *(_go(name, summary) for summary, names in _STEERED.items() for name in names.split()),
 )

@@ -19,10 +19,10 @@ import orjson
 
 from pykb.api.safe_text import without_values
 from pykb.client.clock import Clock
-from pykb.client.given import check_durations, check_function, check_names, described
 from pykb.client.guard import is_end, outside_task
 from pykb.client.json_text import flaw_of, has_json, storable
 from pykb.client.listwatch import PAGE_SIZE
+from pykb.client.options import check_durations, check_function, check_names, described
 from pykb.meta.gvk import GroupVersionKind, NamespacedName
 from pykb.runtime._lasting import Lasting
 from pykb.runtime.cache.store import Indexer, key_of, owner_uids

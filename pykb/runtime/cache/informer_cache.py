@@ -15,9 +15,9 @@ from pykb.client.clock import Clock, SystemClock
 from pykb.client.codec import Kind, ReadKind, ReadT, UnreadableObjects, gvk_of, kind_of, resource_of
 from pykb.client.connection import NotMirrored
 from pykb.client.errors import NoKindMatch
-from pykb.client.given import check_durations, check_function
 from pykb.client.listwatch import ListWatch, WatchTarget
 from pykb.client.mapper import ResourceMapper, ResourceMapping
+from pykb.client.options import check_durations, check_function
 from pykb.client.selectors import LabelSelector
 from pykb.diagnostics import PykbError
 from pykb.meta.gvk import GroupVersionKind, NamespacedName, ResourceInfo

@@ -16,7 +16,7 @@ from typing import Any, Generic, Protocol, TypeAlias
 from typing_extensions import TypeVar  # Python's own has no defaults before 3.13
 
 from pykb.api.unreadable import UnreadableObject
-from pykb.client.given import check_function
+from pykb.client.options import check_function
 from pykb.meta.gvk import GroupKind, GroupVersion, NamespacedName
 from pykb.runtime.cache.event import Event
 from pykb.runtime.requests.queue import LOW_PRIORITY, WorkQueue

@@ -15,8 +15,8 @@ from pykb.api.safe_text import error_text, without_values
 from pykb.api.unreadable import UnreadableObject
 from pykb.client.clock import Clock, SystemClock
 from pykb.client.codec import Kind
-from pykb.client.given import checked_predicates
 from pykb.client.guard import is_closing, is_end, outside_task, take_back_cancellation
+from pykb.client.options import checked_predicates
 from pykb.meta.gvk import GroupVersionKind, NamespacedName
 from pykb.runtime.cache.event import Event, EventFilter, EventFilters, EventType
 from pykb.runtime.cache.informer import Informer, Registration

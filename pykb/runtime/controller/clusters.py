@@ -10,7 +10,7 @@ from typing import Any, Generic
 
 from pykb.client.client import Client
 from pykb.client.codec import Kind
-from pykb.client.given import check_function, check_kind, checked_predicates
+from pykb.client.options import check_function, check_kind, checked_predicates
 from pykb.meta.gvk import NamespacedName
 from pykb.runtime.cache.event import Event, EventFilters
 from pykb.runtime.cache.informer_cache import InformerCache

@@ -416,6 +416,6 @@ class Recorders:
 
 
 def _noting(record: ReconcileRecord) -> Sent:
-    from pykb.runtime.records._sent import recorded
+    from pykb.runtime.records.lines import recorded
 
     return partial(recorded, record=record, known={})

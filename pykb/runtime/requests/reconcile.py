@@ -15,7 +15,7 @@ from typing_extensions import TypeVar  # Python's own has no defaults before 3.1
 from pykb.api.type_arguments import resolved
 from pykb.api.unreadable import UnreadableObject
 from pykb.client.errors import ApiError, ServerUnreachable
-from pykb.client.given import check_durations
+from pykb.client.options import check_durations
 from pykb.client.owner import NotControlled
 from pykb.meta.gvk import NamespacedName
 

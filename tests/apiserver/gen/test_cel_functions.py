@@ -11,8 +11,7 @@ import pytest
 
 from pykb.envtest.rest import Rest
 from pykb.gen._since import missing
-from pykb.gen.cel._overloads import FUNCTIONS, NAMESPACES, ONE_VARIABLE, _table
-from pykb.gen.cel.resolve import resolve
+from pykb.gen.cel.resolve import FUNCTIONS, NAMESPACES, ONE_VARIABLE, _table, resolve
 from pykb.gen.cel.syntax import parse
 from pykb.gen.cel.types import CelType
 from pykb.gen.lower.scalars import node_of
