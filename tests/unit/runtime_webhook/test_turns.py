@@ -92,8 +92,8 @@ async def test_reviews_that_fit_into_memory_together_are_answered_at_once(rig):
         await rig.ask(name, body(0.25))
     await rig.ask("late", body(0.25))
     await rig.ask("small", body(0.01))
-    assert rig.begun == ["a", "b", "c", "late", "small"]
-    assert rig.turns._turn.locked()  # by the late one, which did not fit
+    await rig.ask("later", body(0.25))
+    assert rig.begun == ["a", "b", "c", "late", "small"]  # the late one did not fit, so the later one waits for its end
 
 
 async def test_reviews_that_do_not_fit_together_are_answered_one_after_another(rig):
@@ -220,23 +220,30 @@ def test_a_review_takes_no_more_memory_than_was_estimated():
     assert above == []
 
 
-async def test_a_server_that_has_no_room_says_when_to_come_back(manager_of, serving):
+async def test_a_server_that_has_no_room_says_when_to_come_back(manager_of, serving, monkeypatch):
     """By the header that the API server heeds, and it is counted."""
-    manager = manager_of()
+    monkeypatch.setattr("pykb.webhook.server.WAITING", 1)
+    manager, may_end, arrived = manager_of(), asyncio.Event(), []
 
     async def judge(request):
+        if request.name == "large":
+            arrived.append(request)
+            await may_end.wait()
         return allowed()
 
     manager.webhook_server.register("/judge", judge)
-    large = review(wire(unknown=[{"a": 1}] * 20_000))
+    large = review(wire(unknown=[{"a": 1}] * 20_000), name="large")
+    name = "controller_runtime_webhook_requests_in_flight"
     async with serving(manager) as caller:
-        assert (await caller.ask("/judge", large))["allowed"]
-        caller.server._turns._waiting = WAITING
+        running = asyncio.create_task(caller.ask("/judge", large))
+        await eventually(lambda: bool(arrived))
+        waiting = asyncio.create_task(caller.ask("/judge", large))
+        await eventually(lambda: caller.value(name, webhook="/judge") == 2)
         async with caller.post("/judge", large) as response:
             assert (response.status, response.headers["Retry-After"]) == (503, "1")
         assert (await caller.ask("/judge", review(wire())))["allowed"]
-        caller.server._turns._waiting = 0
-        assert (await caller.ask("/judge", large))["allowed"]
+        may_end.set()
+        assert [answer["allowed"] for answer in await asyncio.gather(running, waiting)] == [True, True]
         async with caller.post("/judge", b"[" * (LARGEST // 700)) as response:
             assert response.status == 413
         name = "controller_runtime_webhook_requests_total"
