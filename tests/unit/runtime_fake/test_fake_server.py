@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from unittest import mock
 
 import pytest
@@ -13,6 +13,7 @@ from pykb.api.apps.v1 import Deployment
 from pykb.api.core.v1 import ConfigMap, Namespace
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.client import Client, MergePatch
+from pykb.client.clock import SystemClock
 from pykb.client.connection import Call
 from pykb.client.errors import (
     BadRequest,
@@ -249,8 +250,7 @@ async def test_a_built_in_object_of_the_wrong_shape_is_refused():
 @pytest.mark.parametrize("bookmarks", [False, True])
 async def test_a_bookmark_needs_nothing_that_its_class_demands(monkeypatch, bookmarks):
     """It carries a resource version and no spec; a watch of a typed kind goes on after it."""
-    monkeypatch.setattr("pykb.client._reader._SHORTEST", timedelta(seconds=1))
-    monkeypatch.setattr("pykb.client._reader._LONGEST", timedelta(seconds=1))
+    monkeypatch.setattr("random.uniform", lambda *_: 1)  # the seconds after which the server ends the watch
     client = fake_client(_machine("first"))
     async with asyncio.timeout(60), client.watch(Machine, namespace="team", bookmarks=bookmarks) as events:
         assert (await anext(events)).object.metadata.name == "first"
@@ -271,7 +271,7 @@ async def test_a_bookmark_needs_nothing_that_its_class_demands(monkeypatch, book
 
 async def test_a_watch_that_does_not_come_back_is_told(monkeypatch, caplog):
     """One interruption is nothing; the third in a row is a warning with the server's words, and it goes on trying."""
-    monkeypatch.setattr("pykb.client._reader._FIRST_BACKOFF", timedelta(milliseconds=1))
+    monkeypatch.setattr(SystemClock, "sleep", lambda *_: asyncio.sleep(0.001))
     server = FakeApiServer()
     failing = [5]
 
