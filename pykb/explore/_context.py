@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 
@@ -15,10 +15,15 @@ from pykb.explore._history import History, Identity, Manifest, Step, Verb
 from pykb.explore._outcome import Failure, Outcome
 from pykb.explore._project import Subject
 from pykb.explore._state import Difference, State, differences
-from pykb.explore._variants import schema_of, spread, variants
+from pykb.explore._variants import lower, schema_of, spread, variants
 from pykb.meta.json_diff import Path, sorted_changes
 
+T = TypeVar("T")
+
 _MOST_VARIANTS = 40
+_MOST_WALKED = 4
+"""Changes of the sample in a row, before it is as it was."""
+
 _MOST_OTHERS = 64
 """Runs with other random values that are kept."""
 
@@ -83,6 +88,7 @@ class Context:
     left_out: dict[bool, int] = field(default_factory=dict)
     base: Outcome = field(init=False)
     _uses_chance: bool | None = field(init=False, default=None)
+    _walks: dict[int, tuple[Step, ...]] = field(init=False, default_factory=dict)
     _others: dict[int, tuple[History, Outcome]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -125,6 +131,33 @@ class Context:
     def life(self) -> tuple[Step, ...]:
         """The sample is created, changed and deleted."""
         return (self.create, *self.replaced(), self.delete)
+
+    def walk(self, turn: int) -> tuple[Step, ...]:
+        """The sample is created, and changed several times: it gets smaller, loses a field, and more, and is as before.
+
+        Args:
+            turn: Selects the fields.
+        """
+        if turn not in self._walks:
+            self._walks[turn] = self._walk(turn)
+        return self._walks[turn]
+
+    def _walk(self, turn: int) -> tuple[Step, ...]:
+        schema = schema_of(self.subject.crds, self.sample)
+        fewer = list(lower(schema, self.sample))
+        every = list(variants(schema, self.sample, edges=False))[1:]  # the first one is that of `life`
+        without = [each for each in every if each[0].startswith("no ")]
+        others = [each for each in every if each not in without]
+        kinds = [(fewer, 1), (without, 1), (others, _MOST_WALKED - 2)]
+        chosen = [each for kind, most in kinds for each in _in_turn(kind, turn, most)]
+        steps = [Step(Verb.REPLACE, manifest, note=text) for text, manifest in chosen]
+        tried = self.undisturbed(self.create, *steps, Step(Verb.REPLACE, self.sample))
+        fine = [step for number, step in enumerate(steps, start=1) if _is_fine(tried, step, number)]
+        return (self.create, *fine, Step(Verb.REPLACE, self.sample)) if fine else (self.create,)
+
+    def smaller(self) -> Step | None:
+        """Changes the sample, to a smaller number if it has one."""
+        return next(iter(self.walk(0)[1:2]), None)
 
     def replaced(self) -> tuple[Step, ...]:
         """The sample gets another spec, if there is one."""
@@ -192,6 +225,19 @@ class Context:
                 self._others.clear()
             self._others[id(history)] = (history, self.run(replace(history, chance=history.chance + 1)))
         return masked(state, outcome, self._others[id(history)][1])
+
+
+def _in_turn(every: Sequence[T], turn: int, most: int) -> list[T]:
+    """At most so many, others in each turn."""
+    start = turn * most % len(every) if every else 0
+    return [*every[start:], *every[:start]][:most]
+
+
+def _is_fine(outcome: Outcome, step: Step, number: int) -> bool:
+    """Whether a step of an undisturbed run was accepted, and the operator had no error then."""
+    begin, end = [*outcome.began, float("inf"), float("inf")][number : number + 2]
+    is_refused = any(refused == step for refused, _ in outcome.refused)
+    return begin < float("inf") and not is_refused and not any(begin <= each.at < end for each in outcome.failures)
 
 
 def same_states(context: Context, expected: Outcome, what: str) -> Callable[[Outcome], Iterator[Violation]]:
@@ -279,8 +325,12 @@ def restless(outcome: Outcome, when: str) -> Violation:
 
 
 def place_among(found: Sequence[Difference], outcome: Outcome, expected: Outcome) -> Span | None:
-    """The line that wrote the first of the objects that differ."""
+    """The line that made the first of the differences: that wrote the field, or else the object."""
     for difference in found:
+        runs = (outcome, expected) if difference.path else ()
+        writers = (run.writer_of(difference.identity, difference.path) for run in runs)
+        if place := next((writer.place for writer in writers if writer is not None and writer.place), None):
+            return place
         maker = outcome.maker_of(difference.identity) or expected.maker_of(difference.identity)
         if maker is not None:
             return maker.place

@@ -40,7 +40,7 @@ class Verb(StrEnum):
 
     CREATE = "create"
     REPLACE = "replace"
-    """Replace everything but metadata and status; create it if it is missing."""
+    """Change it as `kubectl apply` does: only what somebody has set goes. Create it if it is missing."""
     PATCH = "patch"
     REWRITE = "rewrite"
     """Read the object in the manifest's version, and write it back."""

@@ -12,8 +12,10 @@ from pykb.api.safe_text import safe_text
 from pykb.diagnostics import Diagnostic, Span
 from pykb.explore._gate import Sent, place_in
 from pykb.explore._history import Fault, History, Identity, Step
-from pykb.explore._state import State, is_generated
+from pykb.explore._state import State, is_generated, read
+from pykb.explore._variants import spell
 from pykb.explore._webhooks import Loss
+from pykb.meta.json_diff import changes
 from pykb.runtime.controller.controller import BUGS
 
 _LONGEST_MESSAGE = 120
@@ -163,6 +165,15 @@ class Outcome:
         """The counted writes."""
         return [sent for sent in self.sent if sent.write]
 
+    def writer_of(self, identity: Identity, path: str) -> Sent | None:
+        """The request of the operator that changed a field last, or what is around or in it."""
+        for change in reversed(self.changes):
+            if change.by is not None and change.identity == identity and change.after:
+                before, after = read(change.before or b"{}"), read(change.after)
+                if any(_is_within(spell(each), path) for each, *_ in changes(before, after)):
+                    return change.by
+        return None
+
     def maker_of(self, identity: Identity) -> Sent | None:
         """The request of the operator that wrote an object last, or one of a generated name like it."""
         own = [each for each in reversed(self.changes) if each.by and each.identity[:3] == identity[:3]]
@@ -170,3 +181,9 @@ class Outcome:
         if found is None and not any(each.identity == identity for each in self.changes):
             found = next((each for each in own if is_generated(each.after, identity.name)), None)
         return found.by if found is not None else None
+
+
+def _is_within(one: str, other: str) -> bool:
+    """Whether one of two fields is the other or a part of it."""
+    short, long = sorted((one, other), key=len)
+    return long == short or long.startswith((f"{short}.", f"{short}["))

@@ -50,6 +50,8 @@ _MOST_NOTED = 4
 _MOST_VIEWS = 8
 """Earlier states that the caches of another process show."""
 
+_STATUS = {FaultKind.REFUSE: 500}
+
 _NOTE = {"example.com/note": "somebody else's"}
 
 Judge = Callable[[Outcome], Iterable[Violation]]
@@ -63,6 +65,8 @@ def crash(context: Context) -> Iterator[Case]:
     faults = [(sent, Fault(kind, sent.number)) for sent in expected.writes for kind in kinds]
     judge = same_states(context, expected, "after a crash")
     yield from one_in_each_step(codes.CRASH, steps, expected, judge, faults)
+    yield from _in_changes(context, 0, codes.CRASH, kinds, "after a crash")
+    yield from _in_a_row(context, codes.CRASH, kinds, "after a crash")
 
 
 def error(context: Context) -> Iterator[Case]:
@@ -72,6 +76,38 @@ def error(context: Context) -> Iterator[Case]:
     faults = [(sent, fault) for sent in expected.sent if sent.number for fault in _errors(sent)]
     judge = same_states(context, expected, "after an error")
     yield from one_in_each_step(codes.ERROR, steps, expected, judge, faults)
+    yield from _in_changes(context, 1, codes.ERROR, (FaultKind.LOSE_ANSWER, FaultKind.REFUSE), "after an error")
+
+
+def _in_changes(context: Context, turn: int, code: Code, kinds: Sequence[FaultKind], what: str) -> Iterator[Case]:
+    """Yield cases of faults at the writes of several changes of the sample."""
+    steps = context.walk(turn)
+    if len(steps) == 1:
+        return
+    expected = context.undisturbed(*steps)
+    changing = [sent for sent in expected.writes if _step_of(sent, expected) > 1]
+    faults = [(sent, Fault(kind, sent.number, _STATUS.get(kind, 0))) for sent in changing for kind in kinds]
+    yield from one_in_each_step(code, steps, expected, same_states(context, expected, what), faults)
+
+
+def _in_a_row(context: Context, code: Code, kinds: Sequence[FaultKind], what: str) -> Iterator[Case]:
+    """Yield cases of faults at the writes of two changes, of which the second one comes soon after the first."""
+    steps, expected = _soon(context)
+    if steps:
+        usual = context.undisturbed(*steps)
+        changing = [sent for sent in usual.writes if _step_of(sent, usual) > 1]
+        judge = same_end(context, expected, what)
+        for fault in [Fault(kind, sent.number) for sent in changing for kind in kinds]:
+            yield Case(code, History(steps, fault), judge)
+
+
+def _soon(context: Context) -> tuple[tuple[Step, ...], Outcome]:
+    """Two changes of the sample in a row, and what comes of them if there is time in between."""
+    smaller = context.smaller()
+    if smaller is None:
+        return (), context.base
+    back = Step(Verb.REPLACE, context.sample)
+    return (context.create, replace(smaller, soon=True), back), context.undisturbed(context.create, smaller, back)
 
 
 def _errors(sent: Sent) -> Iterator[Fault]:
@@ -91,6 +127,9 @@ def history(context: Context) -> Iterator[Case]:
         yield Case(
             codes.HISTORY, History((context.create,), Fault(FaultKind.LATE, seconds=_WORKLOADS_LATE_SECONDS)), judge
         )
+    steps, expected = _soon(context)
+    if steps:
+        yield Case(codes.HISTORY, History(steps), same_end(context, expected, "after two changes in a row"))
     for path, other in context.changed(edges=False):
         fresh = context.undisturbed(Step(Verb.CREATE, other, note=path))
         if not fresh.at_rest:
@@ -351,9 +390,19 @@ def stale(context: Context) -> Iterator[Case]:
     for seconds in _LAGS_SECONDS:
         judge = _nothing_twice(context, expected)
         yield Case(codes.STALE, History(steps, Fault(FaultKind.LAG, seconds=seconds)), judge)
-    lives: tuple[tuple[Step, ...], ...] = ((context.create, context.delete, context.create), steps[:-1])
+    lives = [(context.create, context.delete, context.create), steps[:-1]]
+    if smaller := context.smaller():
+        lives += [(context.create, smaller), (context.create, smaller, Step(Verb.REPLACE, context.sample))]
     for life in lives:
         yield from _behind(context, life)
+    walk = context.walk(2)
+    expected = context.undisturbed(*walk)
+    row, end = _soon(context)
+    for seconds in _LAGS_SECONDS:
+        fault = Fault(FaultKind.LAG, seconds=seconds)
+        yield Case(codes.STALE, History(walk, fault), _nothing_twice(context, expected))
+        if row:
+            yield Case(codes.STALE, History(row, fault), same_end(context, end, "when caches lag"))
 
 
 def _nothing_twice(context: Context, expected: Outcome) -> Callable[[Outcome], Iterator[Violation]]:

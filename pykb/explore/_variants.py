@@ -51,6 +51,24 @@ def variants(schema: Mapping[str, Any], manifest: Manifest, *, edges: bool) -> I
         yield f"no {name}" if value is MISSING else f"{name} = {shorten(value)}", changed
 
 
+def lower(schema: Mapping[str, Any], manifest: Manifest) -> Iterator[tuple[str, Manifest]]:
+    """Yield manifests in which one number of the spec is smaller by one, each with a text about it."""
+    for path, value in leaves(manifest.get("spec")):
+        if type(value) is int and value > max(_at(schema, path).get("minimum", 0), 0):
+            changed = copy.deepcopy(manifest)
+            put(changed, ("spec", *path), value - 1)
+            yield f"{spell(('spec', *path))} = {value - 1}", changed
+
+
+def _at(schema: Mapping[str, Any], path: Path) -> Mapping[str, Any]:
+    """The schema of a field; empty if there is none."""
+    for step in path:
+        extra = schema.get("additionalProperties")
+        known = schema.get("items") if isinstance(step, int) else (schema.get("properties") or {}).get(step) or extra
+        schema = known if isinstance(known, dict) else {}
+    return schema
+
+
 def spell(path: Path) -> str:
     """A path as people write it: ``spec.ports[0].name``."""
     return "".join(f"[{each}]" if isinstance(each, int) else f".{each}" for each in path).lstrip(".")
@@ -81,9 +99,9 @@ def _of_object(
     extra = schema.get("additionalProperties")
     for name, each in value.items():
         inner = properties.get(name) or (extra if isinstance(extra, dict) else {})
-        if (edges or isinstance(each, dict)) and name in properties and name not in required:
-            yield (*path, name), MISSING
         yield from _changes(inner, each, (*path, name), edges=edges)
+        if name in properties and name not in required and inner.get("default", MISSING) != each:
+            yield (*path, name), MISSING
     for name, inner in properties.items():
         if name not in value:
             sample = _sample(inner)

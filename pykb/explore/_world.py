@@ -75,6 +75,7 @@ class _World:
         self._server = server
         self._server.storage.observers.append(self._note_change)
         self._changes = 0
+        self._applied: dict[Identity, Manifest] = {}
         self._due = [step for step in history.steps if step.after_write is not None]
         self._acting: set[asyncio.Task[None]] = set()
         self._tape = Tape(subject.root, history.faults, self._act_after_write)
@@ -154,7 +155,7 @@ class _World:
         for _ in range(_MOST_TRIES):
             struck = len(self._tape.struck)
             try:
-                await _act(self._somebody, step)
+                await self._act(step)
             except (ApiError, NoKindMatch) as error:
                 refused = safe_text(error)
                 if getattr(error, "status", 0) < 500 and len(self._tape.struck) == struck:
@@ -163,6 +164,12 @@ class _World:
             else:
                 return
         self.outcome.refused.append((step, refused))
+
+    async def _act(self, step: Step) -> None:
+        before = self._applied.get(Identity.of(step.manifest), {})
+        await _act(self._somebody, step, before)
+        if step.verb in (Verb.CREATE, Verb.REPLACE):
+            self._applied[Identity.of(step.manifest)] = step.manifest
 
     async def _settle(self) -> None:
         """Wait until nothing changes any more and nothing is to be tried again."""
@@ -202,13 +209,14 @@ class _World:
         )
 
 
-async def _act(somebody: Client, step: Step) -> None:
+async def _act(somebody: Client, step: Step, before: Manifest) -> None:
+    """Take a step. ``before`` is what somebody last made of the object."""
     manifest, identity = dict(step.manifest), Identity.of(step.manifest)
     match step.verb:
         case Verb.CREATE:
             await somebody.create(manifest)
         case Verb.REPLACE:
-            await _replace(somebody, manifest)
+            await _replace(somebody, manifest, before)
         case Verb.PATCH:
             metadata = {
                 name: value for name, value in manifest["metadata"].items() if name not in ("name", "namespace")
@@ -222,7 +230,7 @@ async def _act(somebody: Client, step: Step) -> None:
             await somebody.update(found.data)
 
 
-async def _replace(somebody: Client, manifest: Manifest) -> None:
+async def _replace(somebody: Client, manifest: Manifest, before: Manifest) -> None:
     identity = Identity.of(manifest)
     try:
         found = (await somebody.get(gvk_of(manifest), identity.name, namespace=identity.namespace)).data
@@ -230,5 +238,15 @@ async def _replace(somebody: Client, manifest: Manifest) -> None:
         await somebody.create(manifest)
         return
     metadata = {**found["metadata"], **manifest["metadata"]}
-    status = {"status": found["status"]} if "status" in found else {}
-    await somebody.update({**manifest, "metadata": metadata, **status})
+    merged = _merged(found, {**before, "metadata": {}}, {**manifest, "metadata": metadata})
+    await somebody.update(merged)
+
+
+def _merged(present: Any, before: Any, wanted: Any) -> Any:
+    """What `kubectl apply` makes of an object: fields that somebody has never set stay. Lists are replaced."""
+    if not (isinstance(present, dict) and isinstance(wanted, dict)):
+        return wanted
+    before = before if isinstance(before, dict) else {}
+    kept = {name: value for name, value in present.items() if name in wanted or name not in before}
+    changed = {name: _merged(present.get(name), before.get(name), value) for name, value in wanted.items()}
+    return {**kept, **changed}

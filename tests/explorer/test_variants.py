@@ -8,7 +8,7 @@ from pykb.explore._context import Context
 from pykb.explore._outcome import Outcome
 from pykb.explore._plans import _foreign
 from pykb.explore._project import Subject
-from pykb.explore._variants import leaves, patch_of, put, spell, variants
+from pykb.explore._variants import leaves, lower, patch_of, put, spell, variants
 from tests.explorer.zoo import kinds
 
 SCHEMA = {
@@ -48,7 +48,6 @@ def test_ordinary_values_stay_within_the_schema():
     assert "spec.ports[0].port = 2" in found
     assert 'spec.extra.other = "a"' in found
     assert "spec.more = 7" in found
-    assert "no spec.size" not in found
 
 
 def test_edges_are_the_least_the_greatest_and_nothing():
@@ -63,10 +62,25 @@ def test_edges_are_the_least_the_greatest_and_nothing():
 
 
 def test_a_part_of_the_spec_goes_away():
-    """A user who removes it wants its children to go. Single values are removed only at the edges."""
+    """A user who removes it wants what was made for it to go. A required field stays."""
     found = texts(edges=False)
     assert "no spec.extra" in found
-    assert "no spec.size" not in found
+    assert "no spec.size" in found
+    assert "no spec.name" not in found
+    assert found[0] == 'spec.name = "ab"'
+
+
+def test_a_field_with_its_default_is_not_removed():
+    """The API server would add it again."""
+    schema = {"type": "object", "properties": {"size": {"type": "integer", "default": 3}, "on": {"type": "boolean"}}}
+    found = [text for text, _ in variants(schema, {**SAMPLE, "spec": {"size": 3, "on": True}}, edges=False)]
+    assert found == ["spec.size = 4", "spec.on = false", "no spec.on"]
+
+
+def test_a_smaller_number_is_within_the_schema():
+    """Of a list, too. Zero does not become smaller."""
+    found = [text for text, _ in lower(SCHEMA, {**SAMPLE, "spec": {"size": 2, "more": 7, "ports": [{"port": 3}]}})]
+    assert found == ["spec.ports[0].port = 2", "spec.size = 1"]
 
 
 def test_a_field_with_a_default_is_tried_with_another_value():

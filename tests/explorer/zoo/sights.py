@@ -12,6 +12,7 @@ from pykb.runtime import (
     Request,
     Result,
     ensure_applied,
+    is_controlled_by,
     patch_status,
     prune,
     set_controller_reference,
@@ -186,3 +187,73 @@ class TrustsOwnStatusMended(TrustsOwnStatus):
         """Apply."""
         await ensure_applied(self.client, self.child(animal), owner=animal)
         animal.status.child = self.name(animal)
+
+
+class ScalesByStatus(Keeper):
+    """Removes as many children as its status says that there are too many, and writes the status first."""
+
+    fault = "explore-crash"
+
+    async def keep(self, animal: Animal) -> None:
+        """Make each child by its number, and remove the others."""
+        present, wanted = animal.status.count or 0, animal.spec.count
+        await self.note(animal)
+        for number in range(max(present, wanted)):
+            metadata = ObjectMeta(name=f"{animal.metadata.name}-{number}", namespace=animal.metadata.namespace)
+            if number < wanted:
+                await ensure_applied(self.client, ConfigMap(metadata=metadata), owner=animal)
+            else:
+                await self.client.delete(ConfigMap(metadata=metadata), missing_ok=True)
+
+    async def note(self, animal: Animal) -> None:
+        """The number of children."""
+        before = copy.deepcopy(animal.status)
+        animal.status.count = animal.spec.count
+        await patch_status(self.client, animal, before)  # fault
+
+
+class ScalesByStatusMended(ScalesByStatus):
+    """Looks which children there are."""
+
+    fault = ""
+
+    async def keep(self, animal: Animal) -> None:
+        """Make each child by its number, and remove the others."""
+        wanted = [f"{animal.metadata.name}-{number}" for number in range(animal.spec.count)]
+        for name in wanted:
+            metadata = ObjectMeta(name=name, namespace=animal.metadata.namespace)
+            await ensure_applied(self.client, ConfigMap(metadata=metadata), owner=animal)
+        await prune(self.client, ConfigMap, owner=animal, keep=wanted)
+
+
+class ScalesByCache(Keeper):
+    """Scales down again when a new process still sees the smaller number (Sieve, 4.2: time travel)."""
+
+    fault = "explore-stale"
+
+    async def keep(self, animal: Animal) -> None:
+        """Make each child by its number, and remove the next ones."""
+        for number in range(5):
+            metadata = ObjectMeta(name=f"{animal.metadata.name}-{number}", namespace=animal.metadata.namespace)
+            child = ConfigMap(metadata=metadata)
+            if number < animal.spec.count:
+                await ensure_applied(self.client, child, owner=animal)
+            elif await self.is_too_much(animal, child):
+                await self.client.delete(child, missing_ok=True)  # fault
+
+    async def is_too_much(self, animal: Animal, child: ConfigMap) -> bool:
+        """Whether it is there."""
+        found = await self.client.live.find(ConfigMap, child)
+        return found is not None and is_controlled_by(found, animal)
+
+
+class ScalesByCacheMended(ScalesByCache):
+    """Asks the API server for the number before it removes something."""
+
+    fault = ""
+
+    async def is_too_much(self, animal: Animal, child: ConfigMap) -> bool:
+        """Whether it is there, and is still too much."""
+        present = await self.client.live.find(Animal, animal)
+        number = int((child.metadata.name or "").rpartition("-")[2])
+        return present is not None and number >= present.spec.count and await super().is_too_much(animal, child)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from typing import ClassVar
 
 from pykb.api.apps.v1 import Deployment, DeploymentSpec, StatefulSet, StatefulSetSpec
 from pykb.api.batch.v1 import Job, JobSpec
@@ -13,16 +14,18 @@ from pykb.runtime import (
     AlreadyExists,
     Conflict,
     Invalid,
+    MergePatch,
     Result,
     create_or_update,
     ensure_applied,
     ensure_deleted,
+    is_controlled_by,
     patch_status,
     prune,
     set_controller_reference,
 )
 from tests.explorer.keeper import Keeper
-from tests.explorer.zoo.kinds import Animal, AnimalStatus
+from tests.explorer.zoo.kinds import SAMPLE, Animal, AnimalStatus
 
 
 def template(animal: Animal, restart: str | None = None) -> PodTemplateSpec:
@@ -368,3 +371,71 @@ class NoWayBackMended(NoWayBack):
     def has_failed(self, animal: Animal) -> bool:
         """Never for good."""
         return False
+
+
+class KeepsOptional(Keeper):
+    """Writes an optional value only if there is one, so that it stays when the user removes it (Acto: removed fields)."""
+
+    fault = "explore-history"
+
+    async def keep(self, animal: Animal) -> None:
+        """Change what is wanted."""
+        wanted = self.child(animal)
+        set_controller_reference(animal, wanted)
+        found = await self.client.find(ConfigMap, wanted)
+        if found is None:
+            await self.client.create(wanted)  # fault: nothing takes it out again
+        elif not is_controlled_by(found, animal):
+            self.recorder.event(animal, "Warning", "Taken", "the child is somebody else's")
+        elif self.merged(found.data or {}, wanted.data or {}) != found.data:
+            found.data = self.merged(found.data or {}, wanted.data or {})
+            await self.client.update(found)  # fault
+
+    def merged(self, present: dict[str, str], wanted: dict[str, str]) -> dict[str, str]:
+        """The wanted values over those that are there."""
+        return {**present, **wanted}
+
+    def child(self, animal: Animal) -> ConfigMap:
+        """With the house, if there is one."""
+        child = super().child(animal)
+        child.data = {"house": animal.spec.house} if animal.spec.house is not None else {}
+        return child
+
+
+class KeepsOptionalMended(KeepsOptional):
+    """Writes all values that it wants."""
+
+    fault = ""
+
+    def merged(self, present: dict[str, str], wanted: dict[str, str]) -> dict[str, str]:
+        """Only the wanted values."""
+        return wanted
+
+
+class FillsOwnSpec(Keeper):
+    """Writes a value into its own spec that follows from another one, and never changes it again."""
+
+    fault = "explore-history"
+    sample: ClassVar = {**SAMPLE, "spec": {"food": "hay", "count": 2, "names": ["a", "b"]}}
+
+    async def keep(self, animal: Animal) -> None:
+        """Choose a house for the food."""
+        house = f"for-{animal.spec.food}"[:40].rstrip("-")
+        if self.is_to_fill(animal, house):
+            animal = await self.client.patch(animal, MergePatch({"spec": {"house": house}}))  # fault
+        await super().keep(animal)
+
+    def is_to_fill(self, animal: Animal, house: str) -> bool:
+        """Whether the user has not said it."""
+        return animal.spec.house is None
+
+
+class FillsOwnSpecMended(FillsOwnSpec):
+    """Follows the food."""
+
+    fault = ""
+
+    def is_to_fill(self, animal: Animal, house: str) -> bool:
+        """Whether it was chosen by the operator, for another food."""
+        chosen = animal.spec.house is None or animal.spec.house.startswith("for-")
+        return chosen and animal.spec.house != house
