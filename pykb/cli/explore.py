@@ -218,6 +218,12 @@ def _tell(result: Report, root: Path, seed: int, words: str) -> None:
         console.say(
             f"{result.left_out} other specs of the samples were not tried: those tried are spread over the fields"
         )
+    if result.refused:
+        acts = list(dict.fromkeys(act for _, act in result.refused))
+        (first, why), *_ = [(act, why) for (_, act), why in result.refused.items()]
+        kinds = ", ".join(sorted({slug.removeprefix("explore-") for slug, _ in result.refused}))
+        console.say(f"the API server refused {len(acts)} acts of somebody, so they were not tried ({kinds})")
+        console.say(f"the first one: {first}: {why}")
     if result.unfinished:
         untried = [slug for slug in result.unfinished if not result.histories[slug]]
         begun = [slug for slug in result.unfinished if result.histories[slug]]

@@ -18,7 +18,7 @@ from pykb.explore._history import Fault, FaultKind, History, Identity, Manifest,
 from pykb.explore._outcome import Outcome
 from pykb.explore._plans import CODES, PLANS
 from pykb.explore._project import Subject
-from pykb.explore._report import Finding, Grant, Report, reason, story, transcript
+from pykb.explore._report import Finding, Grant, Report, reason, story, told, transcript
 from pykb.explore._runner import Runner, Runs, Stopped, Workers
 from pykb.explore._state import Difference, read
 
@@ -262,6 +262,8 @@ class Explorer:
             self._doubtful.append(_Doubt(case, outcome, violations))
         else:
             self._report.histories[case.code.slug] += len(case.parts) or 1
+            for step, why in outcome.refused:
+                self._report.refused.setdefault((case.code.slug, told(step, outcome)), why)
             for violation in violations:
                 self._guilty.add(id(case))
                 self._note(context, case, outcome, violation)

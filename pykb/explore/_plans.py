@@ -31,7 +31,7 @@ from pykb.explore._gate import MOST_RECONCILES, Sent
 from pykb.explore._history import Fault, FaultKind, History, Identity, Manifest, Step, Verb
 from pykb.explore._outcome import Change, Outcome
 from pykb.explore._state import Difference, read
-from pykb.explore._variants import leaves, patch_of, put, shorten, spell, spread
+from pykb.explore._variants import another, leaves, patch_of, put, shorten, spell, spread
 from pykb.explore._webhooks import defaulting
 
 _IDLE_SECONDS = 2 * 3600.0
@@ -173,7 +173,7 @@ def _drifts(context: Context, identity: Identity) -> Iterator[Case]:
     for path, value in _owned(made):
         if context.is_random(identity, path):
             continue
-        change = {**identity.manifest, **patch_of(made, path, _another(value))}
+        change = {**identity.manifest, **patch_of(made, path, another(identity.kind, path, value))}
         change["metadata"] = {**change.get("metadata", {}), **identity.manifest["metadata"]}
         step = Step(Verb.PATCH, change, note=spell(path))
         judge = comes_back(context, f"change of `{spell(path)}`", cause=(identity.kind, "changed"))
@@ -212,7 +212,7 @@ def theft(context: Context) -> Iterator[Case]:
     yield from _noted(context)
     for identity in context.children():
         # Soon after it, the object is created: the name of a child may say at what time that was.
-        foreign = Step(Verb.CREATE, _foreign(context.created(identity)), soon=True)
+        foreign = _somebody_elses(context, identity)
 
         def judge(outcome: Outcome, identity: Identity = identity, foreign: Step = foreign) -> Iterator[Violation]:
             if outcome.refused:
@@ -337,22 +337,23 @@ def _workloads(context: Context) -> list[Identity]:
     return [identity for identity in context.children() if identity.kind in KINDS]
 
 
-def _another(value: Any) -> Any:
-    if isinstance(value, bool):
-        return not value
-    if isinstance(value, int):
-        return value + 1
-    return f"{value}x" if isinstance(value, str) else value
+def _somebody_elses(context: Context, identity: Identity) -> Step:
+    """Creates an object with the name of a child. If the API server refuses another content, with the same one."""
+    made = context.created(identity)
+    step = Step(Verb.CREATE, _foreign(made), soon=True)
+    if context.undisturbed(replace(step, soon=False)).refused:
+        return replace(step, manifest=_foreign(made, is_other=False))
+    return step
 
 
-def _foreign(made: Manifest) -> Manifest:
+def _foreign(made: Manifest, *, is_other: bool = True) -> Manifest:
     """An object of the same name that somebody else has made, with another content."""
     metadata = {name: made["metadata"][name] for name in ("name", "namespace") if name in made["metadata"]}
     content = {name: copy.deepcopy(value) for name, value in made.items() if name not in ("metadata", "status")}
     every = [leaf for leaf in leaves({name: content[name] for name in _CONTENT if name in content}) if leaf[0]]
     # A number can be changed everywhere. Texts refer to each other, mostly to those before them.
-    for path, value in [leaf for leaf in every if type(leaf[1]) is int][:1] or every[-1:]:
-        put(content, path, _another(value))
+    for path, value in ([leaf for leaf in every if type(leaf[1]) is int][:1] or every[-1:]) if is_other else ():
+        put(content, path, another(content["kind"], path, value))
     return {**content, "metadata": {**metadata, "labels": {"owner": "somebody-else"}}}
 
 

@@ -77,6 +77,7 @@ class Report:
         runs: How many runs that took. One run can try several histories, and plans compare with runs of their own.
         unfinished: Codes of which histories were left out, because it was ended before.
         left_out: How many other specs of the samples were not tried, because their schemas have so many fields.
+        refused: Why the API server refused what somebody would have done, by code and act. It was not tried.
         unused: Grants that nothing needed.
         problems: Samples that could not be explored.
         kinds: The kinds of the objects that changed.
@@ -88,6 +89,7 @@ class Report:
     runs: int = 0
     unfinished: list[str] = field(default_factory=list)
     left_out: int = 0
+    refused: dict[tuple[str, str], str] = field(default_factory=dict)
     unused: list[Grant] = field(default_factory=list)
     problems: list[Diagnostic] = field(default_factory=list)
     kinds: set[str] = field(default_factory=set)
@@ -146,7 +148,7 @@ def story(history: History, outcome: Outcome, asleep: str = "", *, differs: bool
     if fault is not None and fault.kind in _HEALTH:
         yield f"{_HEALTH[fault.kind]} {fault.seconds:g} seconds after its creation"
     for step in history.steps:
-        yield _step(step, outcome)
+        yield told(step, outcome)
         for struck, sent in outcome.struck.items():
             if struck in history.faults and step is _struck_step(history, sent, outcome):
                 yield _strike(struck, sent)
@@ -185,7 +187,7 @@ def transcript(outcome: Outcome) -> Iterator[str]:
     for at, _, text in sorted(lines, key=lambda line: line[:2]):
         yield f"{at:10.3f}  {text}"
     for step, why in outcome.refused:
-        yield f"refused: {_step(step, outcome)}: {why}"
+        yield f"refused: {told(step, outcome)}: {why}"
 
 
 def _taken_over(fault: Fault, outcome: Outcome) -> Iterator[str]:
@@ -206,7 +208,8 @@ def _done(change: Change) -> str:
     return "created" if change.before is None else "deleted" if change.after is None else "changed"
 
 
-def _step(step: Step, outcome: Outcome) -> str:
+def told(step: Step, outcome: Outcome) -> str:
+    """What somebody does in a step."""
     text = f"Somebody {_DONE[step.verb]} {Identity.of(step.manifest)}"
     text += " back" if step.verb is Verb.REPLACE and not step.note else ""
     text += f": `{step.note}`" if step.note else ""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import copy
 import json
 import re
@@ -164,6 +166,45 @@ def _sample(schema: Mapping[str, Any]) -> Any:
             needed = {name: _sample(schema["properties"][name]) for name in schema.get("required") or ()}
             return None if any(each is None for each in needed.values()) else needed
     return None
+
+
+_CHOICES = {
+    "accessModes": ("ReadWriteOnce", "ReadWriteMany"),
+    "concurrencyPolicy": ("Allow", "Forbid"),
+    "imagePullPolicy": ("IfNotPresent", "Always"),
+    "pathType": ("Prefix", "Exact"),
+    "sessionAffinity": ("None", "ClientIP"),
+    "volumeMode": ("Filesystem", "Block"),
+}
+"""Fields of Kubernetes' kinds with few values, and two of them. Source: its API reference."""
+
+_NUMBER = re.compile(r"\d+(?=(\.\d+)?[a-zA-Z]{0,2}$)")
+
+
+def another(kind: str, path: Path, value: Any) -> Any:
+    """Another value of the same type for a field of an object: a number, a quantity, bytes, a choice or a text."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, (int, float)):
+        return value + 1
+    if not isinstance(value, str):
+        return value
+    names = [step for step in path if isinstance(step, str)]
+    if choices := _CHOICES.get(names[-1]):
+        return next(each for each in choices if each != value)
+    if names[0] == "binaryData" or (kind == "Secret" and names[0] == "data") or names[-1] == "caBundle":
+        return _other_bytes(value)
+    if found := _NUMBER.match(value):  # a number, a quantity or a duration
+        return f"{int(found[0]) + 1}{value[found.end() :]}"
+    return f"{value}x"
+
+
+def _other_bytes(value: str) -> str:
+    try:
+        plain = base64.b64decode(value, validate=True)
+    except binascii.Error:
+        plain = b""
+    return base64.b64encode(plain + b"x").decode()
 
 
 def put(obj: Any, path: Path, value: Any) -> None:

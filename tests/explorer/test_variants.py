@@ -8,7 +8,7 @@ from pykb.explore._context import Context
 from pykb.explore._outcome import Outcome
 from pykb.explore._plans import _foreign
 from pykb.explore._project import Subject
-from pykb.explore._variants import leaves, lower, patch_of, put, spell, variants
+from pykb.explore._variants import another, leaves, lower, patch_of, put, spell, variants
 from tests.explorer.zoo import kinds
 
 SCHEMA = {
@@ -134,7 +134,25 @@ def test_the_specs_of_a_large_schema_are_spread_over_its_fields():
     sample = {**kinds.SAMPLE, "spec": dict.fromkeys(names, "value")}
     context = Context(Subject(lambda _: None, [crd], [sample]), sample, lambda _: Outcome())
     tried = [path for path, _ in context.changed(edges=False)]
-    assert len(tried) == 34
+    assert len(tried) == 40
     assert tried[0].startswith("spec.field0 ")
-    assert tried[-1].startswith("spec.field99 ")
-    assert context.left_out == {False: 66}
+    assert tried[-1].endswith("spec.field97")
+    assert context.left_out == {False: 160}
+
+
+def test_another_value_is_of_the_same_type():
+    """The API server would refuse a text that is not base64, a quantity or a choice."""
+    spec = ("spec", "x")
+    assert another("Widget", spec, value=True) is False
+    assert another("Widget", spec, 3) == 4
+    assert another("Widget", spec, "a") == "ax"
+    assert another("Widget", spec, "10Gi") == "11Gi"
+    assert another("Widget", spec, "0.5") == "1.5"
+    assert another("Widget", spec, "30s") == "31s"
+    assert another("Widget", spec, "nginx:1.27") == "nginx:1.27x"
+    assert another("Widget", spec, "2030-01-01") == "2030-01-01x"
+    assert another("Secret", ("data", "k"), "YQ==") == "YXg="
+    assert another("ConfigMap", ("data", "k"), "YQ==") == "YQ==x"
+    assert another("ConfigMap", ("binaryData", "k"), "YQ==") == "YXg="
+    assert another("Widget", ("webhooks", 0, "clientConfig", "caBundle"), "YQ==") == "YXg="
+    assert another("Deployment", ("spec", "imagePullPolicy"), "Always") == "IfNotPresent"

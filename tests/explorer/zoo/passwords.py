@@ -8,7 +8,7 @@ import uuid
 from typing import ClassVar
 
 from pykb.api.core.v1 import ConfigMap, Secret
-from pykb.runtime import ensure_applied, is_controlled_by, set_controller_reference
+from pykb.runtime import NotControlled, ensure_applied, is_controlled_by, set_controller_reference
 from tests.explorer.keeper import Keeper
 from tests.explorer.zoo.kinds import Animal, AnimalStatus
 
@@ -81,3 +81,65 @@ class NotesIdLastMended(NotesIdLast):
 
     async def report(self, animal: Animal, before: AnimalStatus) -> None:
         """There is nothing else to say."""
+
+
+class TakesSecret(Keeper):
+    """Writes its password into any Secret of that name."""
+
+    fault = "explore-theft"
+    owned = (Secret,)
+
+    async def keep(self, animal: Animal) -> None:
+        """Apply by force."""
+        wanted = self.secret(animal)
+        found = await self.client.find(Secret, wanted)
+        if found is None or (found.data or {}).get("food") != animal.spec.food.encode():
+            set_controller_reference(animal, wanted)
+            await self.client.apply(wanted, force=True)  # fault
+
+    def secret(self, animal: Animal) -> Secret:
+        """The food as a password."""
+        return Secret(metadata=self.metadata(animal), string_data={"food": animal.spec.food})
+
+
+class TakesSecretMended(TakesSecret):
+    """Only into its own."""
+
+    fault = ""
+
+    async def keep(self, animal: Animal) -> None:
+        """Warn when the name is taken."""
+        try:
+            await ensure_applied(self.client, self.secret(animal), owner=animal)
+        except NotControlled as error:
+            self.recorder.event(animal, "Warning", "Taken", str(error))
+            raise
+
+
+class KeepsSecret(TakesSecretMended):
+    """Creates a Secret once. Whoever changes it has broken it for good."""
+
+    fault = "explore-drift"
+
+    async def keep(self, animal: Animal) -> None:
+        """Create it, unless one that will do is there."""
+        wanted = self.secret(animal)
+        found = await self.client.find(Secret, wanted)
+        if found is None or (found.metadata.annotations or {}).get("for") != animal.spec.food:
+            await ensure_applied(self.client, wanted, owner=animal)  # fault
+
+    def secret(self, animal: Animal) -> Secret:
+        """With the food that it is for."""
+        secret = super().secret(animal)
+        secret.metadata.annotations = {"for": animal.spec.food}
+        return secret
+
+
+class KeepsSecretMended(KeepsSecret):
+    """Applies it in each reconcile."""
+
+    fault = ""
+
+    async def keep(self, animal: Animal) -> None:
+        """Warn when the name is taken."""
+        await TakesSecretMended.keep(self, animal)
