@@ -88,6 +88,7 @@ class Sent:
         status: The status of the answer; 0 without one.
         at: The virtual time.
         because: What woke the reconcile that sent it, if that was noted.
+        works_on: The objects that the reconcile or handler is for: keys as :attr:`Identity.key`, or uids.
         is_of_kopf: Whether kopf itself sends it.
         is_note: Whether kopf only notes in an object how far its handlers are.
     """
@@ -102,6 +103,7 @@ class Sent:
     status: int = 0
     at: float = 0.0
     because: str = ""
+    works_on: frozenset[str] = frozenset()
     is_of_kopf: bool = False
     is_note: bool = False
 
@@ -121,6 +123,9 @@ _DONE |= {"get": "reads", "list": "lists", "watch": "watches", "deletecollection
 
 waker: contextvars.ContextVar[str] = contextvars.ContextVar("waker", default="")
 """What woke the present reconcile."""
+
+works_on: contextvars.ContextVar[frozenset[str]] = contextvars.ContextVar("works_on", default=frozenset())
+"""The objects that the present reconcile or handler is for."""
 
 whence: contextvars.ContextVar[Span | None] = contextvars.ContextVar("whence", default=None)
 """The line of the user's code for which somebody else sends a request."""
@@ -182,6 +187,7 @@ class Tape:
             _place_here(self._root) or whence.get(),
             at=asyncio.get_running_loop().time(),
             because=waker.get(),
+            works_on=works_on.get(),
             is_of_kopf=kopf_sends.get() is not None,
             is_note=kopf_sends.get() or False,
         )

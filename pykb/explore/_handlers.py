@@ -14,7 +14,7 @@ import orjson
 
 from pykb.client.connection import Call, ExecResult, parse_path
 from pykb.client.listwatch import ClientListWatch
-from pykb.explore._gate import Gate, kopf_sends, waker, whence
+from pykb.explore._gate import Gate, kopf_sends, waker, whence, works_on
 from pykb.explore._outcome import Outcome, failure_of
 from pykb.explore._time import tasks_of_process
 from pykb.explore._webhooks import place_of
@@ -89,6 +89,7 @@ class Handlers:
         """Note the call of a handler."""
         self._running.append(run)
         waker.set(f"kopf called `{run.handler}` ({run.what})")
+        works_on.set(frozenset({run.uid}))
         whence.set(place_of(run.function, self.root))
 
     def ended(self, run: HandlerRun, error: BaseException | None) -> None:

@@ -24,6 +24,11 @@ class Identity(ObjectId):
         return f"{self.kind} {self.name}"
 
     @property
+    def key(self) -> str:
+        """Names it in all versions."""
+        return f"{self.api_version.rpartition('/')[0]}/{self.kind}/{self.namespace}/{self.name}"
+
+    @property
     def manifest(self) -> Manifest:
         """The least manifest with this identity."""
         metadata = {"name": self.name, **({"namespace": self.namespace} if self.namespace else {})}

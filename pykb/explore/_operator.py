@@ -15,9 +15,9 @@ from pykb.client.guard import is_end
 from pykb.client.mapper import ResourceMapper
 from pykb.diagnostics import Diagnostic, EnvironmentProblem
 from pykb.diagnostics.codes.explore import NOT_EXPLORED, REAL_WORLD, UNKNOWN_CONDITION
-from pykb.explore._gate import Behind, Gate, Tape, place_in, waker
+from pykb.explore._gate import Behind, Gate, Tape, place_in, waker, works_on
 from pykb.explore._handlers import Handlers
-from pykb.explore._history import FaultKind, History
+from pykb.explore._history import FaultKind, History, Identity
 from pykb.explore._libraries import Reach, reach
 from pykb.explore._outcome import Outcome, failure_of, place_of_error
 from pykb.explore._project import Subject
@@ -25,7 +25,7 @@ from pykb.explore._state import read
 from pykb.explore._time import LoopClock, Stack, VirtualLoop, real_day, stack_of
 from pykb.explore._webhooks import Conditions, use_webhooks
 from pykb.fake import FakeApiServer
-from pykb.runtime import Client, Manager, ManagerOptions, ReconcileListener, ReconcileRecord, Result
+from pykb.runtime import Client, Manager, ManagerOptions, ReconcileListener, ReconcileRecord, Request, Result
 from pykb.runtime.records.lines import because, line_of
 
 if TYPE_CHECKING:
@@ -172,6 +172,13 @@ class Operator(ReconcileListener):
     def started(self, record: ReconcileRecord) -> None:
         """Note what woke a reconcile."""
         waker.set(because(record))
+        request = record.id.request
+        if isinstance(request, Request):
+            [controller] = [each for each in self._manager.controllers if each.name == record.id.controller]
+            names = [
+                Identity(f"{kind.group}/", kind.kind, request.namespace, request.name) for kind in controller.kinds
+            ]
+            works_on.set(frozenset(name.key for name in names))
 
     def ended(self, record: ReconcileRecord) -> None:
         """Note the end of a reconcile."""

@@ -83,6 +83,14 @@ class Change:
     at: float
     version: int = 0
 
+    @property
+    def is_own_work(self) -> bool:
+        """Whether the operator changed the object in a reconcile of this very object, as a controller of its kind."""
+        if self.by is None or not self.by.works_on:
+            return False
+        uid = read(self.before or self.after or b"{}")["metadata"]["uid"]
+        return not self.by.works_on.isdisjoint({self.identity.key, uid})
+
 
 @dataclass(slots=True)
 class Outcome:

@@ -218,7 +218,7 @@ def theft(context: Context) -> Iterator[Case]:
             if outcome.refused:
                 return  # nobody else can have it
             for change in outcome.changes:
-                if change.identity == identity and change.by is not None:
+                if change.identity == identity and change.by is not None and not change.is_own_work:
                     verb = "changed" if change.after else "deleted"
                     place = change.by.place
                     message = f"{identity} of somebody else is {verb}"

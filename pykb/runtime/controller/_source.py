@@ -22,7 +22,7 @@ from pykb.runtime.cache.event import Event, EventFilter, EventFilters, EventType
 from pykb.runtime.cache.informer import Informer, Registration
 from pykb.runtime.cache.informer_cache import InformerCache
 from pykb.runtime.cache.reflector import LONGEST_PAUSE
-from pykb.runtime.controller._handler import EnqueueRequestForOwner, EventHandler, Queue
+from pykb.runtime.controller._handler import EnqueueRequestForObject, EnqueueRequestForOwner, EventHandler, Queue
 from pykb.runtime.records.recording import waking
 from pykb.runtime.requests.reconcile import RequestT
 
@@ -269,6 +269,11 @@ class KindSource(Generic[RequestT]):
         self._owner = owner
         self._clock: Clock = clock or SystemClock()
         self._listening = asyncio.Event()
+
+    @property
+    def is_for_objects(self) -> bool:
+        """Whether each object wakes the reconcile of itself."""
+        return isinstance(self._handler, EnqueueRequestForObject)
 
     async def run(self, queue: Queue[RequestT]) -> None:
         """Feed the queue until cancelled."""

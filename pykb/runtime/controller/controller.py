@@ -21,6 +21,7 @@ from pykb.client.errors import ApiError
 from pykb.client.guard import is_closing, is_end, take_back_cancellation
 from pykb.client.options import check_durations, check_function
 from pykb.client.task import check_fence
+from pykb.meta.gvk import GroupKind
 from pykb.runtime._awaiting import KeptCoroutines, watch_for_not_awaited
 from pykb.runtime._metrics import ControllerMetrics, Metrics
 from pykb.runtime.controller._source import KindSource, Source, all_synced
@@ -196,6 +197,12 @@ class Controller(Generic[RequestT]):
             self._tasks.append(self._feeding(source))
             if self._task_added is not None and not self._task_added.done():
                 self._task_added.set_result(None)
+
+    @property
+    def kinds(self) -> frozenset[GroupKind]:
+        """The kinds that it is for: a request is the name of one of their objects."""
+        sources = [source for source in self._sources if isinstance(source, KindSource)]
+        return frozenset(source.informer.gvk.group_kind for source in sources if source.is_for_objects)
 
     async def release(self) -> None:
         """Give the mirrors of its sources back after :meth:`run` has ended for good."""

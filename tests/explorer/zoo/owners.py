@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import hashlib
 
 from pykb.api.core.v1 import ConfigMap, Secret
+from pykb.api.meta.v1 import ObjectMeta
 from pykb.runtime import (
     AlreadyExists,
     ControllerBuilder,
@@ -14,13 +16,15 @@ from pykb.runtime import (
     NotControlled,
     Reconciler,
     Request,
+    Result,
     create_or_update,
     ensure_applied,
     ensure_finalizer,
+    release_finalizer,
     set_controller_reference,
 )
 from tests.explorer.keeper import Guard, Keeper
-from tests.explorer.zoo.kinds import FINALIZER, PARK, Animal, Park
+from tests.explorer.zoo.kinds import FINALIZER, PARK, Animal, AnimalSpec, Park
 
 # -- drift
 
@@ -397,3 +401,51 @@ class ErasesNotesMended(ErasesNotes):
             found.data, found.metadata.labels = wanted.data, None
 
         await create_or_update(self.client, found, change)
+
+
+class Family(Keeper):
+    """An Animal has a smaller one as its child, which has a finalizer and a status like each Animal."""
+
+    fault = "explore-theft"
+    owned = (Animal,)
+
+    async def reconcile(self, request: Request) -> Result | None:
+        """Keep the child, and the finalizer of this one."""
+        animal = await self.client.find(Animal, request)
+        if animal is None:
+            return None
+        if animal.metadata.deletion_timestamp is not None:
+            await release_finalizer(self.client, animal, FINALIZER)
+            return None
+        await ensure_finalizer(self.client, animal, FINALIZER)
+        before = copy.deepcopy(animal.status)
+        if not request.name.endswith("-cub"):
+            await self.keep(animal)
+        return await self.report(animal, before)
+
+    async def keep(self, animal: Animal) -> None:
+        """Apply by force, without a look at the owner."""
+        wanted = self.cub(animal)
+        set_controller_reference(animal, wanted)
+        found = await self.client.find(Animal, wanted)
+        if found is None or found.spec != wanted.spec:
+            await self.client.apply(wanted, force=True)  # fault
+
+    def cub(self, animal: Animal) -> Animal:
+        """A smaller one."""
+        metadata = ObjectMeta(name=f"{animal.metadata.name}-cub", namespace=animal.metadata.namespace)
+        return Animal(metadata=metadata, spec=AnimalSpec(food=animal.spec.food, count=1))
+
+
+class FamilyMended(Family):
+    """Leaves that of somebody else alone. As it is an Animal, its own reconcile works on it."""
+
+    fault = ""
+
+    async def keep(self, animal: Animal) -> None:
+        """Warn when the name is taken."""
+        try:
+            await ensure_applied(self.client, self.cub(animal), owner=animal)
+        except NotControlled as error:
+            self.recorder.event(animal, "Warning", "Taken", str(error))
+            raise
