@@ -41,6 +41,11 @@ class Options:
         "FIELD",
         default=(),
     )
+    once: tuple[str, ...] = option(
+        "A kind that has an effect when it is created, such as `Mail`, beside Jobs and Pods. Repeatable.",
+        "KIND",
+        default=(),
+    )
     workers: int | None = option("How many processes run histories.  [default: one a core]", "N", default=None, least=1)
     replay: Path | None = option(
         "Run one history again, such as one in .pykb/explore.", "FILE", default=None, completion="histories"
@@ -129,11 +134,12 @@ def _subject(what: Sequence[str], options: Options) -> tuple[Path, Subject]:
         _fix_hashes()
         _check_all_codes(options)
         root = Path.cwd()
-        return root, subject_of_files(files, crds=list(map(Path, options.crd)), samples=list(map(Path, options.sample)))
+        crds, samples = list(map(Path, options.crd)), list(map(Path, options.sample))
+        return root, subject_of_files(files, crds=crds, samples=samples, once=options.once)
     root, project = require_project(writes=False, imports=True)
     _fix_hashes()
     _check_all_codes(options)
-    return root, subject_of(root, package=project.package, kind=what[0] if what else "")
+    return root, subject_of(root, package=project.package, kind=what[0] if what else "", once=options.once)
 
 
 def _check_words(what: Sequence[str], files: Sequence[Path], options: Options) -> None:

@@ -14,7 +14,7 @@ from pykb.explore._gate import Sent
 from pykb.explore._history import History, Identity, Manifest, Step, Verb
 from pykb.explore._outcome import Failure, Outcome
 from pykb.explore._project import Subject
-from pykb.explore._state import Difference, State, differences
+from pykb.explore._state import Difference, State, differences, read
 from pykb.explore._variants import lower, schema_of, spread, variants
 from pykb.meta.json_diff import Path, sorted_changes
 
@@ -254,12 +254,57 @@ def same_states(context: Context, expected: Outcome, what: str) -> Callable[[Out
                 place = struck.place if struck is not None else place_among(found, outcome, expected)
                 yield Violation(f"{found[0]} {what}", place, found, cause_of(found), steps=number)
                 return
+        yield from once(context, expected, outcome, what)
 
     return judge
 
 
-def same_end(context: Context, expected: Outcome, what: str) -> Callable[[Outcome], Iterator[Violation]]:
-    """A verdict: the same last state as in another run, of which each step was accepted."""
+_WORK = ("Job", "Pod")
+"""Kinds that have an effect when they are created."""
+
+
+def once(context: Context, expected: Outcome, outcome: Outcome, what: str) -> Iterator[Violation]:
+    """No effect comes more often than in another run of the same steps, whatever is left of it in the end."""
+    usual, found = _effects(context, expected), _effects(context, outcome)
+    for kind, made in sorted(found.items()):
+        before = len(usual.get(kind, ()))
+        if len(made) > before:
+            last = made[-1]
+            message = f"a {kind} is created {times(len(made))} {what}, instead of {times(before)}"
+            yield Violation(message, last.place, (), ("once", kind, last.place), by=last)
+            return
+
+
+def _effects(context: Context, outcome: Outcome) -> dict[str, list[Sent]]:
+    kinds = {*_WORK, *context.subject.once}
+    every: dict[str, list[Sent]] = {}
+    gone: set[str] = set()
+    for change in outcome.changes:
+        if change.after is None:
+            gone.add(read(change.before or b"{}")["metadata"]["uid"])
+        elif change.before is None and change.by is not None and change.identity.kind in kinds:
+            owners = [owner["uid"] for owner in read(change.after)["metadata"].get("ownerReferences") or ()]
+            if not owners or not gone.issuperset(owners):  # else the cluster takes it away before it does something
+                every.setdefault(change.identity.kind, []).append(change.by)
+    return every
+
+
+def times(number: int) -> str:
+    """How often, as a word."""
+    return {0: "never", 1: "once", 2: "twice"}.get(number, f"{number} times")
+
+
+def same_end(
+    context: Context, expected: Outcome, what: str, *, is_alone: bool = True
+) -> Callable[[Outcome], Iterator[Violation]]:
+    """A verdict: the same last state as in another run, of which each step was accepted.
+
+    Args:
+        context: The sample.
+        expected: The other run.
+        what: What happened.
+        is_alone: Whether there was no other object of the kind, for which the operator works, too.
+    """
 
     def judge(outcome: Outcome) -> Iterator[Violation]:
         if outcome.refused or expected.refused:
@@ -269,6 +314,8 @@ def same_end(context: Context, expected: Outcome, what: str) -> Callable[[Outcom
                 yield restless(outcome, what)
         elif found := context.compare(expected.states[-1], outcome.states[-1], outcome=outcome, of=expected):
             yield Violation(f"{found[0]} {what}", place_among(found, outcome, expected), found, cause_of(found))
+        elif is_alone:
+            yield from once(context, expected, outcome, what)
 
     return judge
 

@@ -26,6 +26,7 @@ from pykb.explore._context import (
     restless,
     same_end,
     same_states,
+    times,
 )
 from pykb.explore._gate import MOST_RECONCILES, Sent
 from pykb.explore._history import Fault, FaultKind, History, Identity, Manifest, Step, Verb
@@ -65,6 +66,9 @@ def crash(context: Context) -> Iterator[Case]:
     faults = [(sent, Fault(kind, sent.number)) for sent in expected.writes for kind in kinds]
     judge = same_states(context, expected, "after a crash")
     yield from one_in_each_step(codes.CRASH, steps, expected, judge, faults)
+    rest = steps[:-1]
+    judge = same_states(context, context.undisturbed(*rest), "after a restart")
+    yield Case(codes.CRASH, History(rest, Fault(FaultKind.BACK)), judge)
     yield from _in_changes(context, 0, codes.CRASH, kinds, "after a crash")
     yield from _in_a_row(context, codes.CRASH, kinds, "after a crash")
 
@@ -238,7 +242,7 @@ def _beside_another(context: Context) -> Iterator[Case]:
     """Another object of the kind comes and goes, with the same spec."""
     name = f"{context.sample['metadata']['name']}-2"
     other = {**context.sample, "metadata": {**context.sample["metadata"], "name": name}}
-    judge = same_end(context, context.base, f"after another {other['kind']} came and went")
+    judge = same_end(context, context.base, f"after another {other['kind']} came and went", is_alone=False)
     steps = (context.create, Step(Verb.CREATE, other), Step(Verb.DELETE, other))
     yield Case(codes.THEFT, History(steps), judge)
 
@@ -413,11 +417,11 @@ def _nothing_twice(context: Context, expected: Outcome) -> Callable[[Outcome], I
     def judge(outcome: Outcome) -> Iterator[Violation]:
         yield from same(outcome)
         extra = _made(outcome) - normal
-        for (what, identity), times in sorted(extra.items()):
-            if what == "deleted" and times <= extra["created", identity]:
+        for (what, identity), more in sorted(extra.items()):
+            if what == "deleted" and more <= extra["created", identity]:
                 continue  # what was too much is removed again
             usual = normal[what, identity]
-            message = f"{identity} is {what} {_times(usual + times)} when caches lag, instead of {_times(usual)}"
+            message = f"{identity} is {what} {times(usual + more)} when caches lag, instead of {times(usual)}"
             last = _last(outcome, identity, what)
             steps = sum(began <= last.at for began in outcome.began) if last is not None else None
             found = (Difference(identity, "", None, {}),) if what == "created" else ()
@@ -512,10 +516,6 @@ def _named(change: Change) -> Identity:
     """The identity of an object, with the prefix of a name that the API server generated."""
     metadata = read(change.after or change.before or b"{}")["metadata"]
     return change.identity._replace(name=metadata.get("generateName") or change.identity.name)
-
-
-def _times(number: int) -> str:
-    return {0: "never", 1: "once", 2: "twice"}.get(number, f"{number} times")
 
 
 def defaulted(context: Context) -> Iterator[Case]:

@@ -49,6 +49,7 @@ class Subject:
         rules: The rules of the operator's roles. ``None`` allows everything.
         root: The folder of the user's code, to name its lines.
         actors: What other controllers and people do, beside Kubernetes' own.
+        once: Kinds that have an effect when they are created, beside Jobs and Pods.
         webhooks: The webhook configurations.
         places: Where the samples are written.
         is_plain_kopf: Whether kopf runs the handlers without a manager of pykb.
@@ -61,6 +62,7 @@ class Subject:
     rules: Sequence[Mapping[str, Any]] | None = None
     root: Path | None = None
     actors: Sequence[Actor] = ()
+    once: Sequence[str] = ()
     webhooks: Sequence[Manifest] = ()
     places: Mapping[Identity, Span] = field(default_factory=dict)
     is_plain_kopf: bool = False
@@ -75,6 +77,7 @@ def subject_of(
     sample: str | None = None,
     kind: str = "",
     actors: Sequence[Actor] = (),
+    once: Sequence[str] = (),
 ) -> Subject:
     """Read a project.
 
@@ -85,6 +88,7 @@ def subject_of(
         sample: The file of one sample, relative to the project. Defaults to all in ``config/samples``.
         kind: Only samples of this kind.
         actors: What other controllers and people do.
+        once: Kinds that have an effect when they are created, beside Jobs and Pods.
 
     Raises:
         EnvironmentProblem: There is no CRD or no sample, or the manager cannot be imported.
@@ -120,6 +124,7 @@ def subject_of(
         rules or None,
         root.resolve(),
         actors=actors,
+        once=once,
         webhooks=list(webhooks.values()),
         places=places,
         load=(lambda: None) if register else (lambda: _imported(root, module)),

@@ -35,6 +35,7 @@ def subject_of_files(
     samples: Sequence[Path] = (),
     root: Path | None = None,
     actors: Sequence[Actor] = (),
+    once: Sequence[str] = (),
 ) -> Subject:
     """Read an operator from its files.
 
@@ -44,6 +45,7 @@ def subject_of_files(
         samples: The files with objects that the handlers work on.
         root: The folder of the user's code. Defaults to the working directory.
         actors: What other controllers and people do.
+        once: Kinds that have an effect when they are created, beside Jobs and Pods.
 
     Raises:
         EnvironmentProblem: A file cannot be read, or the definitions and samples do not fit.
@@ -72,6 +74,7 @@ def subject_of_files(
         None,
         root,
         actors=actors,
+        once=once,
         places=places,
         is_plain_kopf=True,
         load=program.load,

@@ -40,6 +40,7 @@ class ProjectExplorer:
         only: Collection[str] = (),
         ignore: Sequence[str] = (),
         actors: Sequence[Actor] = (),
+        once: Sequence[str] = (),
         seed: int = 0,
         limit: timedelta | None = _BOUND,
         workers: int = 1,
@@ -57,6 +58,8 @@ class ProjectExplorer:
             only: The codes to look for, such as ``explore-crash``. Defaults to all.
             ignore: Fields that may differ, such as ``Deployment.spec.replicas``, and codes to leave out.
             actors: What other controllers and people do. Each is called with a client a moment after each change.
+            once: Kinds that have an effect when they are created, such as ``Mail``. No fault may make more of them.
+                Jobs and Pods always count.
             seed: Selects the random values of the worlds.
             limit: The longest time. Then the rest is left out. ``None`` runs everything.
                 ``PYKB_EXPLORE_SECONDS`` in the environment can only lower it.
@@ -66,7 +69,7 @@ class ProjectExplorer:
             EnvironmentProblem: There is no sample of a kind of this project, or the time in the
                 environment is not a number.
         """
-        subject = subject_of(self._project, register=register, sample=sample, actors=actors)
+        subject = subject_of(self._project, register=register, sample=sample, actors=actors, once=once)
         return Explorer(subject, seconds=_seconds(limit), seed=seed, only=only, ignore=ignore, workers=workers).run()
 
 

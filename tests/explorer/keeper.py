@@ -33,6 +33,8 @@ class Keeper(Reconciler):
     sample: ClassVar[Manifest] = SAMPLE
     rules: ClassVar[list[Manifest] | None] = None
     owned: ClassVar[tuple[type[Object], ...]] = (ConfigMap,)
+    once: ClassVar[tuple[str, ...]] = ()
+    """Kinds that have an effect when they are created."""
 
     async def reconcile(self, request: Request) -> Result | None:
         """Keep the child, then report."""

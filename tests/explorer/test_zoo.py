@@ -111,7 +111,9 @@ def explored(operator: type[Reconciler], only: tuple[str, ...] = ()) -> Report:
     def register(manager: Manager) -> None:
         operator(manager.client).setup(manager)
 
-    return Explorer(subject_of(register, rules=operator.rules, sample=operator.sample), only=only).run()
+    once = getattr(operator, "once", ())
+    subject = subject_of(register, rules=operator.rules, sample=operator.sample, once=once)
+    return Explorer(subject, only=only).run()
 
 
 def test_each_operator_has_a_twin_and_each_code_two_operators():

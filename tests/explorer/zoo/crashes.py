@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pykb.api.core.v1 import ConfigMap
+from pykb.api.batch.v1 import Job, JobSpec
+from pykb.api.core.v1 import ConfigMap, Container, PodSpec, PodTemplateSpec
 from pykb.runtime import Client, ensure_applied, ensure_deleted, prune, release_finalizer
 from tests.explorer.keeper import Guard, Keeper
 from tests.explorer.zoo.kinds import FINALIZER, Animal
@@ -142,3 +143,67 @@ class LetsGoFirstMended(LetsGoFirst):
         """The right order."""
         await self.clean_up(animal)
         await release_finalizer(self.client, animal, FINALIZER)
+
+
+class RunsJobAgain(Keeper):
+    """Begins with a new Job in each process, which ends as the one before (kubernetes.io: Jobs run to completion)."""
+
+    fault = "explore-crash"
+    owned = (Job,)
+
+    def __init__(self, client: Client) -> None:
+        super().__init__(client)
+        self._begun: set[str | None] = set()
+
+    async def keep(self, animal: Animal) -> None:
+        """Run the Job."""
+        if animal.metadata.uid not in self._begun:
+            await self.begin(animal)
+            self._begun.add(animal.metadata.uid)
+        await ensure_applied(self.client, self.job(animal), owner=animal)  # fault
+
+    async def begin(self, animal: Animal) -> None:
+        """Remove what is left of an earlier one."""
+        await prune(self.client, Job, owner=animal)
+
+    def job(self, animal: Animal) -> Job:
+        """The same for each spec: it cannot be changed."""
+        container = Container(name="eat", image="example.com/eat")
+        template = PodTemplateSpec(spec=PodSpec(containers=[container], restart_policy="Never"))
+        return Job(metadata=self.metadata(animal), spec=JobSpec(template=template))
+
+
+class RunsJobAgainMended(RunsJobAgain):
+    """Leaves a Job that has run."""
+
+    fault = ""
+
+    async def begin(self, animal: Animal) -> None:
+        """There is nothing to prepare."""
+
+
+class SendsAgain(RunsJobAgain):
+    """The same with a kind that stands for a mail."""
+
+    owned = (ConfigMap,)
+    once = ("ConfigMap",)
+
+    async def keep(self, animal: Animal) -> None:
+        """Send the mail."""
+        if animal.metadata.uid not in self._begun:
+            await self.begin(animal)
+            self._begun.add(animal.metadata.uid)
+        await ensure_applied(self.client, self.child(animal), owner=animal)  # fault
+
+    async def begin(self, animal: Animal) -> None:
+        """Remove the one before."""
+        await prune(self.client, ConfigMap, owner=animal)
+
+
+class SendsAgainMended(SendsAgain):
+    """Leaves it."""
+
+    fault = ""
+
+    async def begin(self, animal: Animal) -> None:
+        """There is nothing to prepare."""

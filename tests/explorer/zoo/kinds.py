@@ -111,6 +111,6 @@ PARK: dict[str, Any] = {"apiVersion": "zoo.example.com/v1", "kind": "Park", "met
 PARK["spec"] = SAMPLE["spec"]
 
 
-def subject_of(register: Any, *, rules: Any = None, sample: Manifest = SAMPLE) -> Subject:
+def subject_of(register: Any, *, rules: Any = None, sample: Manifest = SAMPLE, once: tuple[str, ...] = ()) -> Subject:
     """An operator of the zoo, as the explorer takes it."""
-    return Subject(register, CRDS, [sample], rules, HERE)
+    return Subject(register, CRDS, [sample], rules, HERE, once=once)
