@@ -378,6 +378,12 @@ def place_among(found: Sequence[Difference], outcome: Outcome, expected: Outcome
         writers = (run.writer_of(difference.identity, difference.path) for run in runs)
         if place := next((writer.place for writer in writers if writer is not None and writer.place), None):
             return place
+        if (
+            difference.found is not None
+            and not difference.path
+            and (creator := outcome.creator_of(difference.identity))
+        ):
+            return creator.place
         maker = outcome.maker_of(difference.identity) or expected.maker_of(difference.identity)
         if maker is not None:
             return maker.place

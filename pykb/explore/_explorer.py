@@ -589,9 +589,14 @@ def _asleep(history: History, context: Context, outcome: Outcome) -> str:
     is_late = history.fault is not None and history.fault.kind is FaultKind.LATE
     if _is_about_own(history, context) and not is_late:
         return ""
+    steps = len(history.steps)
+    since, until = [*outcome.began, *[float("inf")] * (steps + 1)][steps - 1 : steps + 1]
     others = [change for change in outcome.changes if change.by is None and not change.identity.is_record]
-    is_unseen = others and max(outcome.reconciles, default=0.0) < others[-1].at
-    return others[-1].identity.kind if is_unseen else ""
+    others = [change for change in others if change.at < until]
+    if is_late and others:
+        since = others[-1].at
+    is_woken = any(since <= at < until for at in outcome.reconciles)
+    return others[-1].identity.kind if others and not is_woken else ""
 
 
 def _absent(history: History, lines: Iterable[tuple[Difference, Line]]) -> Iterator[Line]:

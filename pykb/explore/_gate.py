@@ -17,6 +17,7 @@ from typing import Any
 
 import orjson
 
+from pykb.client.bridge import waiting_thread
 from pykb.client.connection import Call, ExecResult, parse_path
 from pykb.client.errors import ServerUnreachable, error_from_status
 from pykb.diagnostics import Span
@@ -55,7 +56,13 @@ def _place_here(root: Path | None) -> Span | None:
     if root is None:
         return None
     folder = str(root)
-    frame: FrameType | None = sys._getframe(2)  # noqa: SLF001
+    if place := _place_above(folder, sys._getframe(2)):  # noqa: SLF001
+        return place
+    thread = waiting_thread.get()  # of a plain function, for which the request is sent
+    return _place_above(folder, sys._current_frames().get(thread)) if thread is not None else None  # noqa: SLF001
+
+
+def _place_above(folder: str, frame: FrameType | None) -> Span | None:
     while frame is not None and frame.f_code is not STEP:
         if path := _path_in(folder, frame.f_code.co_filename):
             return Span(path, frame.f_lineno, 1)  # looking up a line is slow

@@ -26,6 +26,7 @@ from pykb.explore._time import LoopClock, Stack, VirtualLoop, real_day, stack_of
 from pykb.explore._webhooks import Conditions, use_webhooks
 from pykb.fake import FakeApiServer
 from pykb.runtime import Client, Manager, ManagerOptions, ReconcileListener, ReconcileRecord, Request, Result
+from pykb.runtime.records.causes import CauseKind
 from pykb.runtime.records.lines import because, line_of
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ class Operator(ReconcileListener):
         self._loop = asyncio.get_running_loop()
         self._conditions = Conditions()
         self._failing: set[tuple[str, Any]] = set()
+        self._written: dict[tuple[str, str, str], str] = {}
         self._noting = contextlib.ExitStack()
         self._stacks: list[Stack] = []
         fault = self.history.fault
@@ -171,7 +173,7 @@ class Operator(ReconcileListener):
 
     def started(self, record: ReconcileRecord) -> None:
         """Note what woke a reconcile."""
-        waker.set(because(record))
+        waker.set(f"{because(record)}{self._line_of_cause(record)}")
         request = record.id.request
         if isinstance(request, Request):
             [controller] = [each for each in self._manager.controllers if each.name == record.id.controller]
@@ -180,9 +182,21 @@ class Operator(ReconcileListener):
             ]
             works_on.set(frozenset(name.key for name in names))
 
+    def _line_of_cause(self, record: ReconcileRecord) -> str:
+        """The line with which the operator itself caused a reconcile."""
+        causes = sorted(record.causes, key=lambda cause: cause.kind is CauseKind.EVENT)
+        last = causes[-1] if causes else None
+        if last is None or last.written_by is None or last.object is None:
+            return ""
+        place = self._written.get((last.written_by.id, last.object.kind, last.object.name), "")
+        return f" ({place})" if place else ""
+
     def ended(self, record: ReconcileRecord) -> None:
         """Note the end of a reconcile."""
         key = (record.id.controller, record.id.request)
+        for sent in record.sent:
+            if sent.method != "GET" and sent.place:
+                self._written[record.id.id, sent.object.kind, sent.object.name] = sent.place
         if self.needs_details:
             self.outcome.reconcile_lines.append((self._loop.time(), line_of(record)))
         if record.error is None:

@@ -182,6 +182,11 @@ class Outcome:
                     return change.by
         return None
 
+    def creator_of(self, identity: Identity) -> Sent | None:
+        """The request of the operator that created an object last."""
+        created = (each.by for each in reversed(self.changes) if each.identity == identity and each.before is None)
+        return next(created, None)
+
     def maker_of(self, identity: Identity) -> Sent | None:
         """The request of the operator that wrote an object last, or one of a generated name like it."""
         own = [each for each in reversed(self.changes) if each.by and each.identity[:3] == identity[:3]]

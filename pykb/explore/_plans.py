@@ -131,9 +131,6 @@ def history(context: Context) -> Iterator[Case]:
         yield Case(
             codes.HISTORY, History((context.create,), Fault(FaultKind.LATE, seconds=_WORKLOADS_LATE_SECONDS)), judge
         )
-    steps, expected = _soon(context)
-    if steps:
-        yield Case(codes.HISTORY, History(steps), same_end(context, expected, "after two changes in a row"))
     for path, other in context.changed(edges=False):
         fresh = context.undisturbed(Step(Verb.CREATE, other, note=path))
         if not fresh.at_rest:
@@ -156,6 +153,9 @@ def history(context: Context) -> Iterator[Case]:
 
         steps = (context.create, Step(Verb.REPLACE, other, note=path), Step(Verb.REPLACE, context.sample))
         yield Case(codes.HISTORY, History(steps), judge)
+    row, expected = _soon(context)
+    if row:
+        yield Case(codes.HISTORY, History(row), same_end(context, expected, "after two changes in a row"))
     yield from converted(context)
 
 
@@ -198,7 +198,7 @@ def leak(context: Context) -> Iterator[Case]:
             yield Violation(f"{own} is never let go: a finalizer stays", _holding(outcome), (found,), ("finalizer",))
             return
         for found in context.compare({}, left):
-            maker = outcome.maker_of(found.identity)
+            maker = outcome.creator_of(found.identity) or outcome.maker_of(found.identity)
             if maker is not None:
                 yield Violation(f"{found} after the deletion", maker.place, (found,), (found.identity.kind,))
 

@@ -54,7 +54,8 @@ class Finding:
         notes = [*steps, *found, *([f"and {more} more differences"] if more > 0 else []), *self._also()]
         advice = codes.KOPF_ADVICE if self.is_of_kopf else codes.ADVICE
         helps = (advice[self.code.slug], f"more about this: `pykb explain {self.code.slug}`")
-        return self.code.at(self.span, self.message, *helps, notes=tuple(notes))
+        refused = (_REFUSED,) if any(step.startswith(f"{_FAILS} Invalid") for step in self.story) else ()
+        return self.code.at(self.span, self.message, *refused, *helps, notes=tuple(notes))
 
     def _also(self) -> Iterator[str]:
         """Yield a line about the other findings of each code."""
@@ -122,6 +123,12 @@ class Report:
             raise AssertionError(render(diagnostics))
 
 
+_FAILS = "Each reconcile fails with"
+_REFUSED = (
+    "the API server refuses this write for ever, as for an immutable field: forbid the change in your type with a CEL "
+    "rule (`self == oldSelf`), or delete the child and create it anew"
+)
+
 _DONE = {
     Verb.CREATE: "creates",
     Verb.REPLACE: "changes",
@@ -156,7 +163,7 @@ def story(history: History, outcome: Outcome, asleep: str = "", *, differs: bool
         if back.kind is FaultKind.BACK:
             yield from _taken_over(back, outcome)
     if differs and (error := _stuck(history, outcome)):
-        yield f"Each reconcile fails with {error}"
+        yield f"{_FAILS} {error}"
     if asleep:
         yield f"Nothing happens: the {asleep} does not wake the operator"
     else:

@@ -223,8 +223,17 @@ def test_a_story_says_with_which_error_each_reconcile_fails():
     error = 'Each reconcile fails with Invalid: StatefulSet.apps "kiki-menu" is invalid: spec.serviceName: Invalid '
     assert finding.story[-2].startswith(error)
     assert finding.story[-2].endswith("field is immutable (Invalid, 422)")
+    [refused, *_] = finding.to_diagnostic().help
+    assert "`self == oldSelf`" in refused
     [finding] = explored(specs.KeepsRemovedKeys, ("explore-history",)).findings
     assert not any("fails" in step for step in finding.story)
+    assert not any("oldSelf" in each for each in finding.to_diagnostic().help)
+
+
+def test_a_cause_names_the_line_of_the_operator_itself():
+    """A loop goes through it."""
+    [finding] = explored(loops.MovesTransition, ("explore-loop",)).findings
+    assert re.search(r"because it changed `.*` of Animal kiki itself \(loops\.py:\d+\)$", finding.because)
 
 
 def test_the_time_limit_leaves_the_rest_out_and_says_so():

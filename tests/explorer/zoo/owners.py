@@ -20,11 +20,12 @@ from pykb.runtime import (
     create_or_update,
     ensure_applied,
     ensure_finalizer,
+    is_controlled_by,
     release_finalizer,
     set_controller_reference,
 )
 from tests.explorer.keeper import Guard, Keeper
-from tests.explorer.zoo.kinds import FINALIZER, PARK, Animal, AnimalSpec, Park
+from tests.explorer.zoo.kinds import FINALIZER, PARK, SAMPLE, Animal, AnimalSpec, Park
 
 # -- drift
 
@@ -449,3 +450,53 @@ class FamilyMended(Family):
         except NotControlled as error:
             self.recorder.event(animal, "Warning", "Taken", str(error))
             raise
+
+
+class PlainNoOwner(Reconciler):
+    """A plain function, in a thread. Its children have no owner."""
+
+    fault = "explore-leak"
+    rules = None
+    sample = SAMPLE
+
+    def reconcile(self, request: Request) -> None:
+        """Keep one child."""
+        animal = self.client.sync.find(Animal, request)
+        if animal is None or animal.metadata.deletion_timestamp is not None:
+            return
+        metadata = ObjectMeta(name=f"{request.name}-menu", namespace=request.namespace)
+        wanted = ConfigMap(metadata=metadata, data={"food": animal.spec.food})
+        self.own(animal, wanted)
+        found = self.client.sync.find(ConfigMap, wanted)
+        if found is None:
+            self.client.sync.create(wanted)  # fault
+        elif self.is_own(animal, found) and found.data != wanted.data:
+            found.data = wanted.data
+            self.client.sync.update(found)
+        elif not self.is_own(animal, found):
+            self.recorder.event(animal, "Warning", "Taken", "the child is somebody else's")
+
+    def own(self, animal: Animal, child: ConfigMap) -> None:
+        """Nobody is the owner."""
+
+    def is_own(self, animal: Animal, child: ConfigMap) -> bool:
+        """Whether it may be changed."""
+        return not child.metadata.labels
+
+    def setup(self, manager: Manager) -> None:
+        """Register with the manager."""
+        ControllerBuilder(manager).for_(Animal).owns(ConfigMap).complete(self)
+
+
+class PlainNoOwnerMended(PlainNoOwner):
+    """Sets it."""
+
+    fault = ""
+
+    def own(self, animal: Animal, child: ConfigMap) -> None:
+        """The animal."""
+        set_controller_reference(animal, child)
+
+    def is_own(self, animal: Animal, child: ConfigMap) -> bool:
+        """Whether the animal is its owner."""
+        return is_controlled_by(child, animal)
