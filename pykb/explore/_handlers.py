@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,10 +15,12 @@ import orjson
 from pykb.client.connection import Call, ExecResult, parse_path
 from pykb.client.listwatch import ClientListWatch
 from pykb.explore._gate import Gate, kopf_sends, waker, whence, works_on
+from pykb.explore._history import Manifest
 from pykb.explore._outcome import Outcome, failure_of
 from pykb.explore._time import tasks_of_process
 from pykb.explore._webhooks import place_of
 from pykb.runtime import Client
+from pykb.webhook.server import WebhookServer
 
 if TYPE_CHECKING:
     from pykb.runtime._kopf import OperatorRegistry
@@ -36,6 +38,8 @@ class Handlers:
         gate: Its connection.
         client: Its client, for lists and watches.
         registries: The registries with the handlers.
+        webhooks: The server at whose paths admission handlers answer.
+        configured: Called with their webhook configurations.
         is_plain: Whether kopf runs them without a manager of pykb.
         root: The folder of the user's code.
         outcome: Where to note.
@@ -44,6 +48,8 @@ class Handlers:
     gate: Gate
     client: Client
     registries: Sequence[OperatorRegistry]
+    webhooks: WebhookServer
+    configured: Callable[[Sequence[Manifest]], None]
     is_plain: bool
     root: Path | None
     outcome: Outcome
@@ -59,7 +65,17 @@ class Handlers:
         tasks_of_process.set(tasks)
         connection = _KopfConnection(self.gate, self)
         list_watch = ClientListWatch(Client(connection, mapper=self.client.mapper))
-        self._engine = OfflineHandlers(connection, list_watch, self.registries, (), not self.is_plain, self, tasks)
+        self._engine = OfflineHandlers(
+            connection=connection,
+            list_watch=list_watch,
+            registries=self.registries,
+            namespaces=(),
+            webhooks=self.webhooks,
+            configured=self.configured,
+            knows_deletions=not self.is_plain,
+            observer=self,
+            tasks=tasks,
+        )
         await self._engine.run()
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from unittest import mock
@@ -17,7 +17,7 @@ from pykb.diagnostics import Diagnostic, EnvironmentProblem
 from pykb.diagnostics.codes.explore import NOT_EXPLORED, REAL_WORLD, UNKNOWN_CONDITION
 from pykb.explore._gate import Behind, Gate, Tape, place_in, waker, works_on
 from pykb.explore._handlers import Handlers
-from pykb.explore._history import FaultKind, History, Identity
+from pykb.explore._history import FaultKind, History, Identity, Manifest
 from pykb.explore._libraries import Reach, reach
 from pykb.explore._outcome import Outcome, failure_of, place_of_error
 from pykb.explore._project import Subject
@@ -103,18 +103,24 @@ class Operator(ReconcileListener):
         client = Client(self.gate, mapper=self.mapper)
         manager = self._manager = _ExploredManager(options, client=client, clock=LoopClock(self._loop))
         _register(self.subject, manager)
-        self._handlers = manager.handlers(self.gate, self.subject, self.outcome)
+        self._handlers = manager.handlers(self.gate, self.subject, self.outcome, self._use_webhooks)
         for informer in manager.cache.informers:  # kinds of other projects, whose definitions are not in this one
             if self.server.resources.of_kind(informer.gvk) is None:
                 self.server.resources.add_unknown(informer.gvk)
         # Webhooks answer even after the end of their process, as other replicas do.
-        webhooks, configurations = manager.webhook_server, self.subject.webhooks
-        webhooks.observer = self._note_failure
+        manager.webhook_server.observer = self._note_failure
+        self._use_webhooks(())
+        self._failing.clear()
+        manager.listen(self)
+
+    def _use_webhooks(self, further: Sequence[Manifest]) -> None:
+        """Let the API server call the webhooks of the project, and further ones of kopf's handlers."""
+        webhooks = self._manager.webhook_server
+        self.outcome.webhooks = tuple(further)
+        configurations = [*self.subject.webhooks, *further]
         self.outcome.defaulters = use_webhooks(
             self.server, webhooks, configurations, self.subject.root, self.outcome.lost, self._conditions
         )
-        self._failing.clear()
-        manager.listen(self)
 
     async def keep_running(self) -> None:
         """Run the operator, and start it again when it died, as a kubelet does. Ends only by an error."""
@@ -246,8 +252,10 @@ class _ExploredManager(Manager):
         """Note the registry."""
         self._kopf_registries.append(registry)
 
-    def handlers(self, gate: Gate, subject: Subject, outcome: Outcome) -> Handlers | None:
-        """Add the handlers of the program, if it has some."""
+    def handlers(
+        self, gate: Gate, subject: Subject, outcome: Outcome, configured: Callable[[Sequence[Manifest]], None]
+    ) -> Handlers | None:
+        """Add the handlers of the program, if it has some. It tells of their webhook configurations."""
         if "kopf" not in sys.modules:
             return None
         from pykb.runtime._kopf.offline import registries_of, resources_of
@@ -256,7 +264,16 @@ class _ExploredManager(Manager):
         if not registries:
             return None
         outcome.handlers, outcome.is_of_kopf = resources_of(registries), not self.controllers
-        handlers = Handlers(gate, self.api_reader, registries, subject.is_plain_kopf, subject.root, outcome)
+        handlers = Handlers(
+            gate=gate,
+            client=self.api_reader,
+            registries=registries,
+            webhooks=self.webhook_server,
+            configured=configured,
+            is_plain=subject.is_plain_kopf,
+            root=subject.root,
+            outcome=outcome,
+        )
         self.add(handlers.run, name="kopf handlers")
         return handlers
 

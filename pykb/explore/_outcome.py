@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from pykb.api.safe_text import safe_text
 from pykb.diagnostics import Diagnostic, Span
 from pykb.explore._gate import Sent, place_in
-from pykb.explore._history import Fault, History, Identity, Step
+from pykb.explore._history import Fault, History, Identity, Manifest, Step
 from pykb.explore._state import State, is_generated, read
 from pykb.explore._variants import spell
 from pykb.explore._webhooks import Loss
@@ -118,6 +118,7 @@ class Outcome:
         lost: What conversions did not keep.
         defaulters: The lines of the mutating webhooks, by path.
         handlers: The resources that kopf's handlers are for.
+        webhooks: The webhook configurations of kopf's handlers.
         is_of_kopf: Whether there are handlers of kopf, and no controllers.
     """
 
@@ -142,6 +143,7 @@ class Outcome:
     lost: list[Loss] = field(default_factory=list)
     defaulters: dict[str, Span] = field(default_factory=dict)
     handlers: tuple[str, ...] = ()
+    webhooks: tuple[Manifest, ...] = ()
     is_of_kopf: bool = False
 
     def first(self, steps: int) -> Outcome | None:

@@ -523,7 +523,8 @@ def defaulted(context: Context) -> Iterator[Case]:
     crd = context.definition
     if crd is None:
         return
-    paths = list(defaulting(context.subject.webhooks, crd["spec"]["group"], crd["spec"]["names"]["plural"]))
+    configurations = [*context.subject.webhooks, *context.base.webhooks]
+    paths = list(defaulting(configurations, crd["spec"]["group"], crd["spec"]["names"]["plural"]))
     own = context.own
 
     def judge(outcome: Outcome) -> Iterator[Violation]:

@@ -162,7 +162,7 @@ class Webhooks:
                 errors.append(str(error))
         if errors and hook.get("failurePolicy") != "Ignore":
             what = f"{asked.request.resource.plural}.{asked.request.resource.gvk.group}".rstrip(".")
-            message = f'{what} "{request["name"]}" is forbidden: {", ".join(errors)}'
+            message = f'{what} "{request.get("name", "")}" is forbidden: {", ".join(errors)}'
             raise refuse(403, "Forbidden", message)
         return not errors
 
@@ -187,6 +187,7 @@ class Webhooks:
             "oldObject": shown(asked.old),
             "dryRun": asked.request.is_dry_run,
         }
+        request = {name: value for name, value in request.items() if value != ""}  # as the API server leaves them out
         return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
 
 

@@ -186,6 +186,38 @@ def test_only_a_manager_tells_handlers_of_deletions_that_nobody_saw():
     assert found == [True, False]
 
 
+ADMISSION = """
+    import kopf
+
+    @kopf.on.mutate("animals")
+    def add(spec, patch, operation, **_):
+        patch.spec["count"] = spec.get("count", 0) + 1
+
+    @kopf.on.validate("animals")
+    async def check(spec, **_):
+        if len(spec["food"]) > 60:
+            raise kopf.AdmissionError("too much", code=422)
+        spec["house"]
+
+    @kopf.on.event("animals")
+    def see(**_):
+        pass
+"""
+
+
+def test_admission_handlers_are_asked(write):
+    """A mutation that changes an object again with each update, and an error of programming in a check."""
+    lines = dedent(ADMISSION).splitlines()
+    report = Explorer(write(ADMISSION), only=("explore-loop", "explore-bug")).run()
+    loop, bug = sorted(report.findings, key=lambda finding: finding.code.slug, reverse=True)
+    assert loop.message == (
+        "Animal kiki: spec.count is 4 instead of 3 after an update without a change: the webhook is not idempotent"
+    )
+    assert lines[loop.span.line - 1] == '@kopf.on.mutate("animals")'
+    assert bug.message == "KeyError, though the schema accepts `no spec.house`: 'house'"
+    assert lines[bug.span.line - 1] == '    spec["house"]'
+
+
 @pytest.mark.parametrize(
     ("source", "files", "said", "line"),
     [

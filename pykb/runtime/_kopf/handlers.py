@@ -216,7 +216,7 @@ class AdmissionServer:
         mounted: list[str] = []
         try:
             for path, handler in self._paths.items():
-                self._server.mount(path, _Endpoint(ask, handler, self._server.steps(path)))
+                self._server.mount(path, AdmissionEndpoint(ask, handler, self._server.steps(path)))
                 mounted.append(path)
             await self._server.listening()
             certificate = self._server.certificate
@@ -230,12 +230,14 @@ class AdmissionServer:
 
 
 @dataclass(slots=True, eq=False)
-class _Endpoint:
+class AdmissionEndpoint:
     """Calls one handler through kopf."""
 
     ask: Any
     handler: str
     steps: Steps
+    author: Callable[..., Any] | None = None
+    """The function of the handler."""
 
     async def answer(self, request: HttpRequest) -> HttpResponse:
         """Return kopf's answer."""

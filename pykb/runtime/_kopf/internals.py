@@ -8,7 +8,7 @@ from kopf._cogs.structs.credentials import Vault
 from kopf._cogs.structs.diffs import diff, reduce
 from kopf._core.actions import execution, invocation
 from kopf._core.engines import posting
-from kopf._core.engines.admission import AmbiguousResourceError, UnknownResourceError, WebhookError
+from kopf._core.engines.admission import AmbiguousResourceError, UnknownResourceError, WebhookError, build_webhooks
 from kopf._core.engines.posting import K8sEvent
 from kopf._core.intents import causes, registries
 from kopf._core.intents.handlers import ChangingHandler
@@ -31,6 +31,7 @@ __all__ = [
     "UnknownResourceError",
     "Vault",
     "WebhookError",
+    "build_webhooks",
     "causes",
     "continuous_watch",
     "diff",

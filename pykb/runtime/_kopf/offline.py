@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 import logging
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol, Self
 from urllib.parse import parse_qsl, urlsplit
 from weakref import WeakSet
@@ -23,8 +25,18 @@ from pykb.client.bridge import await_in_thread
 from pykb.client.connection import Call, Connection
 from pykb.client.errors import ApiError, ServerUnreachable, status_of
 from pykb.client.listwatch import ListWatch
-from pykb.runtime._kopf.internals import ResourceMemories, SyncFlagWaiter, Vault, causes, execution
+from pykb.runtime._kopf.handlers import AdmissionEndpoint
+from pykb.runtime._kopf.internals import (
+    ResourceMemories,
+    SyncFlagWaiter,
+    Vault,
+    build_webhooks,
+    causes,
+    execution,
+    references,
+)
 from pykb.runtime._kopf.watch import HandlerWatches, around_calls
+from pykb.webhook.server import WebhookServer
 
 _SERVER = "https://kubernetes.explorer.invalid"
 _MOST_CANCELLATIONS = 50
@@ -118,6 +130,8 @@ class OfflineHandlers:
         list_watch: Lists and watches for the handlers.
         registries: The registries with the handlers.
         namespaces: The namespaces to watch; empty for all.
+        webhooks: The server at whose paths admission handlers answer. It need not run.
+        configured: Called with the webhook configurations of the admission handlers.
         knows_deletions: Whether handlers learn of what was deleted while a watch was broken, as in a manager of pykb.
         observer: Learns of the calls.
         tasks: All tasks of this process. Whoever makes tasks must add them.
@@ -127,6 +141,8 @@ class OfflineHandlers:
     list_watch: ListWatch
     registries: Collection[kopf.OperatorRegistry]
     namespaces: tuple[str, ...]
+    webhooks: WebhookServer
+    configured: Callable[[list[dict[str, Any]]], None]
     knows_deletions: bool
     observer: HandlerObserver
     tasks: WeakSet[asyncio.Task[Any]]
@@ -156,18 +172,48 @@ class OfflineHandlers:
         memories = _Memories()
         self._settings.append(settings)
         self._memories.append(memories)
+        insights = references.Insights()
+        settings.admission = _InMemory(partial(self._admit, registry, insights))
         session: Any = _Session(self.connection)
         vault = Vault({"pykb": kopf.AiohttpSession(server=_SERVER, aiohttp_session=session)})
         return await kopf.spawn_tasks(
             registry=_without_logins(registry),
             settings=settings,
             memories=memories,
+            insights=insights,
             standalone=True,
             clusterwide=not self.namespaces,
             namespaces=self.namespaces,
             stop_flag=stop,
             vault=vault,
         )
+
+    async def _admit(
+        self, registry: kopf.OperatorRegistry, insights: references.Insights, ask: Any
+    ) -> AsyncIterator[dict[str, Any]]:
+        """Let admission handlers answer at the webhook server, also when this process has ended: others would."""
+        context = contextvars.copy_context()
+
+        async def ask_here(*arguments: Any, **options: Any) -> Any:
+            return await asyncio.get_running_loop().create_task(ask(*arguments, **options), context=context)
+
+        every = registry._webhooks.get_all_handlers()  # noqa: SLF001
+        for handler in every:
+            path = f"/{handler.id}"
+            steps = self.webhooks.steps(path)
+            self.webhooks.mount(path, AdmissionEndpoint(ask_here, str(handler.id), steps, handler.fn))
+        config: Any = {"service": {"name": "kopf", "namespace": "default"}}
+        configurations: list[dict[str, Any]] = []
+        for kind, reason in _ADMISSIONS.items():
+            chosen = [handler for handler in every if handler.reason == reason]
+            hooks = build_webhooks(
+                chosen, resources=insights.webhook_resources, name_suffix="kopf", client_config=config
+            )
+            configurations.append({"kind": kind, "metadata": {"name": "kopf"}, "webhooks": hooks})
+        if every:
+            self.configured(configurations)
+        yield config
+        await asyncio.Event().wait()
 
     @property
     def bookkeeping(self) -> Bookkeeping:
@@ -207,9 +253,11 @@ class OfflineHandlers:
 
     @contextlib.contextmanager
     def _calling(self) -> Iterator[None]:
-        if self._is_dead:
+        cause = execution.cause_var.get(None)
+        is_admission = isinstance(cause, causes.WebhookCause)
+        if self._is_dead and not is_admission:
             raise asyncio.CancelledError
-        run = _run_of(execution.handler_var.get(None), execution.cause_var.get(None))
+        run = _run_of(execution.handler_var.get(None), cause)
         if run is None:
             yield
             return
@@ -220,11 +268,11 @@ class OfflineHandlers:
         except (execution.HandlerChildrenRetry, asyncio.CancelledError):
             raise
         except BaseException as error:
-            failure = error
+            is_refusal = is_admission and isinstance(error, kopf.PermanentError | kopf.TemporaryError)
+            failure = None if is_refusal else error
             raise
         finally:
-            if not self._is_dead:
-                self.observer.ended(run, failure)
+            self.observer.ended(run, failure)
 
 
 def has_handlers(registry: kopf.OperatorRegistry) -> bool:
@@ -272,10 +320,14 @@ def _run_of(handler: Any, cause: Any) -> HandlerRun | None:
     if isinstance(cause, causes.DaemonCause):
         what = type(handler).__name__.removesuffix("Handler").lower()
     is_repeated = isinstance(cause, causes.ChangingCause | causes.DaemonCause)
-    uid = str(cause.body.get("metadata", {}).get("uid", ""))
+    uid = "" if isinstance(cause, causes.WebhookCause) else str(cause.body.get("metadata", {}).get("uid", ""))
     return HandlerRun(str(handler.id), what, handler.fn, uid, lasts=what == "daemon", is_repeated=is_repeated)
 
 
+_ADMISSIONS = {
+    "MutatingWebhookConfiguration": causes.WebhookType.MUTATING,
+    "ValidatingWebhookConfiguration": causes.WebhookType.VALIDATING,
+}
 _WHATS = {"WatchingCause": "event", "IndexingCause": "index"}
 
 
@@ -318,6 +370,17 @@ def _logs_become_events() -> Iterator[None]:
     finally:
         vars(logger).update(before)
         logger._cache.clear()  # noqa: SLF001
+
+
+class _InMemory(type(kopf.OperatorSettings().admission)):  # type: ignore[misc] # the class has no public name
+    """Settings that keep their server, even if somebody sets another one, and manage nothing."""
+
+    def __init__(self, server: Any) -> None:
+        super().__init__()
+        object.__setattr__(self, "server", server)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Change nothing."""
 
 
 class _Memories(ResourceMemories):

@@ -10,12 +10,13 @@ import inspect
 
 import kopf
 import pytest
+from kopf._cogs.aiokits import aioenums
 from kopf._cogs.clients import errors, watching
 from kopf._cogs.structs import credentials, diffs, references
 from kopf._core.actions import execution
 from kopf._core.engines import admission, posting
 from kopf._core.intents import causes
-from kopf._core.reactor import observation, subhandling
+from kopf._core.reactor import inventory, observation, subhandling
 
 from pykb.runtime._kopf.internals import continuous_watch
 from pykb.runtime._kopf.watch import HandlerWatches
@@ -29,6 +30,10 @@ SIGNATURES = {
         *("handler", "cause", "retry", "started", "runtime", "settings", "lifecycle", "subrefs", "extra_context")
     },
     subhandling.subhandling_context: set(),
+    admission.build_webhooks: {"handlers_", "resources", "name_suffix", "client_config", "persistent_only"},
+    credentials.Vault.__init__: {"self", "__src"},
+    inventory.ResourceMemories.iter_all_daemon_memories: {"self"},
+    aioenums.SyncFlagWaiter.wait: {"self", "timeout"},
 }
 
 
