@@ -186,8 +186,17 @@ def _stopping(explorer: Explorer) -> Iterator[list[int]]:
 
 
 def _fix_hashes() -> None:
-    """Start again with fixed hashes: the order of sets in the user's code must be the same each time."""
-    if os.environ.get("PYTHONHASHSEED") != "0" and not sys.flags.interactive:
+    """Start again with fixed hashes: the order of sets in the user's code must be the same each time.
+
+    A debugger would lose the program by that.
+    """
+    from pykb.explore._watch import is_debugged
+
+    if os.environ.get("PYTHONHASHSEED") == "0" or sys.flags.interactive:
+        return
+    if is_debugged():
+        console.say("note: sets have another order each time: start the debugger with PYTHONHASHSEED=0")
+    else:
         arguments = [sys.executable, "-P", "-m", "pykb", *console.settings.argv]
         os.execve(sys.executable, arguments, {**os.environ, "PYTHONHASHSEED": "0"})  # noqa: S606 - this program
 
@@ -213,7 +222,10 @@ def _words_again(what: Sequence[str], options: Options) -> str:
 
 def _tell(result: Report, root: Path, seed: int, words: str) -> None:
     report([*result.diagnostics(), *result.notes()])
-    if saved := _save(result, root, seed):
+    saved = _save(result, root, seed)
+    if console.data(_document(result, [str(path.relative_to(root)) for path in saved])):
+        return
+    if saved:
         what = "it" if len(saved) == 1 else f"the first of the {len(saved)} histories"
         console.say(f"to run {what} again: `pykb explore {words}--replay {saved[0].relative_to(root)}`")
     histories = ", ".join(f"{slug.removeprefix('explore-')} {count}" for slug, count in result.histories.items())
@@ -237,6 +249,20 @@ def _tell(result: Report, root: Path, seed: int, words: str) -> None:
             console.say(f"not all histories of these codes were run: {', '.join(begun)}")
         if untried:
             console.say(f"no history of these codes was run: {', '.join(untried)}")
+
+
+def _document(result: Report, replays: Sequence[str]) -> dict[str, object]:
+    """What was tried, for programs."""
+    return {
+        "findings": [
+            {"code": finding.code.slug, "message": finding.message, "replay": replay}
+            for finding, replay in zip(result.findings, replays, strict=True)
+        ],
+        "histories": dict(result.histories),
+        "runs": result.runs,
+        "specsLeftOut": result.left_out,
+        "unfinished": result.unfinished,
+    }
 
 
 def _tell_useless(ignored: tuple[str, ...], result: Report) -> None:

@@ -56,12 +56,42 @@ def test_what_is_ignored_must_be_there(project):
 
 
 def test_findings_for_programs_are_one_document(project):
-    """With the code and the place."""
-    code, _, shown = explore(project, "--only", "explore-history", "--format", "json")
+    """With the code and the place. What was tried is another one, and names the file that shows it again."""
+    code, said, shown = explore(project, "--only", "explore-history", "--format", "json")
     assert code == 1
     [finding] = json.loads(shown)
     assert finding["code"] == "explore-history"
     assert finding["span"]["path"] == str(CONTROLLER)
+    tried = json.loads(said)
+    assert tried["findings"] == [
+        {"code": finding["code"], "message": finding["message"], "replay": ".pykb/explore/1-explore-history.json"}
+    ]
+    assert (project / tried["findings"][0]["replay"]).exists()
+    assert list(tried["histories"]) == ["explore-history"]
+    assert tried["runs"] > 0
+    assert tried["unfinished"] == []
+
+
+def test_a_debugger_stops_in_a_replay(project):
+    """At a breakpoint of pdb, which starts pykb as its program. pykb does not start itself again then."""
+    explore(project, "--only", "explore-history")
+    lines = (project / CONTROLLER).read_text(encoding="utf-8").splitlines()
+    number = next(number for number, line in enumerate(lines, start=1) if "self.apply(app, service_of(app))" in line)
+    commands = (f"b {CONTROLLER}:{number}", "c", "p app.metadata.name", "import os; os._exit(7)")
+    words = ["explore", "--replay", ".pykb/explore/1-explore-history.json"]
+    done = subprocess.run(
+        [sys.executable, "-m", "pdb", *(word for each in commands for word in ("-c", each)), "-m", "pykb", *words],
+        cwd=project,
+        env={name: value for name, value in os.environ.items() if name != "PYTHONHASHSEED"},
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+    assert done.returncode == 7
+    assert "'app-sample'" in done.stdout
+    assert "start the debugger with PYTHONHASHSEED=0" in done.stderr
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
