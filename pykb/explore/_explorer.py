@@ -24,6 +24,9 @@ from pykb.explore._state import Difference, read
 
 _now = time.monotonic
 
+_IS_THERE = ("404)", "409)")
+"""The ends of refusals that say nothing about the act."""
+
 _MOST_KNOWN = 32
 """Undisturbed runs that are kept: plans ask for the same ones, or for their first steps."""
 
@@ -263,6 +266,8 @@ class Explorer:
         else:
             self._report.histories[case.code.slug] += len(case.parts) or 1
             for step, why in outcome.refused:
+                if why.endswith(_IS_THERE):
+                    continue  # or it is not there: that is what the history is about
                 self._report.refused.setdefault((case.code.slug, told(step, outcome)), why)
             for violation in violations:
                 self._guilty.add(id(case))

@@ -273,11 +273,17 @@ class Gate:
         self._tape = tape
         self._behind = behind
         self._dead = False
+        self._late = 0
         self._blind = asyncio.Event()
         self._blind.set()
         self._broken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.died = asyncio.Event()
         """Set when a fault has ended the process."""
+
+    @property
+    def is_late(self) -> bool:
+        """Whether an event is still to come because the caches lag."""
+        return self._late > 0 and not self._dead
 
     def die(self) -> None:
         """Let no request and no answer pass from now on."""
@@ -417,10 +423,14 @@ class Gate:
                     await asyncio.wait({following})  # its generator can be closed only then
             if line is None:
                 return
-            if behind.lag and behind.resource in ("", resource):
-                await asyncio.sleep(behind.lag)
-            await asyncio.sleep(max(0.0, behind.until - asyncio.get_running_loop().time()))
-            await self._alive()
+            self._late += 1
+            try:
+                if behind.lag and behind.resource in ("", resource):
+                    await asyncio.sleep(behind.lag)
+                await asyncio.sleep(max(0.0, behind.until - asyncio.get_running_loop().time()))
+                await self._alive()
+            finally:
+                self._late -= 1
             yield line
 
     async def _alive(self) -> None:

@@ -150,7 +150,9 @@ class Operator(ReconcileListener):
 
     @property
     def is_working(self) -> bool:
-        """Whether a reconcile or a handler runs."""
+        """Whether a reconcile or a handler runs, or an event is still to come."""
+        if self.gate.is_late:
+            return True
         if self._handlers is not None and self._handlers.is_working:
             return True
         return any(controller.running_now() for controller in self._manager.controllers)

@@ -58,3 +58,15 @@ def test_memory_does_not_grow_with_the_number_of_histories():
             tracemalloc.stop()
     assert more_objects - objects < 200
     assert more_size - size < 50_000
+
+
+def test_the_world_is_not_at_rest_before_late_events_have_come():
+    """Even if nothing changes for longer than a rest takes."""
+
+    def register(manager: Manager) -> None:
+        Keeper(manager.client).setup(manager)
+
+    steps = (Step(Verb.CREATE, SAMPLE),)
+    with Runner(subject_of(register), 0) as runner:
+        usual, late = (runner.run(History(steps, fault)) for fault in (None, Fault(FaultKind.LAG, seconds=100)))
+    assert usual.states == late.states != [{}]

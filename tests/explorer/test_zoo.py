@@ -97,6 +97,7 @@ SOUND = [
     Handled,
     sound.Threaded,
     sound.Sleeps,
+    sound.Mirrors,
     sound.CreatesFirst,
     sound.Generates,
     sound.ListsMembers,

@@ -30,8 +30,9 @@ EXPLORED = """
     explorer.run(register, sample=SAMPLE).check()
 """
 KEPT_REPLICAS = """
-    # As in sample-controller, the replicas are kept. The rest belongs to whoever changes the Deployment.
-    explorer.run(register, sample=SAMPLE, ignore=["Deployment.spec.template"]).check()
+    # As in sample-controller, the replicas are kept while the spec has some. The rest belongs to others.
+    ignore = ["Deployment.spec.template", "Deployment.spec.replicas"]
+    explorer.run(register, sample=SAMPLE, ignore=ignore).check()
 """
 
 STEPS = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from pykb.api.apps.v1 import StatefulSet, StatefulSetSpec
+from pykb.api.apps.v1 import Deployment, DeploymentSpec, StatefulSet, StatefulSetSpec
 from pykb.api.core.v1 import (
     ConfigMap,
     PersistentVolumeClaim,
@@ -20,13 +20,15 @@ from pykb.runtime import (
     NotFound,
     Reconciler,
     Request,
+    Result,
     ensure_applied,
     is_controlled_by,
+    patch_status,
     set_controller_reference,
 )
 from tests.explorer.keeper import Keeper
-from tests.explorer.zoo.kinds import SAMPLE, Animal
-from tests.explorer.zoo.specs import labels, template
+from tests.explorer.zoo.kinds import SAMPLE, Animal, AnimalStatus
+from tests.explorer.zoo.specs import deployment, labels, template
 
 
 class Threaded(Reconciler):
@@ -134,3 +136,21 @@ class ListsMembers(Keeper):
             return [Request("default", name)] if (name := (pod.metadata.labels or {}).get("animal")) else []
 
         ControllerBuilder(manager).for_(Animal).owns(StatefulSet).watches(Pod, owner).complete(self)
+
+
+class Mirrors(Keeper):
+    """Reports whether its Deployment is available. When caches lag, it learns of that long after the last change."""
+
+    owned = (Deployment,)
+
+    async def keep(self, animal: Animal) -> None:
+        """Apply it."""
+        self.found, _ = await ensure_applied(self.client, deployment(animal, self.metadata(animal)), owner=animal)
+
+    async def report(self, animal: Animal, before: AnimalStatus) -> Result | None:
+        """Say how it is."""
+        status = self.found.status
+        is_ready = status is not None and status.available_replicas == (self.found.spec or DeploymentSpec()).replicas
+        animal.status.phase = "Ready" if is_ready else "Starting"
+        await patch_status(self.client, animal, before)
+        return None
