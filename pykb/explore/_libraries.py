@@ -41,6 +41,8 @@ _KUBECONFIG = {
     "clusters": [{"name": "explorer", "cluster": {"server": f"https://{HOST}", "insecure-skip-tls-verify": True}}],
     "users": [{"name": "explorer", "user": {"token": "explorer"}}],
 }
+_HTTPX = ("httpx", "httpx2")
+_JSON = {"Content-Type": "application/json"}
 _LIBRARIES = ("kubernetes", "kubernetes_asyncio")
 _FILES = {"token": "explorer", "namespace": "default", "ca.crt": ""}
 _LOADERS = {
@@ -165,6 +167,8 @@ def _prepared(method: str, url: str, headers: Mapping[str, str], body: Any) -> t
     if process is None:
         raise ConnectionRefusedError("only the operator reaches the API server of the explorer, while a history runs")
     parts = urlsplit(url)
+    if {"watch", "follow"} & dict(parse_qsl(parts.query)).keys():
+        raise NotImplementedError("the explorer has no watches and logs for client libraries: read the object again")
     named = {name.lower(): value for name, value in headers.items()}
     content = body.encode() if isinstance(body, str) else body
     query = tuple(parse_qsl(parts.query, keep_blank_values=True))
@@ -175,11 +179,6 @@ def _prepared(method: str, url: str, headers: Mapping[str, str], body: Any) -> t
         body=content or None,
         content_type=named.get("content-type", "application/json"),
     )
-
-
-def _is_watch(url: str) -> bool:
-    query = dict(parse_qsl(urlsplit(url).query))
-    return query.get("watch", "").lower() in ("1", "true") or query.get("follow", "").lower() in ("1", "true")
 
 
 def _urlopen(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -194,7 +193,7 @@ def _urlopen(original: Callable[..., Any]) -> Callable[..., Any]:
             raise urllib3.exceptions.ProtocolError(str(error)) from error
         return urllib3.HTTPResponse(
             io.BytesIO(answer.content),
-            headers={"Content-Type": "application/json"},
+            headers=_JSON,
             status=answer.status,
             reason=HTTPStatus(answer.status).phrase,
             preload_content=options.get("preload_content", True),
@@ -228,7 +227,7 @@ class _AiohttpAnswer:
     def __init__(self, answer: _Answer) -> None:
         self.status = answer.status
         self.reason = HTTPStatus(answer.status).phrase
-        self.headers = {"Content-Type": "application/json"}
+        self.headers = _JSON
         self.ok = answer.status < HTTPStatus.BAD_REQUEST
         self._content = answer.content
 
@@ -257,40 +256,46 @@ class _AiohttpAnswer:
         pass
 
 
-def _httpx_handle(original: Callable[..., Any]) -> Callable[..., Any]:
-    httpx = sys.modules["httpx"]
+def _httpx_handle(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        httpx = sys.modules[name]
 
-    def handle_request(transport: Any, request: Any) -> Any:
-        if request.url.host != HOST:
-            return original(transport, request)
-        try:
-            answer = _send(request.method, str(request.url), request.headers, request.read())
-        except ServerUnreachable as error:
-            raise httpx.RemoteProtocolError(str(error)) from error
-        return httpx.Response(answer.status, headers={"content-type": "application/json"}, content=answer.content)
+        def handle_request(transport: Any, request: Any) -> Any:
+            if request.url.host != HOST:
+                return original(transport, request)
+            try:
+                answer = _send(request.method, str(request.url), request.headers, request.read())
+            except ServerUnreachable as error:
+                raise httpx.RemoteProtocolError(str(error)) from error
+            return httpx.Response(answer.status, headers=_JSON, content=answer.content)
 
-    return handle_request
+        return handle_request
+
+    return make
 
 
-def _httpx_handle_async(original: Callable[..., Any]) -> Callable[..., Any]:
-    httpx = sys.modules["httpx"]
+def _httpx_handle_async(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        httpx = sys.modules[name]
 
-    async def handle_async_request(transport: Any, request: Any) -> Any:
-        if request.url.host != HOST:
-            return await original(transport, request)
-        try:
-            answer = await _send_async(request.method, str(request.url), request.headers, await request.aread())
-        except ServerUnreachable as error:
-            raise httpx.RemoteProtocolError(str(error)) from error
-        return httpx.Response(answer.status, headers={"content-type": "application/json"}, content=answer.content)
+        async def handle_async_request(transport: Any, request: Any) -> Any:
+            if request.url.host != HOST:
+                return await original(transport, request)
+            try:
+                answer = await _send_async(request.method, str(request.url), request.headers, await request.aread())
+            except ServerUnreachable as error:
+                raise httpx.RemoteProtocolError(str(error)) from error
+            return httpx.Response(answer.status, headers=_JSON, content=answer.content)
 
-    return handle_async_request
+        return handle_async_request
+
+    return make
 
 
 _SENDERS: tuple[tuple[str, str, str, Callable[[Callable[..., Any]], Callable[..., Any]]], ...] = (
     ("urllib3.connectionpool", "HTTPConnectionPool", "urlopen", _urlopen),
     ("aiohttp", "ClientSession", "_request", _aiohttp_request),
-    ("httpx", "HTTPTransport", "handle_request", _httpx_handle),
-    ("httpx", "AsyncHTTPTransport", "handle_async_request", _httpx_handle_async),
+    *((name, "HTTPTransport", "handle_request", _httpx_handle(name)) for name in _HTTPX),
+    *((name, "AsyncHTTPTransport", "handle_async_request", _httpx_handle_async(name)) for name in _HTTPX),
 )
 """The functions that send a request: a module, a class in it, a method, and what makes its replacement."""

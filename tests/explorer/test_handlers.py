@@ -86,6 +86,25 @@ def test_client_libraries_reach_the_server_in_memory(write):
     assert dict(os.environ) == environment
 
 
+def test_a_watch_of_a_client_library_is_named(write):
+    """It would wait for events in real time."""
+    subject = write(
+        """
+        import kopf
+        import kubernetes
+
+        @kopf.on.create("animals")
+        def wait(namespace, **_):
+            for event in kubernetes.watch.Watch().stream(
+                kubernetes.client.CoreV1Api().list_namespaced_pod, namespace
+            ):
+                return
+        """
+    )
+    [problem] = Explorer(subject, only=("explore-loop",)).run().problems
+    assert "the explorer has no watches and logs for client libraries: read the object again" in problem.message
+
+
 def test_each_process_has_fresh_modules(write):
     """What a module keeps in a global goes with the process, as it does in a cluster."""
     subject = write(
