@@ -41,6 +41,7 @@ class Handlers:
         webhooks: The server at whose paths admission handlers answer.
         configured: Called with their webhook configurations.
         is_plain: Whether kopf runs them without a manager of pykb.
+        namespaces: The namespaces that they are restricted to; empty for all.
         root: The folder of the user's code.
         outcome: Where to note.
     """
@@ -51,6 +52,7 @@ class Handlers:
     webhooks: WebhookServer
     configured: Callable[[Sequence[Manifest]], None]
     is_plain: bool
+    namespaces: tuple[str, ...]
     root: Path | None
     outcome: Outcome
     _running: list[HandlerRun] = field(default_factory=list)
@@ -69,7 +71,7 @@ class Handlers:
             connection=connection,
             list_watch=list_watch,
             registries=self.registries,
-            namespaces=(),
+            namespaces=self.namespaces,
             webhooks=self.webhooks,
             configured=self.configured,
             knows_deletions=not self.is_plain,

@@ -273,6 +273,7 @@ class _ExploredManager(Manager):
             webhooks=self.webhook_server,
             configured=configured,
             is_plain=subject.is_plain_kopf,
+            namespaces=subject.namespaces,
             root=subject.root,
             outcome=outcome,
         )

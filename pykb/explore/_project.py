@@ -53,6 +53,7 @@ class Subject:
         webhooks: The webhook configurations.
         places: Where the samples are written.
         is_plain_kopf: Whether kopf runs the handlers without a manager of pykb.
+        namespaces: The namespaces that kopf's handlers are restricted to; empty for all.
         load: Imports what is explored. It may fail as ``register`` does.
     """
 
@@ -66,6 +67,7 @@ class Subject:
     webhooks: Sequence[Manifest] = ()
     places: Mapping[Identity, Span] = field(default_factory=dict)
     is_plain_kopf: bool = False
+    namespaces: tuple[str, ...] = ()
     load: Callable[[], object] = lambda: None
 
 
@@ -112,7 +114,9 @@ def subject_of(
     if not samples:
         place = sample or f"{config_folder(root)}/{SAMPLES}"
         raise EnvironmentProblem(_no_sample(kind, place, own, [found["kind"] for found, _ in written]))
-    rules = [rule for role, _ in documents(root, [config_path(root, ROLE)]) for rule in role.get("rules") or ()]
+    roles = [role for role, _ in documents(root, [config_path(root, ROLE)])]
+    rules = [rule for role in roles for rule in role.get("rules") or ()]
+    is_namespaced = bool(roles) and all(role.get("kind") == "Role" for role in roles)
     entries = WebhookManifest.read(config_path(root, MANIFEST)).entries
     webhooks = {id(entry.configuration): entry.configuration for entry in entries}
     module = f"{package}.__main__"
@@ -127,6 +131,7 @@ def subject_of(
         once=once,
         webhooks=list(webhooks.values()),
         places=places,
+        namespaces=tuple(sorted({each.namespace for each in samples if each.namespace})) if is_namespaced else (),
         load=(lambda: None) if register else (lambda: _imported(root, module)),
     )
 
