@@ -11,6 +11,7 @@ import asyncio
 import concurrent.futures
 import contextlib
 import contextvars
+import ctypes
 import os
 import random
 import selectors
@@ -508,6 +509,7 @@ class VirtualTime:
             loop.interrupt(now=False)
             with contextlib.suppress(Interrupted), self.watch.over(loop.interrupt, _CLOSING_SECONDS):
                 _end_tasks(loop)
+            _abandon(asyncio.all_tasks(loop))
             loop.close()
             self._loop = None
 
@@ -596,3 +598,11 @@ def _end_tasks(loop: asyncio.AbstractEventLoop) -> None:
     if left:
         loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
     loop.run_until_complete(loop.shutdown_asyncgens())
+
+
+def _abandon(tasks: set[asyncio.Task[Any]]) -> None:
+    """Keep tasks for ever that do not end. Their destruction would run the operator's code, at any later moment."""
+    for task in tasks:
+        task._log_destroy_pending = False  # type: ignore[attr-defined] # noqa: SLF001 - nobody waits for it
+    if tasks:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(tasks))

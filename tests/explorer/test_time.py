@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import gc
+import sys
+import weakref
 from datetime import UTC, date, datetime
 
 from pydantic import BaseModel, TypeAdapter
@@ -24,3 +29,26 @@ def test_classes_are_completed_in_virtual_time():
         Lease.model_rebuild(force=True)
     assert made == [DAY, DAY.date()] * 2
     assert Lease(renewed=DAY, day=DAY.date()).model_dump() == {"renewed": DAY, "day": DAY.date()}
+
+
+def test_what_does_not_end_is_never_destroyed(monkeypatch):
+    """It would run on at any later moment, in the middle of another history or of another test."""
+    said = []
+    monkeypatch.setattr(sys, "unraisablehook", said.append)
+
+    async def stubborn():
+        while True:
+            with contextlib.suppress(BaseException):
+                await asyncio.sleep(1)
+
+    async def main():
+        tasks.add(weakref.ref(asyncio.create_task(stubborn())))
+        await asyncio.sleep(1)
+
+    tasks = set()
+    virtual = VirtualTime()
+    with virtual.watch:
+        virtual.run(main, 0)
+    gc.collect()
+    assert said == []
+    assert [task().done() for task in tasks] == [False]
