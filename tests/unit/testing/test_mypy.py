@@ -64,3 +64,28 @@ def test_where_nothing_can_be_kept_mypy_runs_as_ever(tmp_path: Path, variables: 
     user = User(tmp_path)
     assert user.checks("first", "'a'", **variables)[:2] == (1, FINDING.format("str", "int"))
     assert not user.cache.exists()
+
+
+BUSY = """
+import sys
+
+if "--num-workers=2" in sys.argv:
+    print("mypy: error: INTERNAL ERROR: a worker did not start")
+    sys.exit(2)
+print("one process", *sys.argv[1:])
+sys.exit(1)
+"""
+
+
+def test_where_no_second_process_starts_in_time_one_judges(tmp_path: Path) -> None:
+    """A process of mypy gives up after three seconds, and an older mypy knows no workers. Nobody hears of it."""
+    (tmp_path / "mypy.py").write_text(BUSY)
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "pykb.testing.mypy", "."],
+        cwd=tmp_path,
+        env={**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache"), "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (1, "one process .\n", "")
