@@ -13,7 +13,7 @@ from pykb.explore._history import Identity
 from pykb.explore._outcome import Change, Outcome
 from pykb.explore._state import State, read
 from pykb.explore._variants import spell
-from pykb.meta.json_diff import Path
+from pykb.meta.json_diff import MISSING, Parts, Path, changes, fields_of
 
 _WORD = re.compile(r"[A-Za-z0-9+/=_]*")
 _NAME: Path = ("metadata", "name")
@@ -101,21 +101,19 @@ def _by_creation(state: State, outcome: Outcome) -> list[Identity]:
 def _tokens(one: Identity, content: Any, two: Identity, other: Any) -> Iterator[_Token]:
     if one.name != two.name:
         yield _token(one, _NAME, one.name, two.name)
-    for path, value, twin in _unlike(content, other, ()):
-        if path != _NAME:
+    for path, value, twin in changes(content, other, _common_parts):
+        if path != _NAME and type(value) is type(twin):
             yield _token(one, path, value, twin)
 
 
-def _unlike(one: Any, two: Any, path: Path) -> Iterator[tuple[Path, Any, Any]]:
-    """Yield the values that differ, with their paths."""
-    if isinstance(one, Mapping) and isinstance(two, Mapping):
-        for name in one.keys() & two.keys():
-            yield from _unlike(one[name], two[name], (*path, name))
-    elif isinstance(one, list) and isinstance(two, list):
-        for index, (each, other) in enumerate(zip(one, two, strict=False)):
-            yield from _unlike(each, other, (*path, index))
-    elif one != two and type(one) is type(two):
-        yield path, one, two
+def _common_parts(_path: Path, one: Any, two: Any) -> Parts | None:
+    """The parts that both have. The ends of a longer list are no values of chance."""
+    if isinstance(one, dict) and isinstance(two, dict):
+        return [part for part in fields_of(one, two) if part[1] is not MISSING and part[2] is not MISSING]
+    if isinstance(one, list) and isinstance(two, list):
+        pairs = enumerate(zip(one, two, strict=False))
+        return [(index, old, new) for index, (old, new) in pairs if old != new]
+    return None
 
 
 def _token(identity: Identity, path: Path, one: Any, two: Any) -> _Token:
