@@ -173,8 +173,8 @@ class Context:
 
     def children(self) -> list[Identity]:
         """The objects that the operator made for the sample, without those of generated names: nobody can name them."""
-        named = {change.identity for change in self.base.changes}
-        return [each for each in self.base.states[0] if each in named and each != self.own and self.base.maker_of(each)]
+        named = {change.identity for change in self.base.changes} - {self.own, *self.base.initial}
+        return [each for each in self.base.states[0] if each in named and self.base.maker_of(each)]
 
     def created(self, identity: Identity) -> Manifest:
         """An object as the operator last wrote it."""

@@ -98,6 +98,7 @@ class Outcome:
 
     Attributes:
         history: The history. Set where the outcome is judged.
+        initial: The state at rest before the first step.
         states: The state at rest after each step that was waited for.
         rests: All states of the run, each with the number of changes until then.
         sent: The operator's requests.
@@ -123,6 +124,7 @@ class Outcome:
     """
 
     history: History | None = None
+    initial: State = field(default_factory=dict)
     states: list[State] = field(default_factory=list)
     rests: list[tuple[State, int]] = field(default_factory=list)
     sent: list[Sent] = field(default_factory=list)

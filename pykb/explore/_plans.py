@@ -197,15 +197,15 @@ def leak(context: Context) -> Iterator[Case]:
             found = Difference(own, "", None, left[own])
             yield Violation(f"{own} is never let go: a finalizer stays", _holding(outcome), (found,), ("finalizer",))
             return
-        for found in context.compare({}, left):
+        for found in context.compare(outcome.initial, left):
             maker = outcome.creator_of(found.identity) or outcome.maker_of(found.identity)
             if maker is not None:
                 yield Violation(f"{found} after the deletion", maker.place, (found,), (found.identity.kind,))
 
     yield Case(codes.LEAK, History((context.create, context.delete)), judge)
     for sent in context.base.writes:
-        if sent.status >= HTTPStatus.BAD_REQUEST:
-            continue  # nobody acts after a write that was refused
+        if sent.status >= HTTPStatus.BAD_REQUEST or not _step_of(sent, context.base):
+            continue  # nobody acts after a write that was refused, nor is there anything to delete at the start
         steps = (context.create, Step(Verb.DELETE, context.sample, after_write=sent.write))
         yield Case(codes.LEAK, History(steps), judge)
 

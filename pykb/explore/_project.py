@@ -52,6 +52,8 @@ class Subject:
         once: Kinds that have an effect when they are created, beside Jobs and Pods.
         webhooks: The webhook configurations.
         places: Where the samples are written.
+        background: Objects that are there before the operator starts, in all histories. They are stored as they are
+            given, as if a cluster had recorded them: with uid and status, unchecked and without defaults.
         is_plain_kopf: Whether kopf runs the handlers without a manager of pykb.
         namespaces: The namespaces that kopf's handlers are restricted to; empty for all.
         load: Imports what is explored. It may fail as ``register`` does.
@@ -66,6 +68,7 @@ class Subject:
     once: Sequence[str] = ()
     webhooks: Sequence[Manifest] = ()
     places: Mapping[Identity, Span] = field(default_factory=dict)
+    background: Sequence[Manifest] = ()
     is_plain_kopf: bool = False
     namespaces: tuple[str, ...] = ()
     load: Callable[[], object] = lambda: None

@@ -17,7 +17,7 @@ from pykb.explore._libraries import answered_here
 from pykb.explore._operator import RESTART_SECONDS, Operator
 from pykb.explore._outcome import Change, Outcome
 from pykb.explore._project import Subject
-from pykb.explore._state import read, state_of
+from pykb.explore._state import State, read, state_of
 from pykb.explore._webhooks import Rules
 from pykb.fake import FakeApiServer
 from pykb.runtime import ApiError, Client, ClientOptions, MergePatch, NoKindMatch, NotFound
@@ -41,6 +41,10 @@ _MOST_TRIES = 4
 async def cluster_of(subject: Subject) -> FakeApiServer:
     """The API server with which all histories begin."""
     server = FakeApiServer(crds=copy.deepcopy(list(subject.crds)))
+    for obj in subject.background:
+        if server.resources.of_kind(gvk_of(obj)) is None:  # its definition is not among those of the project
+            server.resources.add_unknown(gvk_of(obj))
+    server.seed(*subject.background)
     server.use_rules(Rules(subject.crds).broken)
     return await server.copy()
 
@@ -91,6 +95,7 @@ class _World:
         operator = asyncio.create_task(self._operator.keep_running())
         try:
             await self._settle()
+            self.outcome.initial = self._state()
             await self._take_steps()
             await self._take_over()
             if self._history.idle and self.outcome.at_rest:
@@ -188,10 +193,13 @@ class _World:
         self._tape.rest()
         self.outcome.rested_at = self._loop.time()
 
-    def _note_state(self) -> None:
+    def _state(self) -> State:
         every = map(read, self._server.storage.everything())
         judged = (each for each in every if each["metadata"]["uid"] not in self._actors.made)
-        state = state_of(map(self._operator.without_notes, judged))
+        return state_of(map(self._operator.without_notes, judged))
+
+    def _note_state(self) -> None:
+        state = self._state()
         self.outcome.states.append(state)
         self.outcome.rests.append((state, len(self.outcome.changes)))
 
