@@ -8,6 +8,7 @@ project's own ``register``, without a cluster, and tells the shortest history th
 from pykb.explore._actors import Actor
 from pykb.explore._explorer import Explorer, Progress
 from pykb.explore._history import Fault, FaultKind, History, Step, Verb
+from pykb.explore._invariants import Check, ClusterView, Invariant, always, within
 from pykb.explore._plans import CODES
 from pykb.explore._project import Subject, subject_of
 from pykb.explore._report import Finding, Report
@@ -16,16 +17,21 @@ from pykb.explore._standalone import subject_of_files
 __all__ = [
     "CODES",
     "Actor",
+    "Check",
+    "ClusterView",
     "Explorer",
     "Fault",
     "FaultKind",
     "Finding",
     "History",
+    "Invariant",
     "Progress",
     "Report",
     "Step",
     "Subject",
     "Verb",
+    "always",
     "subject_of",
     "subject_of_files",
+    "within",
 ]

@@ -59,6 +59,7 @@ class Case:
         judge: Its verdict.
         parts: The cases that one run tries together. Each is run alone if anything does not hold.
         is_telling: Whether the run did try all of them.
+        hinders: Whether not even a right operator can do its work at rest.
     """
 
     code: Code
@@ -66,6 +67,7 @@ class Case:
     judge: Callable[[Outcome], Iterable[Violation]]
     parts: tuple[Case, ...] = ()
     is_telling: Callable[[Outcome], bool] = lambda _: True
+    hinders: bool = False
 
 
 @dataclass(slots=True)
@@ -336,6 +338,18 @@ def comes_back(context: Context, after: str, cause: tuple[str, ...] = ()) -> Cal
             yield Violation(f"{unlike[0]} after the {after}", place, unlike, cause or cause_of(unlike))
 
     return judge
+
+
+def broken(outcome: Outcome) -> Iterator[Violation]:
+    """A verdict: the invariants hold."""
+    for breach in outcome.breaches:
+        change = breach.change
+        by = change.by if change is not None else None
+        maker = outcome.maker_of(change.identity) if change is not None and by is None else None
+        struck = outcome.struck_before(breach.step)
+        place = next((sent.place for sent in (by, struck, maker) if sent is not None and sent.place), None)
+        message = f"the invariant `{breach.name}` does not hold: {breach.text}".removesuffix(": it does not hold")
+        yield Violation(message, place, (), ("invariant", breach.name), breach.step, by)
 
 
 def first_bug(outcome: Outcome) -> Failure | None:

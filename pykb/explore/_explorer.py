@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 from pykb.client.errors import rule_marker
 from pykb.diagnostics import Diagnostic, Span
 from pykb.diagnostics.codes import explore as codes
-from pykb.explore._context import Case, Context, Violation, first_bug, place_among
+from pykb.explore._context import Case, Context, Violation, broken, first_bug, place_among
 from pykb.explore._gate import Sent
 from pykb.explore._history import Fault, FaultKind, History, Identity, Manifest, Verb
 from pykb.explore._outcome import Outcome
@@ -60,7 +60,7 @@ class _Doubt(NamedTuple):
 
     case: Case
     outcome: Outcome
-    violations: list[Violation]
+    verdicts: list[tuple[Case, Violation]]
 
 
 @dataclass(slots=True)
@@ -144,6 +144,10 @@ class Explorer:
         self._runs = self._workers or Runner(self._subject, self._seed)
         self._runs.stop_at(self._deadline)
         untried = list(self._subject.samples)
+        if list(self._only) == [codes.INVARIANT.slug] and not self._subject.invariants:
+            message = "this project says of nothing that it must always hold"
+            self._report.problems.append(codes.INVARIANT.at(None, message, "name functions: `invariants=[...]`"))
+            untried = []
         try:
             with self._runs as runs:
                 while untried:
@@ -203,7 +207,12 @@ class Explorer:
 
     @property
     def _wanted(self) -> list[str]:
-        return [slug for slug in PLANS if not self._only or slug in self._only]
+        """The codes whose histories are run. Those of all plans, if what is looked for has no histories of its own."""
+        return [slug for slug in PLANS if slug in self._only] or list(PLANS)
+
+    def _looks_for(self, slug: str, context: Context) -> bool:
+        """Whether a code is asked for. An operator that never rests hides all the others."""
+        return not self._only or slug in self._only or not context.base.at_rest
 
     def _untried(self, plans: Collection[str]) -> list[str]:
         """The codes of which some histories have no verdict."""
@@ -256,22 +265,39 @@ class Explorer:
             self._note_strays(outcome)
             self._changed.update(changes_of(outcome, self._changed))
             self._report.kinds.update(change.identity.kind for change in outcome.changes)
+            for each in outcome.unchecked:
+                if each not in self._report.problems:
+                    self._report.problems.append(each)
             if run.case is not None:
                 self._judge_case(context, run.case, outcome)
+            elif all(Identity.of(step.manifest)[1:] == context.own[1:] for step in run.history.steps):
+                for case, violation in self._verdicts(context, Case(codes.INVARIANT, run.history, broken), outcome):
+                    self._note(context, case, outcome, violation)
+
+    def _verdicts(self, context: Context, case: Case, outcome: Outcome) -> Iterator[tuple[Case, Violation]]:
+        """Yield what does not hold in a run, by its own code or by an invariant of the project."""
+        if self._looks_for(case.code.slug, context) and case.code is not codes.INVARIANT:
+            yield from ((case, violation) for violation in case.judge(outcome))
+        if self._looks_for(codes.INVARIANT.slug, context):
+            counted = replace(
+                outcome, breaches=[each for each in outcome.breaches if not (each.at_rest and case.hinders)]
+            )
+            case = replace(case, code=codes.INVARIANT, judge=broken)
+            yield from ((case, violation) for violation in broken(counted))
 
     def _judge_case(self, context: Context, case: Case, outcome: Outcome) -> None:
-        violations = list(case.judge(outcome))
-        if case.parts and (violations or not case.is_telling(outcome)):
-            self._doubtful.append(_Doubt(case, outcome, violations))
+        verdicts = list(self._verdicts(context, case, outcome))
+        if case.parts and (verdicts or not case.is_telling(outcome)):
+            self._doubtful.append(_Doubt(case, outcome, verdicts))
         else:
             self._report.histories[case.code.slug] += len(case.parts) or 1
             for step, why in outcome.refused:
                 if why.endswith(_IS_THERE):
                     continue  # or it is not there: that is what the history is about
                 self._report.refused.setdefault((case.code.slug, told(step, outcome)), why)
-            for violation in violations:
+            for verdict, violation in verdicts:
                 self._guilty.add(id(case))
-                self._note(context, case, outcome, violation)
+                self._note(context, verdict, outcome, violation)
         if self._progress is not None:
             self._progress(Progress(case.code.slug, self._report.histories.total(), len(list(self._joined()))))
 
@@ -287,10 +313,10 @@ class Explorer:
 
     def _note_doubts(self, context: Context) -> None:
         """Note what did not hold in doubtful runs, if it held in all of their cases, or these were not run."""
-        for case, outcome, violations in self._doubtful:
-            if self._guilty.isdisjoint(map(id, case.parts)):
-                for violation in violations:
-                    self._note(context, case, outcome, violation)
+        for doubt in self._doubtful:
+            if self._guilty.isdisjoint(map(id, doubt.case.parts)):
+                for case, violation in doubt.verdicts:
+                    self._note(context, case, doubt.outcome, violation)
         self._doubtful.clear()
         self._guilty.clear()
 

@@ -92,6 +92,25 @@ class Change:
         return not self.by.works_on.isdisjoint({self.identity.key, uid})
 
 
+@dataclass(frozen=True, slots=True)
+class Breach:
+    """An invariant of the project that did not hold.
+
+    Attributes:
+        name: The invariant.
+        text: What did not hold.
+        change: The change that made it so, if that is known.
+        step: The step after which it did not hold, counted from 1.
+        at_rest: Whether it did not hold when everything was at rest.
+    """
+
+    name: str
+    text: str
+    change: Change | None
+    step: int
+    at_rest: bool
+
+
 @dataclass(slots=True)
 class Outcome:
     """What came of a history.
@@ -121,6 +140,9 @@ class Outcome:
         handlers: The resources that kopf's handlers are for.
         webhooks: The webhook configurations of kopf's handlers.
         is_of_kopf: Whether there are handlers of kopf, and no controllers.
+        breaches: The invariants that did not hold, each once.
+        checks: The invariant that is checked just now.
+        unchecked: Messages about invariants that fail.
     """
 
     history: History | None = None
@@ -147,6 +169,9 @@ class Outcome:
     handlers: tuple[str, ...] = ()
     webhooks: tuple[Manifest, ...] = ()
     is_of_kopf: bool = False
+    breaches: list[Breach] = field(default_factory=list)
+    checks: str = ""
+    unchecked: list[Diagnostic] = field(default_factory=list)
 
     def first(self, steps: int) -> Outcome | None:
         """What came of the first steps of an undisturbed history; ``None`` if that is not known."""

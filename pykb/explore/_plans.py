@@ -235,7 +235,7 @@ def theft(context: Context) -> Iterator[Case]:
                 yield Violation(message, place, (), ("said", identity.kind))
 
         steps = (foreign, context.create, context.delete)
-        yield Case(codes.THEFT, History(steps), judge)
+        yield Case(codes.THEFT, History(steps), judge, hinders=True)
 
 
 def _beside_another(context: Context) -> Iterator[Case]:
@@ -290,6 +290,7 @@ def loop(context: Context) -> Iterator[Case]:
             codes.LOOP,
             History((context.create,), Fault(FaultKind.FAIL, seconds=_WORKLOADS_LATE_SECONDS), _IDLE_SECONDS),
             judge,
+            hinders=True,
         )
     yield from defaulted(context)
 
@@ -608,8 +609,8 @@ PLANS: dict[str, Callable[[Context], Iterator[Case]]] = {
 }
 """The plan of each code, the most telling first."""
 
-CODES = (*PLANS, codes.RBAC.slug)
-"""All codes. Access control is checked in the histories of all plans."""
+CODES = (*PLANS, codes.RBAC.slug, codes.INVARIANT.slug)
+"""All codes. Access control and invariants are checked in the histories of all plans."""
 
 
 # -- several cases in one run: the world is at rest between them, in the state that each of them begins with. A run in

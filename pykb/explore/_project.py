@@ -28,6 +28,7 @@ from pykb.envtest.webhooks import MANIFEST, WebhookManifest
 from pykb.explore._actors import Actor
 from pykb.explore._gate import place_in
 from pykb.explore._history import Identity, Manifest
+from pykb.explore._invariants import Check, Invariant, invariant_of
 from pykb.project.settings import CONFIG, config_folder, config_path
 from pykb.reading import yaml_text
 from pykb.runtime import Manager
@@ -50,6 +51,7 @@ class Subject:
         root: The folder of the user's code, to name its lines.
         actors: What other controllers and people do, beside Kubernetes' own.
         once: Kinds that have an effect when they are created, beside Jobs and Pods.
+        invariants: What must hold whenever everything is at rest.
         webhooks: The webhook configurations.
         places: Where the samples are written.
         background: Objects that are there before the operator starts, in all histories. They are stored as they are
@@ -66,6 +68,7 @@ class Subject:
     root: Path | None = None
     actors: Sequence[Actor] = ()
     once: Sequence[str] = ()
+    invariants: Sequence[Invariant] = ()
     webhooks: Sequence[Manifest] = ()
     places: Mapping[Identity, Span] = field(default_factory=dict)
     background: Sequence[Manifest] = ()
@@ -83,6 +86,7 @@ def subject_of(
     kind: str = "",
     actors: Sequence[Actor] = (),
     once: Sequence[str] = (),
+    invariants: Sequence[Check] = (),
 ) -> Subject:
     """Read a project.
 
@@ -94,6 +98,7 @@ def subject_of(
         kind: Only samples of this kind.
         actors: What other controllers and people do.
         once: Kinds that have an effect when they are created, beside Jobs and Pods.
+        invariants: What must hold whenever everything is at rest, or more often.
 
     Raises:
         EnvironmentProblem: There is no CRD or no sample, or the manager cannot be imported.
@@ -132,6 +137,7 @@ def subject_of(
         root.resolve(),
         actors=actors,
         once=once,
+        invariants=[invariant_of(each) for each in invariants],
         webhooks=list(webhooks.values()),
         places=places,
         namespaces=tuple(sorted({each.namespace for each in samples if each.namespace})) if is_namespaced else (),

@@ -19,6 +19,7 @@ from pykb.diagnostics import Diagnostic, EnvironmentProblem
 from pykb.diagnostics.codes.explore import NOT_EXPLORED
 from pykb.explore._gate import place_in
 from pykb.explore._history import History, Step, Verb
+from pykb.explore._invariants import endless
 from pykb.explore._libraries import told_of_the_world
 from pykb.explore._outcome import Outcome
 from pykb.explore._project import Subject
@@ -120,6 +121,7 @@ class Runner:
 
         Raises:
             Stopped: The time for all histories is up.
+            EnvironmentProblem: An invariant does not end.
         """
         seed = self._seed + 2 * history.chance  # the next seed is that of the cluster
         outcome = Outcome()
@@ -127,6 +129,10 @@ class Runner:
         try:
             self._run(lambda: play(self._subject, self._cluster, history, outcome, causes=causes), seed)
         except TooLong as error:
+            if outcome.checks:
+                raise EnvironmentProblem(
+                    endless(outcome.checks, self._subject.invariants, self._subject.root)
+                ) from error
             outcome.at_rest = False
             outcome.unrest = "works without end in one reconcile"
             outcome.unrest_at = place_in(self._subject.root, error.stack)

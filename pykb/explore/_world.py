@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import copy
 from itertools import zip_longest
 from typing import Any
@@ -13,6 +14,7 @@ from pykb.client.mapper import ResourceMapper
 from pykb.explore._actors import Actors
 from pykb.explore._gate import Behind, Tape, author
 from pykb.explore._history import FaultKind, History, Identity, Manifest, Step, Verb
+from pykb.explore._invariants import Watched
 from pykb.explore._libraries import answered_here
 from pykb.explore._operator import RESTART_SECONDS, Operator
 from pykb.explore._outcome import Change, Outcome
@@ -36,6 +38,9 @@ _SOON_SECONDS = 5.0
 
 _MOST_TRIES = 4
 """How often somebody acts when a webhook cannot answer."""
+
+_is_somebodys: contextvars.ContextVar[bool] = contextvars.ContextVar("is_somebodys", default=False)
+"""Whether somebody makes the present change."""
 
 
 async def cluster_of(subject: Subject) -> FakeApiServer:
@@ -79,6 +84,10 @@ class _World:
         self._server = server
         self._server.storage.observers.append(self._note_change)
         self._changes = 0
+        self._watched: Watched | None = None
+        if subject.invariants:
+            objects = {Identity.of(read(each)): each for each in server.storage.everything()}
+            self._watched = Watched(subject.invariants, subject.root, outcome, objects)
         self._applied: dict[Identity, Manifest] = {}
         self._due = [step for step in history.steps if step.after_write is not None]
         self._acting: set[asyncio.Task[None]] = set()
@@ -172,7 +181,11 @@ class _World:
 
     async def _act(self, step: Step) -> None:
         before = self._applied.get(Identity.of(step.manifest), {})
-        await _act(self._somebody, step, before)
+        token = _is_somebodys.set(True)
+        try:
+            await _act(self._somebody, step, before)
+        finally:
+            _is_somebodys.reset(token)
         if step.verb in (Verb.CREATE, Verb.REPLACE):
             self._applied[Identity.of(step.manifest)] = step.manifest
 
@@ -202,6 +215,8 @@ class _World:
         state = self._state()
         self.outcome.states.append(state)
         self.outcome.rests.append((state, len(self.outcome.changes)))
+        if self._watched is not None and self.outcome.at_rest:
+            self._watched.rest()
 
     def _note_change(self, change: Any) -> None:
         identity = Identity(change.api_version, change.kind, change.namespace, change.name)
@@ -212,9 +227,10 @@ class _World:
         if not identity.is_record:  # an error that comes again and again may be said each time
             self._changes += 1
             self._tape.change()
-        self.outcome.changes.append(
-            Change(identity, change.before, change.after, by, self._loop.time(), change.version)
-        )
+        noted = Change(identity, change.before, change.after, by, self._loop.time(), change.version)
+        self.outcome.changes.append(noted)
+        if self._watched is not None:
+            self._watched.note(noted, is_somebodys=_is_somebodys.get())
 
 
 async def _act(somebody: Client, step: Step, before: Manifest) -> None:

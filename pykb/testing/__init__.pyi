@@ -1,4 +1,7 @@
 from pykb.client.clock import VirtualClock as VirtualClock
+from pykb.explore import ClusterView as ClusterView
+from pykb.explore import always as always
+from pykb.explore import within as within
 from pykb.testing._explorers import ProjectExplorer as ProjectExplorer
 from pykb.testing._managers import RunManager as RunManager
 from pykb.testing._managers import eventually as eventually

@@ -8,7 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from pykb.diagnostics.codes.explore import NOT_EXPLORED
-from pykb.explore import Actor, Explorer, Report, subject_of
+from pykb.explore import Actor, Check, Explorer, Report, subject_of
 from pykb.runtime import Manager
 
 LIMIT = "PYKB_EXPLORE_SECONDS"
@@ -41,6 +41,7 @@ class ProjectExplorer:
         ignore: Sequence[str] = (),
         actors: Sequence[Actor] = (),
         once: Sequence[str] = (),
+        invariants: Sequence[Check] = (),
         seed: int = 0,
         limit: timedelta | None = _BOUND,
         workers: int = 1,
@@ -60,6 +61,8 @@ class ProjectExplorer:
             actors: What other controllers and people do. Each is called with a client a moment after each change.
             once: Kinds that have an effect when they are created, such as ``Mail``. No fault may make more of them.
                 Jobs and Pods always count.
+            invariants: What must hold whenever everything is at rest, in all histories; see :class:`ClusterView`.
+                ``always`` and ``within`` let it hold more often.
             seed: Selects the random values of the worlds.
             limit: The longest time. Then the rest is left out. ``None`` runs everything.
                 ``PYKB_EXPLORE_SECONDS`` in the environment can only lower it.
@@ -69,7 +72,9 @@ class ProjectExplorer:
             EnvironmentProblem: There is no sample of a kind of this project, or the time in the
                 environment is not a number.
         """
-        subject = subject_of(self._project, register=register, sample=sample, actors=actors, once=once)
+        subject = subject_of(
+            self._project, register=register, sample=sample, actors=actors, once=once, invariants=invariants
+        )
         return Explorer(subject, seconds=_seconds(limit), seed=seed, only=only, ignore=ignore, workers=workers).run()
 
 

@@ -11,6 +11,7 @@ from typing import ClassVar
 from pykb.api.core.v1 import ConfigMap, Secret
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.api.object import Object
+from pykb.explore import Check
 from pykb.runtime import (
     ControllerBuilder,
     Manager,
@@ -35,6 +36,8 @@ class Keeper(Reconciler):
     owned: ClassVar[tuple[type[Object], ...]] = (ConfigMap,)
     once: ClassVar[tuple[str, ...]] = ()
     """Kinds that have an effect when they are created."""
+    invariants: ClassVar[tuple[Check, ...]] = ()
+    """What must always hold."""
 
     async def reconcile(self, request: Request) -> Result | None:
         """Keep the child, then report."""

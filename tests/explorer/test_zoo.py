@@ -20,6 +20,7 @@ from tests.explorer.zoo import (
     errors,
     handlers,
     ingresses,
+    invariants,
     loops,
     owners,
     passwords,
@@ -30,7 +31,7 @@ from tests.explorer.zoo import (
 )
 from tests.explorer.zoo.kinds import HERE, subject_of
 
-THEMES = (clusters, crashes, errors, handlers, ingresses, loops, owners, passwords, roles, sights, specs)
+THEMES = (clusters, crashes, errors, handlers, ingresses, invariants, loops, owners, passwords, roles, sights, specs)
 EVERY = [
     each
     for theme in THEMES
@@ -74,6 +75,7 @@ ALSO = {
     crashes.ForgetsOldName: ("explore-crash", "explore-error", "explore-stale"),
     errors.SwallowsErrors: ("explore-error", "explore-drift"),
     errors.CreatesTwice: ("explore-error", "explore-history", "explore-stale", "explore-unseen", "explore-bug"),
+    **dict.fromkeys([invariants.PromotesFirst, invariants.BlocksDrains], ("explore-history", "explore-invariant")),
     loops.PollsAndWrites: ("explore-loop", "explore-leak", "explore-theft"),
     owners.WrongParent: ("explore-drift", "explore-unseen"),
     **dict.fromkeys([owners.NoOwner, owners.FinalizerTooLate, owners.NoFinalizer], ("explore-leak", "explore-theft")),
@@ -112,8 +114,8 @@ def explored(operator: type[Reconciler], only: tuple[str, ...] = ()) -> Report:
     def register(manager: Manager) -> None:
         operator(manager.client).setup(manager)
 
-    once = getattr(operator, "once", ())
-    subject = subject_of(register, rules=operator.rules, sample=operator.sample, once=once)
+    once, checks = getattr(operator, "once", ()), getattr(operator, "invariants", ())
+    subject = subject_of(register, rules=operator.rules, sample=operator.sample, once=once, invariants=checks)
     return Explorer(subject, only=only).run()
 
 

@@ -103,6 +103,17 @@ RBAC = Code(
     "Forbidden. Add the marker to the reconciler and run `make manifests`.",
 )
 
+INVARIANT = Code(
+    "explore-invariant",
+    "an invariant of the project does not hold",
+    "The project says by a function what must hold in its cluster, such as that there are never two primaries. In one "
+    "of the histories of the other codes, it did not hold when everything was at rest, after a change of the operator "
+    "(`always`), or for longer than allowed (`within`). The line is that of the change after which it did not hold. "
+    "Changes of somebody else count only if the operator has not corrected them at the next rest. Correct the "
+    "operator, or the function if it asks for too much, such as for what a deleted object or another spec does not "
+    "need.",
+)
+
 UNUSED_GRANT = note(
     "explore-unused-grant",
     "the operator's role allows what no history needed",
@@ -147,6 +158,7 @@ ADVICE = {
     THEFT.slug: "two owners undo each other's work: pass `owner=`, and report `NotControlled` in an event",
     LOOP.slug: "it loads the API server for ever: write only what has changed (`patch_status`, `ensure_applied`)",
     BUG.slug: "the API server accepts this spec, so users will write it: refuse it by a marker, or handle it",
+    INVARIANT.slug: "it must hold in every history: order the writes so that none of them breaks it, even at a crash",
     RBAC.slug: "a cluster answers 403 Forbidden: add the marker to the reconciler, and run `make manifests`",
 }
 """Why a finding is a fault and what to do, in one sentence for its message."""

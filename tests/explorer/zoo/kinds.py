@@ -7,6 +7,7 @@ from typing import Any
 
 from pykb.api import CustomResource, Field, GroupVersion, Struct
 from pykb.api.conditions import Condition
+from pykb.explore._invariants import Check, invariant_of
 from pykb.explore._project import Subject
 
 GROUP_VERSION = GroupVersion("zoo.example.com", "v1")
@@ -111,6 +112,15 @@ PARK: dict[str, Any] = {"apiVersion": "zoo.example.com/v1", "kind": "Park", "met
 PARK["spec"] = SAMPLE["spec"]
 
 
-def subject_of(register: Any, *, rules: Any = None, sample: Manifest = SAMPLE, once: tuple[str, ...] = ()) -> Subject:
+def subject_of(
+    register: Any,
+    *,
+    rules: Any = None,
+    sample: Manifest = SAMPLE,
+    once: tuple[str, ...] = (),
+    invariants: tuple[Check, ...] = (),
+) -> Subject:
     """An operator of the zoo, as the explorer takes it."""
-    return Subject(register, CRDS, [sample], rules, HERE, once=once)
+    return Subject(
+        register, CRDS, [sample], rules, HERE, once=once, invariants=[invariant_of(each) for each in invariants]
+    )
