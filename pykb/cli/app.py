@@ -51,6 +51,7 @@ def _run(args: list[str]) -> int:
     import click
 
     from pykb.cli import console, errors
+    from pykb.client.guard import is_end
 
     console.configure(args)
     _open_streams()
@@ -66,7 +67,9 @@ def _run(args: list[str]) -> int:
         if isinstance(error.__context__, BrokenPipeError):
             raise error.__context__ from None
         return error.code if isinstance(error.code, int) else 0
-    except Exception as error:  # noqa: BLE001 - the top: whatever it is, it becomes a message and an exit code
+    except Exception as error:  # the top: whatever it is, it becomes a message and an exit code
+        if is_end(error):
+            raise  # a debugger runs this program, and somebody leaves it
         return errors.handle(error)
     finally:
         errors.flush(last=True)

@@ -50,6 +50,9 @@ class Options:
     replay: Path | None = option(
         "Run one history again, such as one in .pykb/explore.", "FILE", default=None, completion="histories"
     )
+    pdb: bool = option(
+        "With `--replay`: stop in pdb at the line of the finding, each time it is reached.", default=False
+    )
     crd: tuple[str, ...] = option(
         "Without a project: a file or folder with the CustomResourceDefinitions. Repeatable.", "FILE", default=()
     )
@@ -88,11 +91,15 @@ def explore(
       pykb explore handlers.py --crd crd.yaml --sample cr.yaml
     """
     from pykb.cli.console import ProgressReporter
+    from pykb.diagnostics.codes.cli import USAGE
     from pykb.explore import Explorer
 
+    if options.pdb and options.replay is None:
+        example = "for example: `pykb explore --replay .pykb/explore/1-explore-crash.json --pdb`"
+        finish([USAGE.at(None, "`--pdb` goes with `--replay FILE`", example)], code=EXIT_USAGE)
     root, subject = _subject(what or [], options)
     if options.replay is not None:
-        _replay(subject, options.replay)
+        _replay(subject, options.replay, root if options.pdb else None)
         return
     explorer = Explorer(
         subject,
@@ -296,13 +303,15 @@ def _save(result: Report, root: Path, seed: int) -> list[Path]:
                 folder.remove(old)
         for number, finding in enumerate(result.findings, start=1):
             name = f"{number}-{finding.code.slug}.json"
-            content = {"finding": finding.message, "seed": seed, "history": finding.history.to_json()}
+            line = f"{finding.span.path}:{finding.span.line}" if finding.span is not None else ""
+            content = {"finding": finding.message, "line": line, "seed": seed, "history": finding.history.to_json()}
             folder.write(name, json.dumps(content, indent=2).encode() + b"\n")
             paths.append(folder.path / name)
     return paths
 
 
-def _replay(subject: Subject, path: Path) -> None:
+def _replay(subject: Subject, path: Path, root: Path | None) -> None:
+    """Run a history again, in pdb if there is a folder of the code."""
     from pykb._regular_file import read_bytes
     from pykb.diagnostics.codes.cli import USAGE
     from pykb.explore import Explorer, History
@@ -311,9 +320,31 @@ def _replay(subject: Subject, path: Path) -> None:
     try:
         saved = read_json(read_bytes(path, most=_LARGEST))
         history, seed = History.from_json(saved["history"]), int(saved["seed"])
+        file, _, line = str(saved.get("line", "")).rpartition(":")
+        number = int(line or 0)
     except (OSError, ValueError, KeyError, TypeError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         finish([USAGE.at(None, f"`{path}` holds no history: {reason}")], code=EXIT_USAGE)
         return
-    for line in Explorer(subject, seed=seed).replay(history):
-        console.out(line)
+    with _debugging(root, file, number):
+        for told in Explorer(subject, seed=seed).replay(history):
+            console.out(told)
+
+
+@contextlib.contextmanager
+def _debugging(root: Path | None, file: str, line: int) -> Iterator[None]:
+    """Stop at a line, unless there is no folder of the code."""
+    if root is None:
+        yield
+        return
+    import bdb
+
+    from pykb.explore import stopping_at
+
+    if not file:
+        console.say("note: this finding has no line: only `breakpoint()` in your code stops")
+    try:
+        with stopping_at(str((root / file).resolve()) if file else "", line):
+            yield
+    except bdb.BdbQuit:
+        raise typer.Exit(EXIT_FINDINGS) from None

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import signal
+import sys
 import threading
 import traceback
 import types
@@ -23,7 +24,13 @@ T = TypeVar("T")
 
 
 def is_end(error: BaseException) -> bool:
-    """Whether an error comes from a signal. Then the program is to end, and the error is not a failure of its code."""
+    """Whether an error comes from a signal or from somebody who leaves the debugger.
+
+    Then the program is to end, and the error is not a failure of its code.
+    """
+    debugger = sys.modules.get("bdb")
+    if debugger is not None and isinstance(error, debugger.BdbQuit):
+        return True
     if not isinstance(error, (KeyboardInterrupt, SystemExit)):
         return False
     if threading.current_thread() is not threading.main_thread():

@@ -6,6 +6,7 @@ project's own ``register``, without a cluster, and tells the shortest history th
 """
 
 from pykb.explore._actors import Actor
+from pykb.explore._debugger import stopping_at
 from pykb.explore._explorer import Explorer, Progress
 from pykb.explore._history import Fault, FaultKind, History, Step, Verb
 from pykb.explore._invariants import Check, ClusterView, Invariant, always, within
@@ -31,6 +32,7 @@ __all__ = [
     "Subject",
     "Verb",
     "always",
+    "stopping_at",
     "subject_of",
     "subject_of_files",
     "within",

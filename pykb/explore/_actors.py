@@ -22,12 +22,19 @@ from pykb.api import Unstructured
 from pykb.client.codec import gvk_of
 from pykb.explore._history import Fault, FaultKind, Identity, Manifest
 from pykb.explore._state import read
+from pykb.explore._variants import leaves
 from pykb.fake import FakeApiServer
 from pykb.meta.gvk import GroupVersion
 from pykb.runtime import AlreadyExists, ApiError, Client, MergePatch, NoKindMatch
 
 PAUSE = 1.0
 """Virtual seconds between a change and the acts of the cluster's controllers."""
+
+_DEADLINE = 120.0
+"""Virtual seconds after which a Deployment that cannot work is said not to progress. In a cluster, 600 by default."""
+
+NO_SUCH = "-no-such"
+"""The end of the name of an image, a path or a class that is nowhere: nobody can pull, answer or provide it."""
 
 Actor = Callable[[Client], Awaitable[None]]
 """Stands for another controller or for people. It is called a moment after each change, and takes the next step."""
@@ -55,7 +62,7 @@ class Actors:
         self._others = others
         self._delay = fault.seconds if fault is not None and fault.kind in (FaultKind.LATE, FaultKind.FAIL) else 0.0
         self._end = Health.FAILED if fault is not None and fault.kind is FaultKind.FAIL else Health.READY
-        self._due: dict[str, float] = {}
+        self._due: dict[tuple[str, float], float] = {}
         self.made: set[str] = set()
         """The uids of the pods and claims of StatefulSets. Claims stay for ever, and pods keep the name of an earlier
         service: an operator is judged by its StatefulSet."""
@@ -87,8 +94,10 @@ class Actors:
         kind = obj["kind"]
         if kind not in _STATUS or GroupVersion.parse(obj["apiVersion"]).group not in _GROUPS:
             return
-        health = self._health_of(obj)
+        health = self._health_of(obj, objects)
         with contextlib.suppress(ApiError):  # it has changed or gone meanwhile
+            if health is Health.REFUSED:
+                await _say_refused(self._client, obj)
             if kind == "StatefulSet":
                 self.made |= await _Members(self._client, obj, objects, health).run()
             elif kind == "HorizontalPodAutoscaler":
@@ -100,16 +109,83 @@ class Actors:
                 gone = dict.fromkeys(set(before) - set(status))
                 await self._client.status.patch(Identity.of(obj).manifest, MergePatch({"status": status | gone}))
 
-    def _health_of(self, obj: Manifest) -> Health:
-        if not self._delay:
-            return Health.READY
+    def _health_of(self, obj: Manifest, objects: Sequence[Manifest]) -> Health:
+        if obj["kind"] in MAKES_PODS and any(_refuses_pods(found, obj) for found in objects):
+            return Health.REFUSED
+        if is_broken(obj):
+            return Health.FAILED if self._is_over(obj, _DEADLINE) and obj["kind"] in _GIVES_UP else Health.STARTING
+        return self._end if not self._delay or self._is_over(obj, self._delay) else Health.STARTING
+
+    def _is_over(self, obj: Manifest, delay: float) -> bool:
+        """Whether a time is over that begins with the creation of a workload, or with a spec that cannot work."""
         loop = asyncio.get_running_loop()
         owner = _controller_of(obj)
         uid = owner["uid"] if owner.get("kind") == "StatefulSet" else obj["metadata"]["uid"]
-        if uid not in self._due:
-            self._due[uid] = loop.time() + self._delay
-            loop.call_at(self._due[uid], self._changed.set)
-        return self._end if loop.time() >= self._due[uid] else Health.STARTING
+        if (uid, delay) not in self._due:
+            self._due[uid, delay] = loop.time() + delay
+            loop.call_at(self._due[uid, delay], self._changed.set)
+        return loop.time() >= self._due[uid, delay]
+
+
+def needs(obj: Mapping[str, Any]) -> Iterator[str]:
+    """What a workload or a claim must find to become ready: images, what its probes call, storage classes."""
+    spec = obj.get("spec") or {}
+    pod = _pod_of(obj)
+    for container in [*(pod.get("initContainers") or ()), *(pod.get("containers") or ())]:
+        yield container.get("image") or ""
+        for probe in ("livenessProbe", "readinessProbe", "startupProbe"):
+            yield from (value for _, value in leaves(container.get(probe)) if isinstance(value, str))
+    for claim in [obj] if obj.get("kind") == "PersistentVolumeClaim" else spec.get("volumeClaimTemplates") or ():
+        yield (claim.get("spec") or {}).get("storageClassName") or ""
+
+
+def is_broken(obj: Mapping[str, Any]) -> bool:
+    """Whether a workload or a claim can never become ready, as its spec is."""
+    return any(NO_SUCH in each for each in needs(obj))
+
+
+def _pod_of(obj: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The spec of the pods of a workload; empty for other kinds."""
+    spec = obj.get("spec") or {}
+    if obj.get("kind") == "Pod":
+        return spec
+    if obj.get("kind") == "CronJob":
+        spec = (spec.get("jobTemplate") or {}).get("spec") or {}
+    return (spec.get("template") or {}).get("spec") or {} if obj.get("kind") in MAKES_PODS else {}
+
+
+def _refuses_pods(quota: Manifest, obj: Manifest) -> bool:
+    """Whether a quota lets nobody make the pods of a workload."""
+    is_near = quota["kind"] == "ResourceQuota" and quota["metadata"]["namespace"] == obj["metadata"].get("namespace")
+    return is_near and str((quota["spec"].get("hard") or {}).get("pods")) == "0"
+
+
+async def _say_refused(client: Client, obj: Manifest) -> None:
+    """Say that a quota refuses the pods. The controllers of Deployments and CronJobs say it of objects between."""
+    if obj["kind"] not in ("DaemonSet", "Job", "StatefulSet"):
+        return
+    name = obj["metadata"]["name"]
+    event = _warning(
+        obj, f"{name}.{obj['metadata']['uid']}", "FailedCreate", f'pods "{name}-0" is forbidden: exceeded quota'
+    )
+    with contextlib.suppress(AlreadyExists):
+        await client.create(event)
+
+
+def _warning(obj: Manifest, name: str, reason: str, message: str) -> Manifest:
+    """An event about an object."""
+    metadata = obj["metadata"]
+    namespace = {"namespace": metadata["namespace"]} if metadata.get("namespace") else {}
+    about = {"apiVersion": obj["apiVersion"], "kind": obj["kind"], "name": metadata["name"], "uid": metadata["uid"]}
+    return {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": name, "namespace": metadata.get("namespace") or "default"},
+        "involvedObject": about | namespace,
+        "type": "Warning",
+        "reason": reason,
+        "message": message,
+    }
 
 
 class _Collector:
@@ -169,18 +245,10 @@ class _Collector:
         return namespace is not None or not mapping.namespaced
 
     async def _warn(self, obj: Manifest, reference: Manifest) -> None:
-        metadata = obj["metadata"]
-        namespace = metadata.get("namespace") or "default"
-        about = {"apiVersion": obj["apiVersion"], "kind": obj["kind"], "name": metadata["name"], "uid": metadata["uid"]}
-        event = {
-            "apiVersion": "v1",
-            "kind": "Event",
-            "metadata": {"name": f"{metadata['name']}.{reference['uid']}", "namespace": namespace},
-            "involvedObject": about | ({"namespace": namespace} if metadata.get("namespace") else {}),
-            "type": "Warning",
-            "reason": "OwnerRefInvalidNamespace",
-            "message": f"ownerRef {reference['kind']}/{reference['name']} does not exist in namespace {namespace!r}",
-        }
+        namespace = obj["metadata"].get("namespace") or "default"
+        message = f"ownerRef {reference['kind']}/{reference['name']} does not exist in namespace {namespace!r}"
+        name = f"{obj['metadata']['name']}.{reference['uid']}"
+        event = _warning(obj, name, "OwnerRefInvalidNamespace", message)
         with contextlib.suppress(ApiError):  # it was said before
             await self._client.create(event)
 
@@ -263,7 +331,7 @@ class _Members:
             if not pod["metadata"].get("deletionTimestamp") and (is_old or ordinal >= spec.get("replicas", 1)):
                 await self._client.delete(Identity.of(pod).manifest)
         is_parallel = spec.get("podManagementPolicy") == "Parallel"
-        for ordinal in range(spec.get("replicas", 1)):
+        for ordinal in range(0 if self._health is Health.REFUSED else spec.get("replicas", 1)):
             if ordinal not in left:
                 made |= await self._make(ordinal)
             if self._health is not Health.READY and not is_parallel:
@@ -372,6 +440,8 @@ class Health(Enum):
     STARTING = auto()
     READY = auto()
     FAILED = auto()
+    REFUSED = auto()
+    """A quota lets nobody make its pods."""
 
 
 def status_of(manifest: Mapping[str, Any], health: Health, now: str, objects: Sequence[Manifest] = ()) -> Status:
@@ -404,22 +474,24 @@ def _conditions(**every: tuple[bool, str]) -> list[dict[str, str]]:
 def _deployment(manifest: Mapping[str, Any], health: Health, _objects: Sequence[Manifest]) -> Status:
     replicas = manifest["spec"].get("replicas", 1)
     available = replicas if health is Health.READY else 0
+    made = 0 if health is Health.REFUSED else replicas
     is_available = available == replicas
-    progress = "ReplicaSetUpdated"
+    progress = "NewReplicaSetCreated" if health is Health.REFUSED else "ReplicaSetUpdated"
     if health is Health.FAILED and not is_available:
         progress = "ProgressDeadlineExceeded"
     elif is_available:
         progress = "NewReplicaSetAvailable"
     return {
         "observedGeneration": manifest["metadata"].get("generation", 1),
-        "replicas": replicas or None,
-        "updatedReplicas": replicas or None,
+        "replicas": made or None,
+        "updatedReplicas": made or None,
         "readyReplicas": available or None,
         "availableReplicas": available or None,
         "unavailableReplicas": replicas - available or None,
         "conditions": _conditions(
             Available=(is_available, f"MinimumReplicas{'Available' if is_available else 'Unavailable'}"),
             Progressing=(progress != "ProgressDeadlineExceeded", progress),
+            **({"ReplicaFailure": (True, "FailedCreate")} if made < replicas else {}),
         ),
     }
 
@@ -428,6 +500,7 @@ def _stateful_set(manifest: Mapping[str, Any], health: Health, _objects: Sequenc
     replicas = manifest["spec"].get("replicas", 1)
     is_parallel = manifest["spec"].get("podManagementPolicy") == "Parallel"
     started = replicas if health is Health.READY or is_parallel else min(replicas, 1)
+    started = 0 if health is Health.REFUSED else started
     available = replicas if health is Health.READY else 0
     return {
         "observedGeneration": manifest["metadata"].get("generation", 1),
@@ -442,11 +515,12 @@ def _stateful_set(manifest: Mapping[str, Any], health: Health, _objects: Sequenc
 def _daemon_set(manifest: Mapping[str, Any], health: Health, _objects: Sequence[Manifest]) -> Status:
     """On one node."""
     available = 1 if health is Health.READY else 0
+    made = 0 if health is Health.REFUSED else 1
     return {
         "observedGeneration": manifest["metadata"].get("generation", 1),
         "desiredNumberScheduled": 1,
-        "currentNumberScheduled": 1,
-        "updatedNumberScheduled": 1,
+        "currentNumberScheduled": made,
+        "updatedNumberScheduled": made or None,
         "numberMisscheduled": 0,
         "numberReady": available,
         "numberAvailable": available or None,
@@ -456,6 +530,8 @@ def _daemon_set(manifest: Mapping[str, Any], health: Health, _objects: Sequence[
 
 def _job(manifest: Mapping[str, Any], health: Health, _objects: Sequence[Manifest]) -> Status:
     status: Status = {"startTime": "", "ready": 0, "terminating": 0}
+    if health is Health.REFUSED:
+        return status
     if health is Health.STARTING:
         return {**status, "active": manifest["spec"].get("parallelism", 1)}
     if health is Health.READY:
@@ -469,7 +545,7 @@ def _job(manifest: Mapping[str, Any], health: Health, _objects: Sequence[Manifes
 
 def _pod(manifest: Mapping[str, Any], health: Health, _objects: Sequence[Manifest]) -> Status:
     ready = health is Health.READY
-    phase = {Health.STARTING: "Pending", Health.READY: "Running", Health.FAILED: "Failed"}[health]
+    phase = {Health.READY: "Running", Health.FAILED: "Failed"}.get(health, "Pending")
     containers = [
         {"name": each["name"], "image": each.get("image", ""), "imageID": "", "ready": ready, "restartCount": 0}
         for each in manifest["spec"].get("containers", ())
@@ -492,7 +568,7 @@ def _claim(manifest: Mapping[str, Any], health: Health, _objects: Sequence[Manif
 
 def _cron_job(manifest: Mapping[str, Any], health: Health, _objects: Sequence[Manifest]) -> Status:
     """After its first Job, which is over: schedules are not followed."""
-    if manifest["spec"].get("suspend") or health is Health.STARTING:
+    if manifest["spec"].get("suspend") or health in (Health.STARTING, Health.REFUSED):
         return {}
     return {"lastScheduleTime": "", "lastSuccessfulTime": "" if health is Health.READY else None}
 
@@ -551,6 +627,12 @@ def _autoscaler(manifest: Mapping[str, Any], _health: Health, objects: Sequence[
 
 _ADDRESS = "192.0.2.1"
 """What a load balancer has. The address is reserved for documentation (RFC 5737)."""
+
+MAKES_PODS = ("CronJob", "DaemonSet", "Deployment", "Job", "StatefulSet")
+"""The kinds that have pods made for them."""
+
+_GIVES_UP = ("Deployment", "CronJob")
+"""Kinds that say in the end that they are not ready. The others are never ready, and wait."""
 
 _GROUPS = ("", "apps", "autoscaling", "batch", "networking.k8s.io", "policy")
 

@@ -13,6 +13,7 @@ from pykb.client.errors import rule_marker
 from pykb.diagnostics import Diagnostic, Span
 from pykb.diagnostics.codes import explore as codes
 from pykb.explore._context import Case, Context, Violation, broken, first_bug, place_among
+from pykb.explore._debugger import traced_threads
 from pykb.explore._gate import Sent
 from pykb.explore._history import Fault, FaultKind, History, Identity, Manifest, Verb
 from pykb.explore._outcome import Outcome
@@ -173,7 +174,7 @@ class Explorer:
 
     def replay(self, history: History) -> Iterator[str]:
         """Run one history, and yield what happened as lines for people."""
-        with Runner(self._subject, self._seed, [history]) as runner:
+        with traced_threads(), Runner(self._subject, self._seed, [history]) as runner:
             outcome = runner.run(history, causes=True)
         yield from transcript(outcome)
 
@@ -508,6 +509,8 @@ class Evidence:
         fields: The objects of which fields are wrong, each with the line that wrote it.
         asleep: The kind of the object of which the last change did not wake the operator.
         absent: The lines whose object was deleted and does not come back though the operator is awake.
+        stuck: What is wrong in the status of the object if the operator is awake, and has written nothing since the
+            last step.
     """
 
     marks: frozenset[Mark] = frozenset()
@@ -515,6 +518,7 @@ class Evidence:
     fields: frozenset[tuple[Identity, Line]] = frozenset()
     asleep: str = ""
     absent: frozenset[Line] = frozenset()
+    stuck: frozenset[tuple[str, str]] = frozenset()
 
     def explains(self, other: Evidence, changed: Collection[Identity]) -> bool:
         """Whether another finding has the same root cause.
@@ -529,6 +533,8 @@ class Evidence:
             return True  # the operator does not look at the object, so it does not change it either
         if self._frozen(changed) & other._frozen(changed):
             return True  # the operator never writes the object a second time, whatever happens
+        if self.stuck and self.stuck == other.stuck:
+            return True  # it has come into this state, and looks no further
         return bool(self.marks) and self.line == other.line and self.marks <= other.marks
 
     def _frozen(self, changed: Collection[Identity]) -> set[Line]:
@@ -557,6 +563,7 @@ def evidence_of(context: Context, history: History, violation: Violation, outcom
         frozenset((each.identity, line) for each, line in lines if each.path and each.identity != context.own),
         asleep,
         frozenset() if asleep else frozenset(_absent(history, lines)),
+        frozenset() if asleep else frozenset(_stuck(history, violation, context, outcome)),
     )
 
 
@@ -620,14 +627,29 @@ def _asleep(history: History, context: Context, outcome: Outcome) -> str:
     is_late = history.fault is not None and history.fault.kind is FaultKind.LATE
     if _is_about_own(history, context) and not is_late:
         return ""
-    steps = len(history.steps)
-    since, until = [*outcome.began, *[float("inf")] * (steps + 1)][steps - 1 : steps + 1]
+    since, until = _time_of(len(history.steps), outcome)
     others = [change for change in outcome.changes if change.by is None and not change.identity.is_record]
     others = [change for change in others if change.at < until]
     if is_late and others:
         since = others[-1].at
     is_woken = any(since <= at < until for at in outcome.reconciles)
     return others[-1].identity.kind if others and not is_woken else ""
+
+
+def _stuck(history: History, violation: Violation, context: Context, outcome: Outcome) -> Iterator[tuple[str, str]]:
+    """Wrong fields of the object's own status, each with its value, if the operator leaves everything as it is."""
+    since, until = _time_of(len(history.steps), outcome)
+    if any(sent.write and since <= sent.at < until for sent in outcome.sent):
+        return
+    for each in violation.found:
+        if each.identity == context.own and each.path.startswith("status.") and each.found is not None:
+            yield each.path, repr(each.found)
+
+
+def _time_of(step: int, outcome: Outcome) -> tuple[float, float]:
+    """When a step began that was waited for, counted from 1, and when the next one did."""
+    since, until = [*outcome.began, *[float("inf")] * (step + 1)][step - 1 : step + 1]
+    return since, until
 
 
 def _absent(history: History, lines: Iterable[tuple[Difference, Line]]) -> Iterator[Line]:

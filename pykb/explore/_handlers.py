@@ -13,6 +13,7 @@ from weakref import WeakSet
 import orjson
 
 from pykb.client.connection import Call, ExecResult, parse_path
+from pykb.client.guard import is_end
 from pykb.client.listwatch import ClientListWatch
 from pykb.explore._gate import Gate, kopf_sends, waker, whence, works_on
 from pykb.explore._history import Manifest
@@ -58,6 +59,9 @@ class Handlers:
     _running: list[HandlerRun] = field(default_factory=list)
     _failing: dict[tuple[str, str], _Failing] = field(default_factory=dict)
     _engine: OfflineHandlers | None = None
+    _task: asyncio.Task[None] | None = None
+    _left: BaseException | None = None
+    """What ended a handler in which somebody left the debugger. kopf takes that for an error of the handler."""
 
     async def run(self) -> None:
         """Run them until cancelled."""
@@ -78,7 +82,12 @@ class Handlers:
             observer=self,
             tasks=tasks,
         )
-        await self._engine.run()
+        self._task = asyncio.current_task()
+        try:
+            await self._engine.run()
+        finally:
+            if self._left is not None:
+                raise self._left
 
     @property
     def is_working(self) -> bool:
@@ -113,6 +122,9 @@ class Handlers:
     def ended(self, run: HandlerRun, error: BaseException | None) -> None:
         """Note how it ended."""
         self._running.remove(run)
+        if error is not None and is_end(error) and self._task is not None:
+            self._left = error
+            self._task.cancel()
         at = asyncio.get_running_loop().time()
         if error is None:
             self._failing.pop((run.handler, run.uid), None)

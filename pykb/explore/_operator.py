@@ -22,7 +22,7 @@ from pykb.explore._libraries import Reach, reach
 from pykb.explore._outcome import Outcome, failure_of, place_of_error
 from pykb.explore._project import Subject
 from pykb.explore._state import read
-from pykb.explore._time import LoopClock, Stack, VirtualLoop, real_day, stack_of
+from pykb.explore._time import LoopClock, Stack, VirtualLoop, real_day, reconciling, stack_of
 from pykb.explore._webhooks import Conditions, use_webhooks
 from pykb.fake import FakeApiServer
 from pykb.runtime import Client, Manager, ManagerOptions, ReconcileListener, ReconcileRecord, Request, Result
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 RESTART_SECONDS = 2.0
 """Virtual seconds until an operator that died starts again."""
+
+_LONG_SECONDS = 300.0
+"""Virtual seconds after which a reconcile is one that waits."""
 
 _CALL_CLOCKS = (
     "call `datetime.now(UTC)` or `time.time()` where you need the time: a default, a closure or a class keeps the "
@@ -131,6 +134,8 @@ class Operator(ReconcileListener):
             try:
                 await asyncio.wait({running, died}, return_when=asyncio.FIRST_COMPLETED)
                 if not died.done() and not running.cancelled() and (error := running.exception()):
+                    if is_end(error):
+                        raise error
                     self.outcome.broken = error_text(error)
                 self.gate.die()
                 if self.tape.overrun:
@@ -156,6 +161,13 @@ class Operator(ReconcileListener):
         if self._handlers is not None and self._handlers.is_working:
             return True
         return any(controller.running_now() for controller in self._manager.controllers)
+
+    def note_wait(self) -> None:
+        """Note where a reconcile or a handler waits that does not end."""
+        last = max(self.outcome.reconciles[-1:], default=0.0)
+        if self.is_working and not self.outcome.unrest and self._loop.time() - last > _LONG_SECONDS:
+            self.outcome.unrest = "waits without end in one reconcile"
+            self.outcome.unrest_at = place_in(self.subject.root, reconciling(self._loop))
 
     @property
     def is_retrying(self) -> bool:

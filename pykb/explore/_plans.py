@@ -12,7 +12,7 @@ from typing import Any
 
 from pykb.diagnostics import Code, Span
 from pykb.diagnostics.codes import explore as codes
-from pykb.explore._actors import KINDS
+from pykb.explore._actors import KINDS, MAKES_PODS, NO_SUCH, needs
 from pykb.explore._context import (
     Case,
     Context,
@@ -156,7 +156,55 @@ def history(context: Context) -> Iterator[Case]:
     row, expected = _soon(context)
     if row:
         yield Case(codes.HISTORY, History(row), same_end(context, expected, "after two changes in a row"))
+    yield from _put_right(context)
     yield from converted(context)
+
+
+def _put_right(context: Context) -> Iterator[Case]:
+    """Workloads cannot become ready for a time: somebody wants an image that is nowhere, or a quota is used up."""
+    right = Step(Verb.REPLACE, context.sample)
+    for path, other in list(_broken(context))[:_MOST_BROKEN]:
+        what = f"after `{path}` was put right, with which no pod becomes ready"
+        judge = same_end(context, context.base, what, is_alone=False)  # a Job can only be made again
+        wrong = Step(Verb.REPLACE, other, note=path)
+        yield Case(codes.HISTORY, History((replace(wrong, verb=Verb.CREATE), right)), judge)
+        yield Case(codes.HISTORY, History((context.create, wrong, right)), judge)
+        # An operator that waits in its reconcile does not rest before.
+        yield Case(codes.HISTORY, History((context.create, replace(wrong, soon=True), right)), judge)
+    if any(identity.kind in MAKES_PODS for identity in context.children()):
+        quota = {**_QUOTA, "metadata": {**_QUOTA["metadata"], "namespace": _namespace_of_pods(context)}}
+        steps = (Step(Verb.CREATE, quota, note="no pods"), context.create, Step(Verb.DELETE, quota))
+        yield Case(codes.HISTORY, History(steps), same_end(context, context.base, "after a quota was there for a time"))
+
+
+_QUOTA: Manifest = {
+    "apiVersion": "v1",
+    "kind": "ResourceQuota",
+    "metadata": {"name": "no-pods"},
+    "spec": {"hard": {"pods": "0"}},
+}
+_MOST_BROKEN = 2
+"""Fields of the sample without which no pod becomes ready."""
+
+
+def _broken(context: Context) -> Iterator[tuple[str, Manifest]]:
+    """Yield samples with which no workload becomes ready, each with a text: a text of the spec leads nowhere.
+
+    It is one that is in the name of an image, in a probe or a storage class of a child.
+    """
+    own = context.base.states[0].get(context.own) or {}
+    wanted = {need for identity in context.children() for need in needs(context.created(identity))}
+    for path, value in leaves({"spec": own.get("spec")}):
+        is_ours = not any(isinstance(step, int) for step in path) or path in dict(leaves(context.sample))
+        if isinstance(value, str) and value and is_ours and any(value in need for need in wanted):
+            other = copy.deepcopy(context.sample)
+            put(other, path, f"{value}{NO_SUCH}")
+            yield f"{spell(path)} = {shorten(f'{value}{NO_SUCH}')}", other
+
+
+def _namespace_of_pods(context: Context) -> str:
+    """The namespace of the first child that makes pods."""
+    return next(each.namespace for each in context.children() if each.kind in MAKES_PODS)
 
 
 def _ends(when: str) -> Judge:

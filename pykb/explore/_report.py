@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pykb.diagnostics import Code, Diagnostic, Span
 from pykb.diagnostics.codes import explore as codes
 from pykb.diagnostics.render import render
+from pykb.explore._actors import NO_SUCH
 from pykb.explore._gate import Sent
 from pykb.explore._history import Fault, FaultKind, History, Identity, Step, Verb
 from pykb.explore._outcome import Change, Outcome
@@ -53,7 +54,11 @@ class Finding:
         more = len(self.differences) - 5
         notes = [*steps, *found, *([f"and {more} more differences"] if more > 0 else []), *self._also()]
         advice = codes.KOPF_ADVICE if self.is_of_kopf else codes.ADVICE
-        helps = (advice[self.code.slug], f"more about this: `pykb explain {self.code.slug}`")
+        is_put_right = any(
+            NO_SUCH in step.note or step.manifest["kind"] == "ResourceQuota" for step in self.history.steps
+        )
+        first = _PUT_RIGHT if is_put_right else advice[self.code.slug]
+        helps = (first, f"more about this: `pykb explain {self.code.slug}`")
         refused = (_REFUSED,) if any(step.startswith(f"{_FAILS} Invalid") for step in self.story) else ()
         return self.code.at(self.span, self.message, *refused, *helps, notes=tuple(notes))
 
@@ -127,6 +132,11 @@ _FAILS = "Each reconcile fails with"
 _REFUSED = (
     "the API server refuses this write for ever, as for an immutable field: forbid the change in your type with a CEL "
     "rule (`self == oldSelf`), or delete the child and create it anew"
+)
+
+_PUT_RIGHT = (
+    "what keeps a workload from being ready is put right: change the workload although it is not ready, do not wait "
+    "for it within a reconcile, and take no failure for the end"
 )
 
 _DONE = {

@@ -235,10 +235,10 @@ def stack_of(frame: FrameType | None) -> Stack:
     return tuple(found)
 
 
-def _reconciling(loop: asyncio.AbstractEventLoop) -> Stack:
+def reconciling(loop: asyncio.AbstractEventLoop) -> Stack:
     """Where the tasks of a loop wait, those of controllers first."""
     stacks = [_suspended(task.get_coro()) for task in asyncio.all_tasks(loop)]
-    stacks.sort(key=lambda stack: not any(file == _CONTROLLER for file, _ in stack))
+    stacks.sort(key=lambda stack: (not any(file == _CONTROLLER for file, _ in stack), stack))
     return tuple(line for stack in stacks for line in stack)
 
 
@@ -504,7 +504,7 @@ class VirtualTime:
             with self.watch.over(loop.interrupt, self.watch.most):
                 return loop.run_until_complete(main())
         except Interrupted as error:
-            raise TooLong(error.lines + _reconciling(loop)) from None
+            raise TooLong(error.lines + reconciling(loop)) from None
         finally:
             loop.interrupt(now=False)
             with contextlib.suppress(Interrupted), self.watch.over(loop.interrupt, _CLOSING_SECONDS):

@@ -201,6 +201,7 @@ class _World:
                 break
             if self._tape.overrun or now - began > _GIVE_UP_SECONDS:
                 self.outcome.at_rest = False
+                self._operator.note_wait()
                 break
             await asyncio.sleep(QUIET_SECONDS / 3)
         self._tape.rest()

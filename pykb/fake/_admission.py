@@ -232,7 +232,10 @@ def count_generation(resource: Resource, old: Mapping[str, Any], new: dict[str, 
 
 def _wanted(resource: Resource, obj: Mapping[str, Any]) -> dict[str, Any]:
     apart = ("metadata", "status") if resource.has_status or not resource.custom else ("metadata",)
-    return {name: value for name, value in obj.items() if name not in apart}
+    wanted = {name: value for name, value in obj.items() if name not in apart}
+    if resource.storage_key == ("apps", "deployments"):  # its controller copies them
+        wanted["annotations"] = obj["metadata"].get("annotations") or {}
+    return wanted
 
 
 def admit(resource: Resource, obj: dict[str, Any], *, strict: bool) -> None:

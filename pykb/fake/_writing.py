@@ -38,6 +38,8 @@ from pykb.fake._webhooks import Asked, Webhooks
 from pykb.meta.gvk import GroupVersionKind
 
 _NAMESPACE = ("", "namespaces")
+_PODS = ("", "pods")
+_QUOTAS = ("", "resourcequotas")
 _PRECONDITION_FAILED = {
     "Namespace": "Precondition failed",
     "CustomResourceDefinition": "precondition failed",
@@ -94,6 +96,7 @@ class Writing:
         name = obj["metadata"]["name"]
         if self._storage.get(request.resource.storage_key, (request.route.namespace, name)) is not None:
             raise request.resource.already_exists(name)
+        self._check_quotas(request, name)
         return await self._store(request, obj, old=None)
 
     async def update(self, request: Request) -> dict[str, Any]:
@@ -290,6 +293,19 @@ class Writing:
         if found is None:
             raise request.resource.not_found(request.route.name)
         return self._versions.read(request.resource, found)
+
+    def _check_quotas(self, request: Request, name: str) -> None:
+        """Refuse a pod that is one too many. Other resources that quotas limit are not counted."""
+        resource, namespace = request.resource, request.route.namespace
+        if resource.storage_key != _PODS:
+            return
+        for quota in self._storage.all(_QUOTAS, namespace):
+            limit = ((quota.get("spec") or {}).get("hard") or {}).get("pods")
+            used = sum(1 for _ in self._storage.all(_PODS, namespace)) if limit is not None else 0
+            if limit is not None and used >= int(limit):
+                counted = f"requested: pods=1, used: pods={used}, limited: pods={limit}"
+                why = f" is forbidden: exceeded quota: {quota['metadata']['name']}, {counted}"
+                raise refusal.about(403, "Forbidden", "pods", "", name, after=why)
 
     def _check_namespace(self, request: Request) -> None:
         resource, namespace = request.resource, request.route.namespace

@@ -12,6 +12,7 @@ import pytest
 from pykb.diagnostics.render import render
 from pykb.explore import CODES, Explorer, Finding, History, Report
 from pykb.runtime import Manager, Reconciler
+from tests.explorer.feeder import Feeder
 from tests.explorer.handled import Handled
 from tests.explorer.keeper import Guard, Keeper
 from tests.explorer.zoo import (
@@ -28,10 +29,25 @@ from tests.explorer.zoo import (
     sights,
     sound,
     specs,
+    workloads,
 )
 from tests.explorer.zoo.kinds import HERE, subject_of
 
-THEMES = (clusters, crashes, errors, handlers, ingresses, invariants, loops, owners, passwords, roles, sights, specs)
+THEMES = (
+    clusters,
+    crashes,
+    errors,
+    handlers,
+    ingresses,
+    invariants,
+    loops,
+    owners,
+    passwords,
+    roles,
+    sights,
+    specs,
+    workloads,
+)
 EVERY = [
     each
     for theme in THEMES
@@ -97,6 +113,7 @@ SOUND = [
     Keeper,
     Guard,
     Handled,
+    Feeder,
     sound.Threaded,
     sound.Sleeps,
     sound.Mirrors,
@@ -231,6 +248,15 @@ def test_a_story_says_with_which_error_each_reconcile_fails():
     [finding] = explored(specs.KeepsRemovedKeys, ("explore-history",)).findings
     assert not any("fails" in step for step in finding.story)
     assert not any("oldSelf" in each for each in finding.to_diagnostic().help)
+
+
+def test_what_is_put_right_has_a_help_of_its_own():
+    """Other specs have another one. A line is where the reconcile waits."""
+    [finding] = explored(workloads.WaitsInside, ("explore-history",)).findings
+    assert "waits without end in one reconcile" in finding.message
+    assert finding.to_diagnostic().help[0].startswith("what keeps a workload from being ready is put right")
+    [finding] = explored(specs.LeavesOldName, ("explore-history",)).findings
+    assert finding.to_diagnostic().help[0].startswith("users change specs")
 
 
 def test_a_cause_names_the_line_of_the_operator_itself():

@@ -48,7 +48,9 @@ HISTORY = Code(
     "beginning. They must lead to the same, also if children become ready late. If they do not, something of the "
     "old spec stays: a child of a former name, or a field that nobody removes. Delete children that are no longer "
     "wanted (`prune`), and apply all fields of a child in each reconcile, so that fields that were left out go "
-    "away. For children that are not ready, watch them or come back with `requeue_after`.",
+    "away. For children that are not ready, watch them or come back with `requeue_after`. If they cannot become "
+    "ready, since an image is wrong or a quota is used up, somebody puts it right: do not wait within a reconcile, "
+    "change children that are not ready, and take no failure for the end.",
 )
 
 DRIFT = Code(

@@ -485,3 +485,13 @@ async def test_what_was_read_is_the_callers(client, namespace):
     found = await client.get(CONFIG_MAP, f"{namespace}/a")
     found.data["data"]["a"] = "2"
     assert (await client.get(ConfigMap, f"{namespace}/a")).data == {"a": "1"}
+
+
+async def test_the_annotations_of_a_deployment_count_for_its_generation(client, namespace):
+    """Its labels do not, and annotations of other kinds do not."""
+    made = await client.create(_deployment(namespace))
+    generations = []
+    for metadata in ({"labels": {"a": "b"}}, {"annotations": {"a": "b"}}, {"annotations": {"a": "b"}}):
+        patched = await client.patch(made, MergePatch({"metadata": metadata}))
+        generations.append(patched["metadata"]["generation"])
+    assert generations == [1, 2, 2]

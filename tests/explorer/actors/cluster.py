@@ -71,6 +71,7 @@ async def observed(client: Client) -> scenarios.Facts:
 
     facts["disruption budget"] = await scenarios.disruption_budget(client, until, namespace, run)
     facts["autoscaler"] = await scenarios.autoscaler(client, until, await namespace_of(client))
+    facts["quota"] = await scenarios.quota(client, until, await namespace_of(client))
     facts["owners"] = await scenarios.owners(client, until, await namespace_of(client), await namespace_of(client))
     facts["namespace"] = await scenarios.namespace_goes(client, until, await namespace_of(client))
     return facts

@@ -12,7 +12,7 @@ from typing import Any
 
 from pykb.api import Unstructured
 from pykb.meta.gvk import GroupVersionKind
-from pykb.runtime import Client, MergePatch
+from pykb.runtime import Client, Forbidden, MergePatch
 
 Facts = Any
 Until = Callable[[Callable[[], Awaitable[bool]]], Awaitable[None]]
@@ -98,14 +98,14 @@ async def workload(
     """
     api_version, spec = WORKLOADS[kind]
     made = await client.create(Unstructured(manifest(api_version, kind.partition(" ")[0], namespace, spec=spec)))
-    facts = [await _settled(client, until, made)]
+    facts = [await settled(client, until, made)]
     await act()
-    facts.append(await _settled(client, until, made, other_than=facts[0]))
+    facts.append(await settled(client, until, made, other_than=facts[0]))
     await client.delete(made, propagation="Background", missing_ok=True)
     return facts
 
 
-async def _settled(client: Client, until: Until, obj: Any, other_than: Facts = None) -> Facts:
+async def settled(client: Client, until: Until, obj: Any, other_than: Facts = None) -> Facts:
     """The status, as soon as it is there (or another one) and does not change any more."""
     seen: list[Facts] = []
 
@@ -165,9 +165,9 @@ async def disruption_budget(client: Client, until: Until, namespace: str, act: C
     await client.create(Unstructured(manifest("apps/v1", "StatefulSet", namespace, spec=WORKLOADS["StatefulSet"][1])))
     spec = {"maxUnavailable": 1, "selector": {"matchLabels": _LABELS}}
     made = await client.create(Unstructured(manifest("policy/v1", "PodDisruptionBudget", namespace, spec=spec)))
-    facts = [await _settled(client, until, made)]
+    facts = [await settled(client, until, made)]
     await act()
-    return [*facts, await _settled(client, until, made, other_than=facts[0])]
+    return [*facts, await settled(client, until, made, other_than=facts[0])]
 
 
 async def autoscaler(client: Client, until: Until, namespace: str) -> Facts:
@@ -205,6 +205,39 @@ async def cron_job(client: Client, until: Until, namespace: str) -> Facts:
 
     await until(has_run)
     return sorted((await client.get(made.gvk, made)).data["status"])
+
+
+async def quota(client: Client, until: Until, namespace: str) -> Facts:
+    """What workloads and those who make pods learn of a quota without pods, and what comes after it."""
+    made = await client.create(Unstructured(manifest("v1", "ResourceQuota", namespace, spec={"hard": {"pods": "0"}})))
+
+    async def pod() -> str:
+        try:
+            await client.create(Unstructured(manifest("v1", "Pod", namespace, spec=_TEMPLATE["spec"])))
+        except Forbidden as error:
+            return str(error)
+        return ""
+
+    facts: dict[str, Any] = {}
+
+    async def is_refused() -> bool:  # a cluster counts what is used first
+        facts["Pod"] = await pod()
+        return "exceeded" in facts["Pod"]
+
+    await until(is_refused)
+    every = {}
+    for kind in ("Deployment", "StatefulSet", "DaemonSet", "Job"):
+        api_version, spec = WORKLOADS[kind]
+        every[kind] = await client.create(Unstructured(manifest(api_version, kind, namespace, spec=spec)))
+    for kind, obj in every.items():
+        facts[kind] = [await settled(client, until, obj)]
+        facts[f"{kind}, said"] = [why for why in await _events(client, obj) if why.startswith("Failed")]
+    await client.delete(made)
+    for kind, obj in every.items():
+        # A cluster tries again later and later, and at once after a change.
+        await client.patch(obj, MergePatch({"metadata": {"annotations": {"example.com/again": "now"}}}))
+        facts[kind].append(await settled(client, until, obj, other_than=facts[kind][0]))
+    return facts
 
 
 # -- owners

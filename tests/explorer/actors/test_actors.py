@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable
 
 import pytest
@@ -11,7 +12,7 @@ from pykb.api import Unstructured
 from pykb.api.core.v1 import Namespace
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.explore import Fault, FaultKind
-from pykb.explore._actors import KINDS, Actors, Health, status_of
+from pykb.explore._actors import KINDS, NO_SUCH, Actors, Health, status_of
 from pykb.explore._time import VirtualTime
 from pykb.runtime import Client, MergePatch
 from pykb.runtime.fake import FakeApiServer
@@ -20,7 +21,7 @@ from tests.explorer.actors.golden import read
 
 RECORDED = read()
 until = scenarios.polling(1)
-OTHERS = ("owners", "namespace", "pods and claims", "disruption budget", "autoscaler", "cron job")
+OTHERS = ("owners", "namespace", "pods and claims", "quota", "disruption budget", "autoscaler", "cron job")
 FACTS = tuple(name for name in RECORDED if name != "version")
 
 
@@ -69,6 +70,31 @@ def test_a_stateful_set_makes_pods_and_claims_as_in_a_cluster():
     fault = Fault(FaultKind.LATE, seconds=60)
     found = played(lambda client: scenarios.stateful_set(client, until, "one"), fault)
     assert found == RECORDED["pods and claims"]
+
+
+def test_a_quota_refuses_pods_as_in_a_cluster():
+    """A Deployment says so in a condition, others in events. Without the quota, they start."""
+    fault = Fault(FaultKind.LATE, seconds=60)
+    assert played(lambda client: scenarios.quota(client, until, "one"), fault) == RECORDED["quota"]
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "StatefulSet", "DaemonSet", "Job"])
+def test_a_workload_without_its_image_waits_until_the_image_is_right(kind):
+    """As one whose pods have not become ready."""
+    api_version, spec = scenarios.WORKLOADS[kind]
+    broken = json.loads(json.dumps(spec).replace("example.com/it:v1", f"example.com/it:v1{NO_SUCH}"))
+
+    async def observed(client: Client) -> list[scenarios.Facts]:
+        made = await client.create(Unstructured(scenarios.manifest(api_version, kind, "one", spec=broken)))
+        facts = [await scenarios.settled(client, until, made)]
+        if kind == "Job":  # its template cannot be changed
+            return facts
+        await client.patch(made, MergePatch({"spec": spec}))
+        return [*facts, await scenarios.settled(client, until, made, other_than=facts[0])]
+
+    counted = {"observedGeneration": 2}
+    starting, ready = RECORDED[kind]
+    assert played(observed) == ([starting] if kind == "Job" else [starting, ready | counted])
 
 
 def test_what_looks_at_pods_does_as_in_a_cluster():

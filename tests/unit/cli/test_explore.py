@@ -72,26 +72,45 @@ def test_findings_for_programs_are_one_document(project):
     assert tried["unfinished"] == []
 
 
-def test_a_debugger_stops_in_a_replay(project):
-    """At a breakpoint of pdb, which starts pykb as its program. pykb does not start itself again then."""
-    explore(project, "--only", "explore-history")
-    lines = (project / CONTROLLER).read_text(encoding="utf-8").splitlines()
-    number = next(number for number, line in enumerate(lines, start=1) if "self.apply(app, service_of(app))" in line)
-    commands = (f"b {CONTROLLER}:{number}", "c", "p app.metadata.name", "import os; os._exit(7)")
-    words = ["explore", "--replay", ".pykb/explore/1-explore-history.json"]
-    done = subprocess.run(
-        [sys.executable, "-m", "pdb", *(word for each in commands for word in ("-c", each)), "-m", "pykb", *words],
-        cwd=project,
+def debugged(folder, *commands, words, as_program=True):
+    """Run a command under pdb, or with what it starts by itself, and give it commands."""
+    program = [sys.executable, *(("-m", "pdb") if as_program else ()), "-m", "pykb"]
+    return subprocess.run(
+        [*program, *words],
+        cwd=folder,
         env={name: value for name, value in os.environ.items() if name != "PYTHONHASHSEED"},
+        input="\n".join(commands) + "\n",
         capture_output=True,
         text=True,
         timeout=100,
         check=False,
-        stdin=subprocess.DEVNULL,
     )
-    assert done.returncode == 7
-    assert "'app-sample'" in done.stdout
+
+
+REPLAY = ["explore", "--replay", ".pykb/explore/1-explore-history.json"]
+
+
+def test_a_debugger_stops_in_a_replay(project):
+    """At a breakpoint of pdb, which starts pykb as its program. pykb does not start itself again then. `q` ends it."""
+    explore(project, "--only", "explore-history")
+    lines = (project / CONTROLLER).read_text(encoding="utf-8").splitlines()
+    number = next(number for number, line in enumerate(lines, start=1) if "self.apply(app, service_of(app))" in line)
+    done = debugged(project, f"b {CONTROLLER}:{number}", "c", "p app.metadata.name", "q", words=REPLAY)
+    assert done.stdout.count("'app-sample'") == 1
+    assert "creates Deployment" not in done.stdout
     assert "start the debugger with PYTHONHASHSEED=0" in done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+
+
+def test_a_replay_stops_at_the_line_of_its_finding(project):
+    """Without a word about lines. `c` goes to the next time, and `q` ends it."""
+    explore(project, "--only", "explore-history")
+    done = debugged(project, "p app.metadata.name", "c", "p 6 * 7", "q", words=[*REPLAY, "--pdb"], as_program=False)
+    assert "'app-sample'" in done.stdout
+    assert "42" in done.stdout
+    assert f"{CONTROLLER}(" in done.stdout
+    assert "Traceback" not in done.stdout + done.stderr
+    assert done.returncode == 1
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])

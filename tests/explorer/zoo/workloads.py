@@ -1,0 +1,96 @@
+"""Faults that show when a workload cannot become ready, and then can: no way back from a bad state (Acto, SOSP 2023)."""
+
+from __future__ import annotations
+
+import asyncio
+
+from pykb.api.apps.v1 import Deployment
+from pykb.runtime import ensure_applied, patch_status
+from tests.explorer.feeder import Feeder
+from tests.explorer.zoo.kinds import Animal, AnimalStatus
+
+
+def reasons(found: Deployment) -> set[str | None]:
+    """The reasons of the conditions that mean trouble."""
+    conditions = (found.status.conditions if found.status is not None else None) or []
+    return {each.reason for each in conditions} & {"FailedCreate", "ProgressDeadlineExceeded"}
+
+
+class WaitsToChange(Feeder):
+    """Changes a workload only once the one before is ready: a wrong image stays for ever."""
+
+    fault = "explore-history"
+
+    async def keep(self, animal: Animal) -> None:
+        """One change after the other."""
+        found = await self.client.find(Deployment, self.wanted(animal))
+        if found is None or self.may_change(animal, found):
+            found, _ = await ensure_applied(self.client, self.wanted(animal), owner=animal)  # fault
+        self.look(animal, found)
+
+    def may_change(self, animal: Animal, found: Deployment) -> bool:
+        """When the last change is done."""
+        return found.status is not None and (found.status.ready_replicas or 0) == (found.spec.replicas or 0)
+
+
+class WaitsToChangeMended(WaitsToChange):
+    """Does not wait."""
+
+    fault = ""
+
+    def may_change(self, animal: Animal, found: Deployment) -> bool:
+        """Always."""
+        return True
+
+
+class FailsForEver(Feeder):
+    """Takes a condition of the workload for the end (a quota was used up for an hour)."""
+
+    fault = "explore-history"
+
+    async def keep(self, animal: Animal) -> None:
+        """Keep what has not failed."""
+        if animal.status.phase != "Failed":
+            await super().keep(animal)  # fault
+
+    def look(self, animal: Animal, found: Deployment) -> None:
+        """Note what is wrong."""
+        super().look(animal, found)
+        if reasons(found):
+            animal.status.phase = "Failed"
+
+    async def report(self, animal: Animal, before: AnimalStatus) -> None:
+        """Report."""
+        await patch_status(self.client, animal, before)  # fault
+
+
+class FailsForEverMended(FailsForEver):
+    """Looks each time."""
+
+    fault = ""
+
+    async def keep(self, animal: Animal) -> None:
+        """Keep it right."""
+        await Feeder.keep(self, animal)
+
+
+class WaitsInside(Feeder):
+    """Waits within the reconcile until the workload is ready, and does not see that the spec was put right."""
+
+    fault = "explore-history"
+
+    async def keep(self, animal: Animal) -> None:
+        """Do not return before."""
+        await super().keep(animal)
+        while self.waits and animal.status.phase != "Ready":
+            await asyncio.sleep(30)
+            self.look(animal, await self.client.live.get(Deployment, self.wanted(animal)))  # fault
+
+    waits = True
+
+
+class WaitsInsideMended(WaitsInside):
+    """Is woken by its Deployment."""
+
+    fault = ""
+    waits = False
