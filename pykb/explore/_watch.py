@@ -58,6 +58,7 @@ class Watch:
         self._end = float("inf")
         self._stop: Callable[[], None] | None = None
         self._lines: tuple[tuple[str, int], ...] = ()
+        self._is_raised = False
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._look, name="explorer-watch", daemon=True)
 
@@ -86,7 +87,7 @@ class Watch:
             yield
             return
         with self._lock:
-            self._stop, self._end, self._lines = stop, _cpu() + most, ()
+            self._stop, self._end, self._lines, self._is_raised = stop, _cpu() + most, (), False
         try:
             yield
         except Interrupted as error:
@@ -95,7 +96,8 @@ class Watch:
         finally:
             with self._lock:
                 self._stop = None
-                _raise_in(self._watched, None)
+            if self._is_raised:
+                _clear()
 
     def _look(self) -> None:
         while not self._ended.wait(_LOOK_SECONDS):
@@ -106,7 +108,8 @@ class Watch:
                     self._lines = tuple(islice(_lines_of(self._watched), _MOST_LINES))
                     self._stop()
                 else:
-                    _raise_in(self._watched, Interrupted)
+                    self._is_raised = True
+                    _raise_in(self._watched)
 
 
 def _lines_of(thread: int) -> Iterator[tuple[str, int]]:
@@ -116,7 +119,19 @@ def _lines_of(thread: int) -> Iterator[tuple[str, int]]:
         frame = frame.f_back
 
 
-def _raise_in(thread: int, error: type[BaseException] | None) -> None:
-    """Raise an error in another thread, at its next step. ``None`` takes one back that was not raised yet."""
-    raised = ctypes.py_object(error) if error is not None else None
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), raised)
+def _raise_in(thread: int) -> None:
+    """Raise :class:`Interrupted` in another thread, at its next step."""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(Interrupted))
+
+
+def _clear() -> None:
+    """Let nothing be raised in this thread any more. What was not raised yet is replaced by an error that is caught.
+
+    Python could take it back. Python 3.11 would then look for it at each call, and never get past one that is traced.
+    """
+    try:
+        _raise_in(threading.get_ident())
+        while True:
+            pass
+    except Interrupted:
+        pass

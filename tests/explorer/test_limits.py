@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import subprocess
+import sys
 import time
 from dataclasses import replace
 from datetime import timedelta
@@ -150,3 +152,17 @@ def test_an_interrupt_ends_a_history():
         signal.signal(signal.SIGALRM, before)
     assert time.monotonic() - began < 3
     assert "explore-crash" in report.unfinished
+
+
+def test_what_measures_coverage_still_works_after_a_watch():
+    """On Python 3.11, an error that is taken back from a thread makes each traced call of it endless."""
+    program = """if True:
+        import sys
+        from pykb.explore._watch import Watch
+
+        with Watch() as watch, watch.over(lambda: None, 1):
+            pass
+        sys.settrace(lambda *_: None)
+        (lambda: None)()
+        """
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=30)
