@@ -53,6 +53,12 @@ class Options:
     pdb: bool = option(
         "With `--replay`: stop in pdb at the line of the finding, each time it is reached.", default=False
     )
+    earlier: str = option(
+        "Let today's code also continue the work of this git revision: a tag, a branch or a commit.",
+        "REV",
+        flag="--from",
+        default="",
+    )
     crd: tuple[str, ...] = option(
         "Without a project: a file or folder with the CustomResourceDefinitions. Repeatable.", "FILE", default=()
     )
@@ -87,6 +93,7 @@ def explore(
       pykb explore
       pykb explore Machine --seconds 60
       pykb explore --only explore-crash,explore-leak
+      pykb explore --from v1.2.0 --only explore-upgrade
       pykb explore --replay .pykb/explore/1-explore-crash.json
       pykb explore handlers.py --crd crd.yaml --sample cr.yaml
     """
@@ -146,7 +153,22 @@ def _subject(what: Sequence[str], options: Options) -> tuple[Path, Subject]:
     root, project = require_project(writes=False, imports=True)
     _fix_hashes()
     _check_all_codes(options)
-    return root, subject_of(root, package=project.package, kind=what[0] if what else "", once=options.once)
+    subject = subject_of(root, package=project.package, kind=what[0] if what else "", once=options.once)
+    return root, _with_earlier(subject, root, options) if options.earlier else subject
+
+
+def _with_earlier(subject: Subject, root: Path, options: Options) -> Subject:
+    """A subject that continues the work of a revision. Samples that the revision does not know are named."""
+    from dataclasses import replace
+
+    from pykb.explore import earlier_of
+
+    earlier = earlier_of(root, options.earlier, subject.samples, seed=options.seed)
+    for sample in subject.samples:
+        if earlier.life_of(sample) is None:
+            name = f"{sample['kind']} {sample['metadata']['name']}"
+            console.say(f"note: {options.earlier} does not know {name}: its upgrade is not explored")
+    return replace(subject, earlier=earlier)
 
 
 def _check_words(what: Sequence[str], files: Sequence[Path], options: Options) -> None:
@@ -159,12 +181,22 @@ def _check_words(what: Sequence[str], files: Sequence[Path], options: Options) -
         finish(
             [USAGE.at(None, f"`{others[-1]}` is one word too many: name a kind, or files", example)], code=EXIT_USAGE
         )
+    if files and options.earlier:
+        helps = ("make a project of the handlers: `pykb init`",)
+        finish([USAGE.at(None, "`--from` goes with a project", *helps)], code=EXIT_USAGE)
     if not files and (options.crd or options.sample):
         given = "--crd" if options.crd else "--sample"
         finish([USAGE.at(None, f"`{given}` goes with files of handlers", example)], code=EXIT_USAGE)
 
 
 def _check_all_codes(options: Options) -> None:
+    from pykb.diagnostics.codes.cli import USAGE
+    from pykb.diagnostics.codes.explore import UPGRADE
+
+    if UPGRADE.slug in options.only and not options.earlier:
+        message = f"`--only {UPGRADE.slug}` has nothing to explore"
+        helps = ("name the revision from which to upgrade: `--from v1.2.0`",)
+        finish([USAGE.at(None, message, *helps)], code=EXIT_USAGE)
     _check_codes(options.only, "--only")
     _check_codes([each for each in options.ignore if each.startswith("explore-")], "--ignore")
 
@@ -224,7 +256,9 @@ def _words_again(what: Sequence[str], options: Options) -> str:
     """What a command must name to explore the same again: a project is found without words."""
     files = [each for each in what if each.endswith(".py")]
     given = [("--crd", each) for each in options.crd] + [("--sample", each) for each in options.sample]
-    return shlex.join([*files, *(word for pair in given for word in pair)]) + " " * bool(files)
+    given += [("--from", options.earlier)] if options.earlier else []
+    words = [*files, *(word for pair in given for word in pair)]
+    return shlex.join(words) + " " * bool(words)
 
 
 def _tell(result: Report, root: Path, seed: int, words: str) -> None:

@@ -12,6 +12,7 @@ from pykb.explore._history import Fault, FaultKind, History, Step, Verb
 from pykb.explore._invariants import Check, ClusterView, Invariant, always, within
 from pykb.explore._plans import CODES
 from pykb.explore._project import Subject, subject_of
+from pykb.explore._recording import earlier_of
 from pykb.explore._report import Finding, Report
 from pykb.explore._standalone import subject_of_files
 
@@ -32,6 +33,7 @@ __all__ = [
     "Subject",
     "Verb",
     "always",
+    "earlier_of",
     "stopping_at",
     "subject_of",
     "subject_of_files",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import math
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from enum import Enum, auto
 from typing import Any
@@ -74,6 +74,11 @@ class Actors:
         """Whether a workload is still to become ready."""
         now = asyncio.get_running_loop().time()
         return any(now < due for due in self._due.values())
+
+    def take_over(self, made: Collection[str]) -> None:
+        """Act on what is there already. ``made`` are the uids of what these controllers made of it."""
+        self.made.update(made)
+        self._changed.set()
 
     async def run(self) -> None:
         """Act until cancelled."""

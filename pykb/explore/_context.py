@@ -242,8 +242,17 @@ def _is_fine(outcome: Outcome, step: Step, number: int) -> bool:
     return begin < float("inf") and not is_refused and not any(begin <= each.at < end for each in outcome.failures)
 
 
-def same_states(context: Context, expected: Outcome, what: str) -> Callable[[Outcome], Iterator[Violation]]:
-    """A verdict: the same states at rest as in another run."""
+def same_states(
+    context: Context, expected: Outcome, what: str, counts: Callable[[Difference], bool] = lambda _: True
+) -> Callable[[Outcome], Iterator[Violation]]:
+    """A verdict: the same states at rest as in another run.
+
+    Args:
+        context: The sample.
+        expected: The other run.
+        what: What happened.
+        counts: Whether a difference matters.
+    """
 
     def judge(outcome: Outcome) -> Iterator[Violation]:
         if not outcome.at_rest:
@@ -251,7 +260,8 @@ def same_states(context: Context, expected: Outcome, what: str) -> Callable[[Out
                 yield restless(outcome, what)
             return
         for number, (one, other) in enumerate(zip(expected.states, outcome.states, strict=False), start=1):
-            if found := context.compare(one, other, outcome=outcome, of=expected):
+            every = context.compare(one, other, outcome=outcome, of=expected)
+            if found := tuple(each for each in every if counts(each)):
                 struck = outcome.struck_before(number)
                 place = struck.place if struck is not None else place_among(found, outcome, expected)
                 yield Violation(f"{found[0]} {what}", place, found, cause_of(found), steps=number)
@@ -261,7 +271,7 @@ def same_states(context: Context, expected: Outcome, what: str) -> Callable[[Out
     return judge
 
 
-_WORK = ("Job", "Pod")
+WORK = ("Job", "Pod")
 """Kinds that have an effect when they are created."""
 
 
@@ -278,7 +288,7 @@ def once(context: Context, expected: Outcome, outcome: Outcome, what: str) -> It
 
 
 def _effects(context: Context, outcome: Outcome) -> dict[str, list[Sent]]:
-    kinds = {*_WORK, *context.subject.once}
+    kinds = {*WORK, *context.subject.once}
     every: dict[str, list[Sent]] = {}
     gone: set[str] = set()
     for change in outcome.changes:

@@ -121,6 +121,25 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True)
+class Takeover:
+    """An earlier version of the operator worked before. What it made is there.
+
+    Attributes:
+        name: Its revision.
+        sample: The sample for which it worked: :attr:`Identity.key`.
+        write: It stopped right after this write, counted from 1; 0 if everything was at rest.
+        what: The write, for people.
+    """
+
+    __pydantic_config__ = _STRICT
+
+    name: str
+    sample: str
+    write: int = 0
+    what: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class History:
     """Steps and a fault, or none. After each step without ``after_write``, the world comes to rest."""
 
@@ -134,6 +153,10 @@ class History:
     """Faults of other histories. The world was at rest since the one before."""
     chance: int = 0
     """Selects other random values."""
+    after: Takeover | None = None
+    """What was before."""
+    is_kept: bool = False
+    """Whether to keep what is there after each write: see :attr:`Outcome.moments`."""
 
     @property
     def faults(self) -> tuple[Fault, ...]:
@@ -151,7 +174,8 @@ class History:
         return (
             self.is_plain
             and self.fault is None
-            and not (self.idle or self.chance or any(step.soon for step in self.steps))
+            and self.after is None
+            and not (self.idle or self.chance or self.is_kept or any(step.soon for step in self.steps))
         )
 
     def first(self, steps: int | None) -> History:

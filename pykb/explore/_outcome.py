@@ -111,6 +111,27 @@ class Breach:
     at_rest: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What is in the cluster when an operator stops.
+
+    Attributes:
+        objects: The objects, as JSON.
+        made: The uids of those that Kubernetes' own controllers made.
+        at: The virtual time.
+        changes: How many changes there were.
+        write: It stops right after this write, counted from 1; 0 for the end, when everything is at rest.
+        what: The write, for people.
+    """
+
+    objects: tuple[bytes, ...]
+    made: frozenset[str]
+    at: float
+    changes: int
+    write: int = 0
+    what: str = ""
+
+
 @dataclass(slots=True)
 class Outcome:
     """What came of a history.
@@ -122,6 +143,7 @@ class Outcome:
         rests: All states of the run, each with the number of changes until then.
         sent: The operator's requests.
         changes: All changes.
+        inherited: How many of the changes an earlier version of the operator saw.
         failures: The errors of reconciles.
         reconciles: When each reconcile ended.
         reconcile_lines: A line for each reconcile, with the time of its end. Only if causes were asked for.
@@ -143,6 +165,7 @@ class Outcome:
         breaches: The invariants that did not hold, each once.
         checks: The invariant that is checked just now.
         unchecked: Messages about invariants that fail.
+        moments: What was there after each write of the operator, and at rest. Only if the history asks for it.
     """
 
     history: History | None = None
@@ -151,6 +174,7 @@ class Outcome:
     rests: list[tuple[State, int]] = field(default_factory=list)
     sent: list[Sent] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
+    inherited: int = 0
     failures: list[Failure] = field(default_factory=list)
     reconciles: list[float] = field(default_factory=list)
     reconcile_lines: list[tuple[float, str]] = field(default_factory=list)
@@ -172,6 +196,7 @@ class Outcome:
     breaches: list[Breach] = field(default_factory=list)
     checks: str = ""
     unchecked: list[Diagnostic] = field(default_factory=list)
+    moments: list[Moment] = field(default_factory=list)
 
     def first(self, steps: int) -> Outcome | None:
         """What came of the first steps of an undisturbed history; ``None`` if that is not known."""

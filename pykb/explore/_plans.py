@@ -14,6 +14,7 @@ from pykb.diagnostics import Code, Span
 from pykb.diagnostics.codes import explore as codes
 from pykb.explore._actors import KINDS, MAKES_PODS, NO_SUCH, needs
 from pykb.explore._context import (
+    WORK,
     Case,
     Context,
     Violation,
@@ -29,8 +30,8 @@ from pykb.explore._context import (
     times,
 )
 from pykb.explore._gate import MOST_RECONCILES, Sent
-from pykb.explore._history import Fault, FaultKind, History, Identity, Manifest, Step, Verb
-from pykb.explore._outcome import Change, Outcome
+from pykb.explore._history import Fault, FaultKind, History, Identity, Manifest, Step, Takeover, Verb
+from pykb.explore._outcome import Change, Failure, Outcome
 from pykb.explore._state import Difference, read
 from pykb.explore._variants import another, leaves, patch_of, put, shorten, spell, spread
 from pykb.explore._webhooks import defaulting
@@ -210,6 +211,71 @@ def _namespace_of_pods(context: Context) -> str:
 def _ends(when: str) -> Judge:
     """A verdict: the operator comes to rest."""
     return lambda outcome: () if outcome.at_rest else (restless(outcome, when),)
+
+
+def upgrade(context: Context) -> Iterator[Case]:
+    """An earlier version of the operator worked before, and stopped at any moment."""
+    earlier = context.subject.earlier
+    life = earlier.life_of(context.sample) if earlier is not None else None
+    if earlier is None or life is None:
+        return
+    what = f"after the upgrade from {earlier.name}"
+    *working, end = (Takeover(earlier.name, context.own.key, each.write, each.what) for each in life.records[0].moments)
+    expected = context.undisturbed(Step(Verb.CREATE, life.sample), context.delete)
+    judge = _continues(context, expected, what)
+    unchanged = Step(Verb.REWRITE, Identity.of(context.sample).manifest)
+    for start in (end, *working):
+        yield Case(codes.UPGRADE, History((unchanged, context.delete), after=start), judge)
+    if life.sample != context.sample:
+        applied = Step(Verb.REPLACE, context.sample, note="the sample of today")
+        judge = _continues(context, context.undisturbed(context.create, context.delete), what)
+        yield Case(codes.UPGRADE, History((applied, context.delete), after=end), judge)
+
+
+def _continues(context: Context, expected: Outcome, what: str) -> Judge:
+    """A verdict: today's operator ends in the same states as if it had made everything."""
+    same = same_states(context, expected, what, counts=_is_lasting)
+    own = context.own
+
+    def judge(outcome: Outcome) -> Iterator[Violation]:
+        for _, why in outcome.refused[:1]:
+            message = f"the API server refuses {own} as it is {what}: {why}"
+            yield Violation(message, context.subject.places.get(Identity.of(context.sample)), (), ("refused",), steps=1)
+            return
+        if expected.refused:
+            return  # nobody can create it today
+        violations = list(same(outcome))
+        for violation in violations:
+            if violation.found and violation.found[0].identity == own and not violation.found[0].path:
+                message = f"{own} is never let go {what}: a finalizer stays"
+                yield replace(violation, message=message, place=_holding(outcome), cause=("finalizer",))
+            else:
+                yield replace(violation, place=violation.place or _writer_of_kind(violation.found, context.base))
+        if not violations and not expected.failures and (failure := _last_failure(outcome, 1)):
+            message = f"each reconcile fails {what}: {failure.kind}: {failure.message}"
+            yield Violation(message, failure.place, (), ("fails", failure.kind, failure.place), steps=1)
+
+    return judge
+
+
+def _last_failure(outcome: Outcome, step: int) -> Failure | None:
+    """How the last reconcile until the end of a step failed; ``None`` if it did not."""
+    end = [*outcome.began, float("inf"), float("inf")][step]
+    ended = [at for at in outcome.reconciles if at < end]
+    failed = [failure for failure in outcome.failures if failure.at < end]
+    return failed[-1] if failed and ended and failed[-1].at >= ended[-1] else None
+
+
+def _is_lasting(difference: Difference) -> bool:
+    """Whether it must not stay. Jobs and pods have done their work, and an old finalizer may go at the deletion."""
+    return not difference.path or (difference.identity.kind not in WORK and difference.path != "metadata.finalizers")
+
+
+def _writer_of_kind(found: Sequence[Difference], base: Outcome) -> Span | None:
+    """Where today's operator writes objects of a kind."""
+    kinds = [difference.identity.kind for difference in found]
+    writes = (each.by for each in reversed(base.changes) if each.by is not None and each.identity.kind in kinds)
+    return next((sent.place for sent in writes if sent.place), None)
 
 
 def drift(context: Context) -> Iterator[Case]:
@@ -648,6 +714,7 @@ PLANS: dict[str, Callable[[Context], Iterator[Case]]] = {
     codes.CRASH.slug: crash,
     codes.ERROR.slug: error,
     codes.HISTORY.slug: history,
+    codes.UPGRADE.slug: upgrade,
     codes.LEAK.slug: leak,
     codes.THEFT.slug: theft,
     codes.DRIFT.slug: drift,

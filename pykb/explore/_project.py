@@ -26,6 +26,7 @@ from pykb.diagnostics.suggest import closest
 from pykb.envtest.crds import read_crds
 from pykb.envtest.webhooks import MANIFEST, WebhookManifest
 from pykb.explore._actors import Actor
+from pykb.explore._earlier import Earlier
 from pykb.explore._gate import place_in
 from pykb.explore._history import Identity, Manifest
 from pykb.explore._invariants import Check, Invariant, invariant_of
@@ -59,6 +60,7 @@ class Subject:
         is_plain_kopf: Whether kopf runs the handlers without a manager of pykb.
         namespaces: The namespaces that kopf's handlers are restricted to; empty for all.
         load: Imports what is explored. It may fail as ``register`` does.
+        earlier: An earlier version of the operator, whose work today's one continues.
     """
 
     register: Callable[[Manager], None]
@@ -75,6 +77,7 @@ class Subject:
     is_plain_kopf: bool = False
     namespaces: tuple[str, ...] = ()
     load: Callable[[], object] = lambda: None
+    earlier: Earlier | None = None
 
 
 def subject_of(

@@ -66,6 +66,8 @@ class Finding:
         """Yield a line about the other findings of each code."""
         by_code: dict[str, list[str]] = {}
         for other in self.others:
+            if (other.code, other.message) == (self.code, self.message):
+                continue
             by_code.setdefault(other.code.slug, []).append(other.message)
         for slug, (first, *more) in by_code.items():
             others = f" and {len(more)} more" if more else ""
@@ -159,13 +161,18 @@ def story(history: History, outcome: Outcome, asleep: str = "", *, differs: bool
         differs: Whether it ends with a field that is wrong. An error of the operator may be why.
     """
     fault = history.fault
+    if history.after is not None:
+        work = f"stops right after it {history.after.what}" if history.after.write else "brings everything to rest"
+        yield f"The operator of {history.after.name} {work}"
+        yield "Today's operator takes over"
     if fault is not None and fault.kind is FaultKind.LAG:
         caches = f"cache of {fault.resource} lags" if fault.resource else "caches lag"
         yield f"The {caches} by {fault.seconds:g} seconds"
     if fault is not None and fault.kind in _HEALTH:
         yield f"{_HEALTH[fault.kind]} {fault.seconds:g} seconds after its creation"
     for step in history.steps:
-        yield told(step, outcome)
+        if history.after is None or step.verb is not Verb.REWRITE or outcome.refused:
+            yield told(step, outcome)
         for struck, sent in outcome.struck.items():
             if struck in history.faults and step is _struck_step(history, sent, outcome):
                 yield _strike(struck, sent)
@@ -197,7 +204,7 @@ def transcript(outcome: Outcome) -> Iterator[str]:
     """Yield every request, change, reconcile and error of a run with its time, in order."""
     lines = [(sent.at, 0, f"the operator {_act(sent)}: {sent.status or 'no answer'}") for sent in outcome.sent]
     lines += [(at, 3, line) for at, line in outcome.reconcile_lines]
-    for change in outcome.changes:
+    for change in outcome.changes[outcome.inherited :]:
         who = "" if change.by is not None else " by somebody else"
         lines.append((change.at, 1, f"    {change.identity} is {_done(change)}{who}"))
     lines += [(each.at, 2, f"    the reconcile fails: {each.kind}: {each.message}") for each in outcome.failures]

@@ -12,12 +12,13 @@ from pykb.api.safe_text import safe_text
 from pykb.client.codec import gvk_of
 from pykb.client.mapper import ResourceMapper
 from pykb.explore._actors import Actors
+from pykb.explore._earlier import begin_with, lacks_beginning
 from pykb.explore._gate import Behind, Tape, author
-from pykb.explore._history import FaultKind, History, Identity, Manifest, Step, Verb
+from pykb.explore._history import FaultKind, History, Identity, Manifest, Step, Takeover, Verb
 from pykb.explore._invariants import Watched
 from pykb.explore._libraries import answered_here
 from pykb.explore._operator import RESTART_SECONDS, Operator
-from pykb.explore._outcome import Change, Outcome
+from pykb.explore._outcome import Change, Moment, Outcome
 from pykb.explore._project import Subject
 from pykb.explore._state import State, read, state_of
 from pykb.explore._webhooks import Rules
@@ -70,6 +71,8 @@ async def play(
         EnvironmentProblem: The project's ``register`` failed.
     """
     world = _World(subject, await cluster.copy(), history, outcome, causes=causes)
+    if history.after is not None:
+        await world.take_over_from(history.after)
     with answered_here():  # after the import of the operator
         await world.play()
 
@@ -79,6 +82,7 @@ class _World:
         self, subject: Subject, server: FakeApiServer, history: History, outcome: Outcome, *, causes: bool
     ) -> None:
         self.outcome = outcome
+        self._subject = subject
         self._history = history
         self._loop = asyncio.get_running_loop()
         self._server = server
@@ -97,6 +101,28 @@ class _World:
         self._somebody = Client(server, mapper=mapper, options=ClientOptions(field_manager="somebody-else"))
         self._actors = Actors(server, self._somebody, subject.actors, history.fault)
         self._operator = Operator(subject, server, mapper, self._tape, history, self.outcome, causes)
+
+    async def take_over_from(self, start: Takeover) -> None:
+        """Begin with what an earlier version of the operator made.
+
+        Raises:
+            EnvironmentProblem: It is not known.
+        """
+        earlier = self._subject.earlier
+        if earlier is None:
+            raise lacks_beginning(start)
+        moment, changes = earlier.beginning(start, self._history.chance)
+        await asyncio.sleep(moment.at)  # nothing is older than it is
+        await begin_with(self._server, moment, earlier.crds)
+        self.outcome.changes[:] = changes
+        self.outcome.inherited = len(changes)
+        self._actors.take_over(moment.made)
+        before = earlier.lives[start.sample].sample
+        self._applied = {
+            identity: before
+            for identity in (Identity.of(step.manifest) for step in self._history.steps)
+            if identity.key == start.sample
+        }
 
     async def play(self) -> None:
         """Take all steps. The outcome has what came of them."""
@@ -146,6 +172,8 @@ class _World:
             self._note_state()
             if not self.outcome.at_rest:
                 return
+        if self._history.is_kept:
+            self._keep()
 
     async def _take_over(self) -> None:
         """Let other processes take over in the end, if faults say so. The state before them does not count."""
@@ -160,6 +188,8 @@ class _World:
             self._note_state()
 
     def _act_after_write(self, number: int) -> None:
+        if self._history.is_kept:
+            self._keep(number, str(next(sent for sent in reversed(self._tape.sent) if sent.write == number)))
         for step in self._due:
             if step.after_write == number:
                 self._acting.add(asyncio.create_task(self._perform(step)))
@@ -218,6 +248,11 @@ class _World:
         self.outcome.rests.append((state, len(self.outcome.changes)))
         if self._watched is not None and self.outcome.at_rest:
             self._watched.rest()
+
+    def _keep(self, number: int = 0, what: str = "") -> None:
+        objects, made = tuple(self._server.storage.everything()), frozenset(self._actors.made)
+        changes = len(self.outcome.changes)
+        self.outcome.moments.append(Moment(objects, made, self._loop.time(), changes, number, what))
 
     def _note_change(self, change: Any) -> None:
         identity = Identity(change.api_version, change.kind, change.namespace, change.name)

@@ -263,6 +263,12 @@ class Resources:
         self._load(gvk.group_version)
         return next((resource for resource in self._by_place.values() if resource.gvk == gvk), None)
 
+    def plural_of(self, gvk: GroupVersionKind) -> str:
+        """The plural of a kind that is served in this version or in another one; empty if it is not."""
+        self._load(gvk.group_version)
+        every = self._by_place.values()
+        return next((each.plural for each in every if each.gvk.group_kind == gvk.group_kind), "")
+
     def discovery(self, group_version: GroupVersion) -> dict[str, Any] | None:
         """The discovery document of a group and version, or ``None`` if it is not served."""
         self._load(group_version)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 from pykb.diagnostics.codes.explore import NOT_EXPLORED
-from pykb.explore import Actor, Check, Explorer, Report, subject_of
+from pykb.explore import Actor, Check, Explorer, Report, earlier_of, subject_of
 from pykb.runtime import Manager
 
 LIMIT = "PYKB_EXPLORE_SECONDS"
@@ -42,6 +43,7 @@ class ProjectExplorer:
         actors: Sequence[Actor] = (),
         once: Sequence[str] = (),
         invariants: Sequence[Check] = (),
+        earlier: str = "",
         seed: int = 0,
         limit: timedelta | None = _BOUND,
         workers: int = 1,
@@ -63,18 +65,21 @@ class ProjectExplorer:
                 Jobs and Pods always count.
             invariants: What must hold whenever everything is at rest, in all histories; see :class:`ClusterView`.
                 ``always`` and ``within`` let it hold more often.
+            earlier: A git revision whose work the operator continues, such as ``v1.2.0``: see ``explore-upgrade``.
             seed: Selects the random values of the worlds.
             limit: The longest time. Then the rest is left out. ``None`` runs everything.
                 ``PYKB_EXPLORE_SECONDS`` in the environment can only lower it.
             workers: How many processes run histories. More than 1 are forked: the test should have no threads.
 
         Raises:
-            EnvironmentProblem: There is no sample of a kind of this project, or the time in the
-                environment is not a number.
+            EnvironmentProblem: There is no sample of a kind of this project, the operator of the earlier revision
+                cannot be run, or the time in the environment is not a number.
         """
         subject = subject_of(
             self._project, register=register, sample=sample, actors=actors, once=once, invariants=invariants
         )
+        if earlier:
+            subject = replace(subject, earlier=earlier_of(self._project, earlier, subject.samples, seed=seed))
         return Explorer(subject, seconds=_seconds(limit), seed=seed, only=only, ignore=ignore, workers=workers).run()
 
 

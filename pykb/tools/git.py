@@ -35,6 +35,8 @@ _ALONE = {
 """A repository can name programs in its own settings. None of them runs."""
 _NO_MATCH = 1
 """The exit code of git when nothing has the name or the pattern."""
+_REGULAR = ("100644 blob ", "100755 blob ", "100664 blob ")
+"""What `git ls-tree` says of regular files."""
 
 
 def has_repository(folder: Path) -> bool:
@@ -78,6 +80,15 @@ def tracked(folder: Path) -> frozenset[str]:
     return frozenset(_answer(folder, "ls-files", "-z").split("\0"))
 
 
+def names(folder: Path) -> list[str]:
+    """The tags and branches of a repository.
+
+    Raises:
+        EnvironmentProblem: git does not read the repository.
+    """
+    return _answer(folder, "for-each-ref", "--format=%(refname:short)", "refs/tags", "refs/heads").split()
+
+
 @dataclass(frozen=True, slots=True)
 class Commit:
     """One commit of a repository. Its methods raise an ``EnvironmentProblem`` for what git cannot read.
@@ -118,6 +129,26 @@ class Commit:
         text = _answer(self.folder, "cat-file", "blob", words[2])
         return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
+    def export(self, target: Path) -> None:
+        """Write all files as git stores them: no filter of the repository runs. Leaves out links and submodules.
+
+        Args:
+            target: An empty folder.
+
+        Raises:
+            EnvironmentProblem: The files are too large, or have names that no file can have.
+        """
+        listed = _answer(self.folder, "ls-tree", "-r", "-z", self.name).split("\0")
+        entries = [entry.partition("\t") for entry in listed if entry.startswith(_REGULAR)]
+        hashes = [about.split(" ")[2] for about, _, _ in entries]
+        done = _ask(self.folder, "cat-file", "--batch", stdin="".join(f"{each}\n" for each in hashes).encode())
+        stored = b"" if done is None else _read_bytes(done, "cat-file")
+        place = 0
+        for _, _, path in entries:
+            begin = stored.index(b"\n", place) + 1
+            place = begin + int(stored[place:begin].split(b" ")[2]) + 1
+            _write(target, path, stored[begin : place - 1])
+
     def files(self, directory: str) -> Sequence[str]:
         """The names of the files in a directory. Empty when the commit does not have it."""
         return list(self.hashes(directory))
@@ -133,6 +164,17 @@ class Commit:
         return found
 
 
+def _write(target: Path, path: str, content: bytes) -> None:
+    if not {"", ".", ".."}.isdisjoint(path.split("/")):
+        raise _unreadable("ls-tree", f"the path {path!r} leads out of the tree")
+    file = target / path
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
+    except (OSError, ValueError) as error:
+        raise _unreadable("ls-tree", f"{path!r} cannot be written: {error}") from error
+
+
 def blob_hash(content: bytes, like: str) -> str:
     """The hash under which git stores a content, by the algorithm of another hash."""
     made = hashlib.sha256 if len(like) == hashlib.sha256().digest_size * 2 else hashlib.sha1
@@ -146,18 +188,22 @@ def _answer(folder: Path, *words: str, settings: Sequence[str] = (), fine: tuple
 
 
 def _read(done: Output, command: str, fine: tuple[int, ...] = (0,)) -> str:
+    return _read_bytes(done, command, fine).decode("utf-8", "surrogateescape")
+
+
+def _read_bytes(done: Output, command: str, fine: tuple[int, ...] = (0,)) -> bytes:
     if done.code not in fine:
         raise _unreadable(command, done.stderr.decode("utf-8", "replace"))
-    return done.stdout.decode("utf-8", "surrogateescape")
+    return done.stdout
 
 
-def _ask(folder: Path, *words: str) -> Output | None:
+def _ask(folder: Path, *words: str, stdin: bytes = b"") -> Output | None:
     """Run git in a folder. ``None`` without git."""
     program = find_program(NAME)
     if program is None:
         return None
     try:
-        return run_bounded((program, *_SAFE, *words), cwd=folder, stdin=b"", limits=_LIMITS, env=os.environ | _ALONE)
+        return run_bounded((program, *_SAFE, *words), cwd=folder, stdin=stdin, limits=_LIMITS, env=os.environ | _ALONE)
     except (LimitError, OSError) as error:
         raise _unreadable(words[0], str(error)) from error
 

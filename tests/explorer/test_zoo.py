@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from pykb.diagnostics.render import render
-from pykb.explore import CODES, Explorer, Finding, History, Report
+from pykb.explore import CODES, Explorer, Finding, History, Report, Subject
+from pykb.explore._recording import record
 from pykb.runtime import Manager, Reconciler
 from tests.explorer.feeder import Feeder
 from tests.explorer.handled import Handled
@@ -29,6 +30,7 @@ from tests.explorer.zoo import (
     sights,
     sound,
     specs,
+    upgrades,
     workloads,
 )
 from tests.explorer.zoo.kinds import HERE, subject_of
@@ -46,6 +48,7 @@ THEMES = (
     roles,
     sights,
     specs,
+    upgrades,
     workloads,
 )
 EVERY = [
@@ -66,6 +69,7 @@ SHOWN = (
     loops.TimeInStatus,
     specs.BadEdge,
     sights.CountsInCache,
+    upgrades.RenamesChild,
 )
 """Those whose finding docs/reference/explore.md shows."""
 SEVERAL = {
@@ -127,13 +131,18 @@ PAGE = Path(__file__).parents[2] / "docs/reference/explore.md"
 
 def explored(operator: type[Reconciler], only: tuple[str, ...] = ()) -> Report:
     """What the explorer says of an operator."""
+    subject = _subject_of(operator)
+    if earlier := getattr(operator, "Earlier", None):
+        subject = replace(subject, earlier=record(_subject_of(earlier), "v1"))
+    return Explorer(subject, only=only).run()
 
+
+def _subject_of(operator: type[Reconciler]) -> Subject:
     def register(manager: Manager) -> None:
         operator(manager.client).setup(manager)
 
     once, checks = getattr(operator, "once", ()), getattr(operator, "invariants", ())
-    subject = subject_of(register, rules=operator.rules, sample=operator.sample, once=once, invariants=checks)
-    return Explorer(subject, only=only).run()
+    return subject_of(register, rules=operator.rules, sample=operator.sample, once=once, invariants=checks)
 
 
 def test_each_operator_has_a_twin_and_each_code_two_operators():

@@ -53,6 +53,17 @@ HISTORY = Code(
     "change children that are not ready, and take no failure for the end.",
 )
 
+UPGRADE = Code(
+    "explore-upgrade",
+    "today's operator does not continue the work of an earlier version",
+    "The code of an earlier revision (`pykb explore --from REV`) worked on the sample. It was stopped when everything "
+    "was at rest, or right after one of its writes, as a rolling update stops it. Then today's code took over. In the "
+    "end, the cluster must hold the same as if today's code had made everything, and a deletion must leave nothing. If "
+    "not, something of the old version stays: a child of a former name, a finalizer that nobody removes any more, or a "
+    "field that the API server lets nobody change. Let the new version look for what the old one made, and keep that "
+    "code until no cluster runs the old version any more.",
+)
+
 DRIFT = Code(
     "explore-drift",
     "a child that somebody changed or deleted does not come back",
@@ -155,6 +166,7 @@ ADVICE = {
     STALE.slug: "caches can be behind: give children fixed names, and delete with the uid as precondition",
     UNSEEN.slug: "events get lost when a watch breaks: compare what is there with what is wanted in each reconcile",
     HISTORY.slug: "users change specs: apply each child in each reconcile, and `prune` those that are not wanted",
+    UPGRADE.slug: "clusters have what released versions made: look for it, and change or delete what is not wanted",
     DRIFT.slug: "only the operator can bring it back: watch the child (`.owns`), and apply it in each reconcile",
     LEAK.slug: "nobody else deletes it: set the owner reference (`owner=`), or a finalizer before anything is made",
     THEFT.slug: "two owners undo each other's work: pass `owner=`, and report `NotControlled` in an event",

@@ -178,6 +178,9 @@ def test_a_worker_that_dies_is_told(project, end):
         (["handlers.py", "App"], "`App` is one word too many"),
         (["App", "Site"], "`Site` is one word too many"),
         (["--crd", "crd.yaml"], "`--crd` goes with files of handlers"),
+        (["handlers.py", "--from", "v1"], "`--from` goes with a project"),
+        (["--only", "explore-upgrade"], "name the revision from which to upgrade: `--from v1.2.0`"),
+        (["--from", "nothing"], "the repository has no revision `nothing`"),
         (["nowhere.py", "--sample", "cr.yaml"], "there is no file `nowhere.py`"),
     ],
 )
@@ -245,6 +248,29 @@ def test_handlers_need_no_project(tmp_path):
     code, said, _ = explore(tmp_path, *words, "--replay", str(kept.relative_to(tmp_path)))
     assert code == 0
     assert "the operator patches the status of memos/milk (handlers.py:3): 200" in said
+
+
+def test_an_upgrade_is_explored(project):
+    """The finding names the revision, and so does the command that shows it again. The rest is told."""
+
+    def git(*words):
+        somebody = ("-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false")
+        subprocess.run(["git", *somebody, *words], cwd=project, check=True, capture_output=True)
+
+    text = (project / CONTROLLER).read_text(encoding="utf-8")
+    old = text.replace("name=app.spec.deployment.name, namespace", 'name=f"{app.spec.deployment.name}-old", namespace')
+    assert old != text
+    (project / CONTROLLER).write_text(old, encoding="utf-8")
+    git("init", "--quiet")
+    git("add", ".")
+    git("commit", "--quiet", "--message=first")
+    (project / CONTROLLER).write_text(text, encoding="utf-8")
+    words = ("--from", "HEAD", "--only", "explore-upgrade", "--workers", "1")
+    code, _, shown = explore(project, *words)
+    assert code == 1
+    assert "Deployment web-old is left over after the upgrade from HEAD" in shown
+    assert "The operator of HEAD brings everything to rest" in shown
+    assert "`pykb explore --from HEAD --replay .pykb/explore/1-explore-upgrade.json`" in shown
 
 
 def test_a_manager_that_cannot_be_imported_is_a_finding(project):

@@ -256,3 +256,49 @@ def test_a_repository_that_git_refuses_has_no_commits_to_say_so(clone: Path) -> 
     for ask in (has_repository, uncommitted, tracked):
         with pytest.raises(EnvironmentProblem, match="cannot read the repository"):
             ask(clone)
+
+
+def test_a_commit_is_exported_as_git_stores_it(clone: Path, tmp_path: Path) -> None:
+    """Without filters, without what is not committed, and without links, which could lead anywhere."""
+    (clone / "crds/link.yaml").symlink_to("/etc/hostname")
+    (clone / "crds/a b\n.bin").write_bytes(b"\0\r\n\xff")
+    for setting in ("filter.evil.clean", "filter.evil.process", "core.fsmonitor"):
+        git(clone, "config", "--unset", setting)
+    git(clone, "-c", "core.hooksPath=/dev/null", "add", ".")
+    git(clone, "-c", "core.hooksPath=/dev/null", "commit", "--quiet", "--message=second")
+    git(clone, "config", "filter.evil.smudge", str(clone.parent / "evil"))
+    (tmp_path / "ran").unlink(missing_ok=True)
+    (clone / "crds/a.yaml").write_text("a: 2\n")
+    commit = Commit.find(clone / "crds", "HEAD")
+    assert commit is not None
+    target = tmp_path / "target"
+    target.mkdir()
+    commit.export(target)
+    assert {path.name: path.read_bytes() for path in target.iterdir()} == {
+        "a.yaml": b"a: 1\n",
+        "a b\n.bin": b"\0\r\n\xff",
+    }
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("name", ["..", "."])
+def test_a_tree_that_leads_elsewhere_is_not_exported(clone: Path, tmp_path: Path, name: str) -> None:
+    """Git itself makes no such tree, but reads it."""
+    blob = git(clone, "rev-parse", "HEAD:crds/a.yaml").strip()
+    inner = _tree_of(clone, "100644 blob", "evil.yaml", blob)
+    tree = _tree_of(clone, "40000 tree", name, inner)
+    found = git(clone, "commit-tree", tree, "-m", "evil").strip()
+    target = tmp_path / "target"
+    target.mkdir()
+    commit = Commit.find(clone, found)
+    assert commit is not None
+    with pytest.raises(EnvironmentProblem, match="cannot read the repository"):
+        commit.export(target)
+    assert not (tmp_path / "evil.yaml").exists()
+
+
+def _tree_of(root: Path, mode: str, name: str, found: str) -> str:
+    """Store a tree with one entry, whatever its name is."""
+    content = f"{mode.split(maxsplit=1)[0]} {name}".encode() + b"\0" + bytes.fromhex(found)
+    words = ["git", "hash-object", "-t", "tree", "-w", "--stdin", "--literally"]
+    return subprocess.run(words, cwd=root, input=content, check=True, capture_output=True).stdout.decode().strip()

@@ -1,0 +1,102 @@
+"""What an earlier version of the operator left: the objects with which a history of today's one begins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pykb.client.codec import gvk_of
+from pykb.diagnostics import EnvironmentProblem
+from pykb.diagnostics.codes.explore import NOT_EXPLORED
+from pykb.explore._history import Identity, Manifest, Takeover
+from pykb.explore._outcome import Change, Moment
+from pykb.explore._state import read
+from pykb.fake import FakeApiServer
+from pykb.meta.gvk import GroupVersion
+
+_DEFINITION = "CustomResourceDefinition"
+"""Those of today are installed before today's operator starts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One run of the earlier operator.
+
+    Attributes:
+        moments: When it can be stopped. The last one is at rest.
+        changes: What happened, to find out where values of chance come from.
+    """
+
+    moments: tuple[Moment, ...]
+    changes: tuple[Change, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """What the earlier operator made of a sample.
+
+    Attributes:
+        sample: The sample of then.
+        records: The same run, with several choices of random values.
+    """
+
+    sample: Manifest
+    records: tuple[Record, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """An earlier version of the operator.
+
+    Attributes:
+        name: Its revision.
+        lives: What it made of each sample, by :attr:`Identity.key`.
+        crds: Its CustomResourceDefinitions.
+    """
+
+    name: str
+    lives: Mapping[str, Life]
+    crds: Sequence[Manifest] = ()
+
+    def life_of(self, sample: Manifest) -> Life | None:
+        """What it made of a sample; ``None`` if it did not know the kind, or refused the sample."""
+        return self.lives.get(Identity.of(sample).key)
+
+    def beginning(self, start: Takeover, chance: int) -> tuple[Moment, Sequence[Change]]:
+        """The beginning of a history, and the changes before it.
+
+        Raises:
+            EnvironmentProblem: There was no such moment.
+        """
+        if life := self.lives.get(start.sample):
+            record = life.records[chance % len(life.records)]
+            for moment in record.moments:
+                if moment.write == start.write:
+                    return moment, record.changes[: moment.changes]
+        raise lacks_beginning(start)
+
+
+def lacks_beginning(start: Takeover) -> EnvironmentProblem:
+    """The error for a history that begins with what is not known."""
+    helps = (f"explore with `--from {start.name}`, and with the samples of then",)
+    return NOT_EXPLORED.problem(f"this history begins with what {start.name} made", *helps)
+
+
+async def begin_with(server: FakeApiServer, moment: Moment, crds: Sequence[Manifest]) -> None:
+    """Put the objects of a moment into a server that has today's definitions.
+
+    Args:
+        server: The server.
+        moment: The moment.
+        crds: The definitions of then. A kind that is no longer defined keeps its definition, as in a cluster.
+    """
+    for crd in crds:
+        version = GroupVersion(crd["spec"]["group"], crd["spec"]["versions"][0]["name"])
+        if not server.resources.plural_of(version.with_kind(crd["spec"]["names"]["kind"])):
+            server.resources.add_definition(crd)
+    for content in moment.objects:
+        obj = read(content)
+        gvk = gvk_of(obj)
+        key = (gvk.group, server.resources.plural_of(gvk))
+        if obj["kind"] != _DEFINITION:
+            await server.storage.put(key, obj)

@@ -1,0 +1,147 @@
+"""Today's operator continues the work of a git revision. The revision is run in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pykb.diagnostics import Diagnostic, EnvironmentProblem
+from pykb.explore import Explorer, History, subject_of
+from pykb.explore._recording import earlier_of, record
+from pykb.runtime import Manager
+from tests.explorer.test_project import CONTROLLER, DEFINITION, PACKAGE, SAMPLE, change, root
+from tests.explorer.zoo import kinds, upgrades
+
+__all__ = ["root"]
+NAMED = "name=app.spec.service.name, namespace"
+
+
+def git(folder: Path, *words: str) -> None:
+    """Run git as somebody."""
+    somebody = ("-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false")
+    subprocess.run(["git", *somebody, *words], cwd=folder, check=True, capture_output=True)
+
+
+def commit(folder: Path, tag: str) -> None:
+    """Commit all, and tag it."""
+    git(folder, "add", "--all")
+    git(folder, "commit", "--quiet", "--allow-empty", f"--message={tag}")
+    git(folder, "tag", tag)
+
+
+@pytest.fixture
+def repository(root: Path) -> Path:
+    """The sample App: before it had a kind, with another name of the Service, and broken. Today's is not committed."""
+    (root / ".pykb").mkdir()
+    git(root, "init", "--quiet")
+    kept = root.parent / "kept"
+    shutil.copytree(root, kept)
+    for file in (SAMPLE, DEFINITION):
+        (root / file).unlink()
+    commit(root, "v0.1.0")
+    shutil.copytree(kept, root, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".git"))
+    change(root, CONTROLLER, NAMED, 'name=f"{app.spec.service.name}-svc", namespace')
+    change(root, CONTROLLER, "keep=[app.spec.service.name]", 'keep=[f"{app.spec.service.name}-svc"]')
+    commit(root, "v0.2.0")
+    change(root, CONTROLLER, "from pykb.runtime import", "import nothing_of_this_name\nfrom pykb.runtime import")
+    commit(root, "v0.3.0")
+    shutil.copytree(kept, root, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".git"))
+    return root
+
+
+def problem(folder: Path, revision: str) -> Diagnostic:
+    """Why a revision cannot be run."""
+    with pytest.raises(EnvironmentProblem) as caught:
+        earlier_of(folder, revision, [kinds.SAMPLE])
+    return caught.value.diagnostic
+
+
+def test_what_a_revision_made_is_continued(repository):
+    """The tree has other changes. Today's `prune` deletes the Service of the former name, until it is left out."""
+    subject = subject_of(repository, package=PACKAGE)
+    earlier = earlier_of(repository, "v0.2.0", subject.samples)
+    [life] = earlier.lives.values()
+    writes = [moment.write for moment in life.records[0].moments]
+    assert writes == [*range(1, len(writes)), 0]
+    services = [json.loads(each) for each in life.records[0].moments[-1].objects if b'"kind":"Service"' in each]
+    assert [service["metadata"]["name"] for service in services] == ["web-svc"]
+
+    subject = replace(subject, earlier=earlier)
+    report = Explorer(subject, only=("explore-upgrade",)).run()
+    report.check()
+    assert report.histories["explore-upgrade"] == len(writes)
+
+
+def test_a_revision_before_the_kind_has_no_work_to_continue(repository):
+    """That is no fault."""
+    samples = subject_of(repository, package=PACKAGE).samples
+    assert not earlier_of(repository, "v0.1.0", samples).lives
+
+
+def test_a_revision_that_cannot_be_imported_is_told_with_its_place(repository):
+    """And what to do."""
+    samples = subject_of(repository, package=PACKAGE).samples
+    with pytest.raises(EnvironmentProblem) as caught:
+        earlier_of(repository, "v0.3.0", samples)
+    told = caught.value.diagnostic
+    assert told.message.startswith("the operator of v0.3.0 cannot be run: `app_operator.__main__` cannot be imported: ")
+    assert "No module named 'nothing_of_this_name'" in told.message
+    assert told.notes[0].startswith(f"at {CONTROLLER}:")
+    assert "install what they need" in told.help[0]
+
+
+def test_a_revision_that_ends_its_process_is_told(repository):
+    """With what it wrote."""
+    (repository / PACKAGE / "__main__.py").write_text(
+        "import os\nprint('no licence', flush=True)\nos.write(2, b'no licence')\nos._exit(3)\n", encoding="utf-8"
+    )
+    commit(repository, "v0.4.0")
+    with pytest.raises(EnvironmentProblem) as caught:
+        earlier_of(repository, "v0.4.0", subject_of(repository, package=PACKAGE).samples)
+    assert caught.value.diagnostic.message == "the operator of v0.4.0 ended its process with exit code 3"
+    assert "no licence" in caught.value.diagnostic.notes[0]
+
+
+@pytest.mark.parametrize("revision", ["v0.20", "--help", "v0.1.0..v0.2.0", "v0.2.0:PROJECT"])
+def test_an_unknown_revision_is_told(tmp_path, revision):
+    """With the nearest one, if there is one like it."""
+    git(tmp_path, "init", "--quiet")
+    commit(tmp_path, "v0.2.0")
+    told = problem(tmp_path, revision)
+    assert told.message == f"the repository has no revision `{revision}`"
+    assert told.help
+
+
+def test_without_a_repository_or_git(tmp_path, monkeypatch):
+    """Both are said."""
+    assert "is not in a git repository" in problem(tmp_path, "v1").message
+    monkeypatch.setenv("PATH", os.devnull)
+    assert problem(tmp_path, "v1").code.slug == "tool-missing"
+
+
+def test_a_history_needs_the_revision_with_which_it_begins():
+    """It is not saved with the history: the objects may be secret."""
+
+    def register(manager: Manager) -> None:
+        upgrades.RenamesChild(manager.client).setup(manager)
+
+    def then(manager: Manager) -> None:
+        upgrades.RenamesChild.Earlier(manager.client).setup(manager)
+
+    subject = kinds.subject_of(register)
+    known = replace(subject, earlier=record(kinds.subject_of(then), "v1"))
+    [finding] = Explorer(known, only=("explore-upgrade",)).run().findings
+    saved = json.dumps(finding.history.to_json())
+    assert len(saved) < 1000
+    history = History.from_json(json.loads(saved))
+    lines = list(Explorer(known).replay(history))
+    assert any("the operator creates configmaps/kiki-menu" in line for line in lines)
+    assert not any("ConfigMap kiki is created" in line for line in lines)  # that was before
+    with pytest.raises(EnvironmentProblem, match="this history begins with what v1 made"):
+        list(Explorer(subject).replay(history))
