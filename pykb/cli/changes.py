@@ -19,7 +19,6 @@ from pykb.cli.project import own_pykb
 from pykb.diagnostics import Diagnostics, Severity
 from pykb.diagnostics.codes import cli as usage_codes
 from pykb.diagnostics.codes.cli import FLAG_CONFLICT, FLAG_REQUIRED
-from pykb.diagnostics.render import Format
 from pykb.files.apply import apply, backups
 from pykb.files.plan import Action, Change, Draft, Plan, add_fixes
 from pykb.files.state import missing_key
@@ -108,7 +107,7 @@ def _generate(root: Path) -> None:
     program = own_pykb(root) or (sys.executable, "-P", "-m", "pykb")
     sys.stdout.flush()
     style = console.settings.format
-    kept = subprocess.PIPE if style is Format.JSON else None  # merged with the findings of this process
+    kept = subprocess.PIPE if style.is_document else None  # merged with the findings of this process
     words = (*program, "generate", "--format", style)
     done = subprocess.run(words, cwd=root, stdin=subprocess.DEVNULL, stderr=kept, check=False, encoding="utf-8")
     if done.stderr:

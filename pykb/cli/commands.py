@@ -78,7 +78,7 @@ GROUPS: dict[str, str] = {
 }
 
 GLOBAL_OPTIONS: tuple[tuple[str, str], ...] = (
-    ("--format full|concise|json|github", "how findings are shown (default: full)"),
+    ("--format full|concise|json|github|sarif", "how findings are shown (default: full)"),
     ("--verbose", "show a traceback if pykb itself fails"),
     ("-h, --help", "help for a command"),
     ("--version", "print the version"),

@@ -106,7 +106,7 @@ def data(value: object) -> bool:
 
 def say(text: str = "") -> None:
     """Print a message to stderr. Prints nothing if the output is for programs."""
-    if settings.format in {Format.JSON, Format.GITHUB}:
+    if settings.format.is_for_programs:
         return
     sys.stderr.write(text + "\n")
     sys.stderr.flush()
@@ -233,5 +233,4 @@ def _closing(title: str, how: str, detail: str, began: float) -> str:
 
 
 def _may_redraw() -> bool:
-    machine = settings.format in {Format.JSON, Format.GITHUB}
-    return sys.stderr.isatty() and not machine and colour_on_stderr()
+    return sys.stderr.isatty() and not settings.format.is_for_programs and colour_on_stderr()

@@ -7,13 +7,13 @@ in pykb (EX_SOFTWARE in sysexits.h), 130 interrupted.
 from __future__ import annotations
 
 import errno
-import json
 import platform
 import re
 import shlex
 import sys
 import traceback
 from collections.abc import Iterable
+from typing import Any
 
 import click
 import typer
@@ -23,7 +23,7 @@ from pykb._regular_file import UnsuitableFileError
 from pykb.cli import console
 from pykb.diagnostics import Diagnostic, Diagnostics, EnvironmentProblem, Severity
 from pykb.diagnostics.codes import cli as codes
-from pykb.diagnostics.render import Format, render
+from pykb.diagnostics.render import Format, document, entries, entries_of, render
 from pykb.diagnostics.suggest import closest
 
 EXIT_FINDINGS = 1
@@ -35,39 +35,40 @@ EXIT_INTERRUPTED = 130
 def report(diagnostics: Iterable[Diagnostic]) -> None:
     """Print findings to stderr in the format set by ``--format``.
 
-    JSON is held back until :func:`flush`, since a command prints one document.
+    What is one document, such as JSON, is held back until :func:`flush`.
     """
     findings = list(diagnostics)
     if not findings:
         return
     style = console.settings.format
-    text = render(findings, style=style, colour=style is Format.FULL and console.colour_on_stderr())
-    if style is Format.JSON:
-        _as_json.extend(json.loads(text))
+    if style.is_document:
+        _held.extend(entries(findings, style))
     else:
-        console.warn_raw(text)
+        console.warn_raw(render(findings, style=style, colour=style is Format.FULL and console.colour_on_stderr()))
 
 
-_as_json: list[object] = []
-"""The findings of this command so far, if the format is JSON."""
+_held: list[dict[str, Any]] = []
+"""The findings of this command so far, if the format has one document for all."""
 
 
 def report_rendered(text: str) -> None:
     """Report findings that another pykb process has rendered in the same format."""
-    if console.settings.format is not Format.JSON:
+    style = console.settings.format
+    if not style.is_document:
         console.warn_raw(text)
         return
     try:
-        _as_json.extend(json.loads(text or "[]"))
+        _held.extend(entries_of(text, style))
     except ValueError:  # it crashed and printed something else
         console.warn_raw(text)
 
 
 def flush(*, last: bool = False) -> None:
     """Print findings held back. At the end of a command, print the document even if it is empty."""
-    if _as_json or (last and console.settings.format is Format.JSON):
-        text = json.dumps(_as_json, indent=2, ensure_ascii=False) + "\n"
-        _as_json.clear()
+    style = console.settings.format
+    if _held or (last and style.is_document):
+        text = document(_held, style)
+        _held.clear()
         console.warn_raw(text)
 
 

@@ -1,4 +1,4 @@
-"""Renders diagnostics as text: with source excerpts, one line each, JSON, or GitHub annotations.
+"""Renders diagnostics as text: with source excerpts, one line each, JSON, SARIF, or GitHub annotations.
 
 Rendering reads only the source files that it quotes. It does not print or decide exit codes.
 """
@@ -12,6 +12,7 @@ from dataclasses import replace
 from enum import StrEnum
 from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 from pykb._regular_file import read_text
 from pykb.diagnostics.model import Diagnostic, Label, Severity, Span
@@ -24,6 +25,17 @@ class Format(StrEnum):
     CONCISE = "concise"
     JSON = "json"
     GITHUB = "github"
+    SARIF = "sarif"
+
+    @property
+    def is_document(self) -> bool:
+        """Whether all findings of a command are one document."""
+        return self in (Format.JSON, Format.SARIF)
+
+    @property
+    def is_for_programs(self) -> bool:
+        """Whether people read only what becomes of the output."""
+        return self.is_document or self is Format.GITHUB
 
 
 ReadLines = Callable[[str], list[str]]
@@ -81,9 +93,41 @@ def render(
     return text.encode(errors="backslashreplace").decode()
 
 
+def entries(diagnostics: Iterable[Diagnostic], style: Format) -> list[dict[str, Any]]:
+    """The findings as they are in a document of JSON or SARIF."""
+    if style is Format.SARIF:
+        from pykb.diagnostics import _sarif
+
+        return list(map(_sarif.result, diagnostics))
+    return list(map(_as_json, diagnostics))
+
+
+def entries_of(text: str, style: Format) -> list[dict[str, Any]]:
+    """The findings of a document that :func:`document` made.
+
+    Raises:
+        ValueError: It is another text.
+    """
+    found = json.loads(text)
+    try:
+        return list(found["runs"][0]["results"] if style is Format.SARIF else found)
+    except (LookupError, TypeError) as error:
+        raise ValueError("not a document with findings") from error
+
+
+def document(findings: list[dict[str, Any]], style: Format) -> str:
+    """A document of JSON or SARIF."""
+    whole: object = findings
+    if style is Format.SARIF:
+        from pykb.diagnostics import _sarif
+
+        whole = _sarif.document(findings)
+    return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
+
+
 def _text(diagnostics: list[Diagnostic], style: Format, *, colour: bool, root: Path | None) -> str:
-    if style is Format.JSON:
-        return json.dumps([_as_json(d) for d in diagnostics], indent=2, ensure_ascii=False) + "\n"
+    if style.is_document:
+        return document(entries(diagnostics, style), style)
     diagnostics = [_visible(d) for d in diagnostics]
     if style is Format.CONCISE:
         return "".join(_concise(d) + "\n" for d in diagnostics)
@@ -220,7 +264,7 @@ def _escape(text: str, *, also: str = "") -> str:
     return text
 
 
-def _as_json(diagnostic: Diagnostic) -> dict[str, object]:
+def _as_json(diagnostic: Diagnostic) -> dict[str, Any]:
     return {
         "code": diagnostic.code.slug,
         "severity": str(diagnostic.severity),

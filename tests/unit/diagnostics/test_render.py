@@ -3,8 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from pykb.diagnostics import Code, Diagnostics, Label, Severity, Span
-from pykb.diagnostics.render import Format, render
+from pykb.diagnostics import Code, Diagnostics, Edit, Label, Severity, Span
+from pykb.diagnostics.codes.explore import CRASH
+from pykb.diagnostics.render import Format, document, entries, entries_of, render
 
 CODE = Code("unknown-marker", "Unknown marker", "Explained.")
 SOURCE = "class Foo:\n    # +kubebuilder:validation:Maxlength=3\n\n    größe: str\n\tname: int\n"
@@ -126,3 +127,32 @@ def test_halves_of_characters_are_escaped(style: Format):
     text = render([CODE.at(Span("a.py", 1, 1), "found `\udc00`")], style=style)
     assert "dc00" in text
     text.encode()
+
+
+def test_sarif_form_has_rules_places_and_fixes():
+    """Code hosts show findings at their lines: each has a rule, places with encoded paths, and its fix."""
+    label = Label(Span("x.py", 1, 1), "here")
+    span = Span("a b/foo.py", 2, 7, end_column=12)
+    finding = CRASH.at(span, "a", "b", notes="c", labels=(label,), fix=(Edit(span, "o", "n"),))
+    other = CRASH.at(None, "d", severity=Severity.WARNING)
+    whole = json.loads(render([finding, other], style=Format.SARIF))
+    assert whole["version"] == "2.1.0"
+    (run,) = whole["runs"]
+    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == [CRASH.slug]
+    first, second = run["results"]
+    region = {"startLine": 2, "startColumn": 7, "endLine": 2, "endColumn": 12}
+    place = {"artifactLocation": {"uri": "a%20b/foo.py"}, "region": region}
+    assert first["message"] == {"text": "a\nnote: c\nhelp: b"}
+    assert first["locations"] == [{"physicalLocation": place}]
+    assert first["relatedLocations"][0]["message"] == {"text": "here"}
+    (change,) = first["fixes"][0]["artifactChanges"]
+    assert change["replacements"] == [{"deletedRegion": region, "insertedContent": {"text": "n"}}]
+    assert (second["level"], "locations" in second) == ("warning", False)
+
+
+@pytest.mark.parametrize("style", [style for style in Format if style.is_document])
+def test_documents_of_several_processes_become_one(style: Format):
+    """What another process has rendered joins the findings of this one."""
+    one, other = CODE.at(None, "a"), CODE.at(Span("b.py", 1, 1), "b")
+    joined = [*entries([one], style), *entries_of(render([other], style=style), style)]
+    assert document(joined, style) == render([one, other], style=style)
