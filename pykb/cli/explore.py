@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 _LARGEST = 10_000_000
 """The most bytes of a saved history. An object of etcd has at most 1.5 MB."""
 
+_HEAD = 200
+"""Characters of a report in which it says who made it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -59,6 +62,10 @@ class Options:
         flag="--from",
         default="",
     )
+    html: Path | None = option(
+        "Write a page with a picture of each finding. It needs no network.", "FILE", default=None
+    )
+    junit: Path | None = option("Write the findings as JUnit's XML, for CI.", "FILE", default=None)
     crd: tuple[str, ...] = option(
         "Without a project: a file or folder with the CustomResourceDefinitions. Repeatable.", "FILE", default=()
     )
@@ -95,11 +102,12 @@ def explore(
       pykb explore --only explore-crash,explore-leak
       pykb explore --from v1.2.0 --only explore-upgrade
       pykb explore --replay .pykb/explore/1-explore-crash.json
+      pykb explore --html findings.html
       pykb explore handlers.py --crd crd.yaml --sample cr.yaml
     """
     from pykb.cli.console import ProgressReporter
     from pykb.diagnostics.codes.cli import USAGE
-    from pykb.explore import Explorer
+    from pykb.explore import Explorer, junit
 
     if options.pdb and options.replay is None:
         example = "for example: `pykb explore --replay .pykb/explore/1-explore-crash.json --pdb`"
@@ -108,6 +116,8 @@ def explore(
     if options.replay is not None:
         _replay(subject, options.replay, root if options.pdb else None)
         return
+    for path in (options.html, options.junit):
+        _check_place(path)
     explorer = Explorer(
         subject,
         seconds=options.seconds,
@@ -128,7 +138,13 @@ def explore(
 
             result = explorer.run(show)
             step.done(f"{result.histories.total()} histories")
-    _tell(result, root, options.seed, _words_again(what or [], options))
+    saved = _save(result, root, options.seed)
+    again = [f"pykb explore {_words_again(what or [], options)}--replay {path.relative_to(root)}" for path in saved]
+    _tell(result, again)
+    if options.html is not None:
+        _write(options.html, explorer.page(result, again))
+    if options.junit is not None:
+        _write(options.junit, junit(result))
     _tell_useless(options.ignore, result)
     if stopped:
         raise typer.Exit(EXIT_INTERRUPTED)
@@ -261,14 +277,14 @@ def _words_again(what: Sequence[str], options: Options) -> str:
     return shlex.join(words) + " " * bool(words)
 
 
-def _tell(result: Report, root: Path, seed: int, words: str) -> None:
+def _tell(result: Report, again: Sequence[str]) -> None:
+    """Tell what was found, with the commands that run the history of each finding again."""
     report([*result.diagnostics(), *result.notes()])
-    saved = _save(result, root, seed)
-    if console.data(_document(result, [str(path.relative_to(root)) for path in saved])):
+    if console.data(_document(result, [shlex.split(command)[-1] for command in again])):
         return
-    if saved:
-        what = "it" if len(saved) == 1 else f"the first of the {len(saved)} histories"
-        console.say(f"to run {what} again: `pykb explore {words}--replay {saved[0].relative_to(root)}`")
+    if again:
+        what = "it" if len(again) == 1 else f"the first of the {len(again)} histories"
+        console.say(f"to run {what} again: `{again[0]}`")
     histories = ", ".join(f"{slug.removeprefix('explore-')} {count}" for slug, count in result.histories.items())
     if total := result.histories.total():
         runs = f"{result.runs} run{'s' * (result.runs != 1)}"
@@ -342,6 +358,35 @@ def _save(result: Report, root: Path, seed: int) -> list[Path]:
             folder.write(name, json.dumps(content, indent=2).encode() + b"\n")
             paths.append(folder.path / name)
     return paths
+
+
+def _check_place(path: Path | None) -> None:
+    """Check, before the exploration, that a report can be written. It replaces only an earlier one."""
+    from pykb._regular_file import read_text
+    from pykb.diagnostics.codes.cli import USAGE
+    from pykb.explore import MADE_BY
+
+    if path is None:
+        return
+    if not path.parent.is_dir():
+        finish([USAGE.at(None, f"`{path}` cannot be written: there is no folder `{path.parent}`")], code=EXIT_USAGE)
+    if not path.exists() and not path.is_symlink():
+        return
+    try:
+        is_ours = MADE_BY in read_text(path)[:_HEAD]
+    except (OSError, UnicodeDecodeError):
+        is_ours = False
+    if not is_ours:
+        message = f"`{path}` is there already, and `pykb explore` did not write it"
+        finish([USAGE.at(None, message, "name another file, or remove it")], code=EXIT_USAGE)
+
+
+def _write(path: Path, content: bytes) -> None:
+    from pykb.files.durable import Folder
+
+    with Folder.open(path.parent.resolve()) as folder:
+        folder.put(path.name, content, mode=0o644)
+    console.say(f"written: {path}")
 
 
 def _replay(subject: Subject, path: Path, root: Path | None) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 from pykb.diagnostics.codes import all_codes
-from pykb.diagnostics.model import Diagnostic, Edit, Severity, Span
+from pykb.diagnostics.model import Diagnostic, Edit, Span
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 

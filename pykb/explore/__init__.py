@@ -8,6 +8,7 @@ project's own ``register``, without a cluster, and tells the shortest history th
 from pykb.explore._actors import Actor
 from pykb.explore._debugger import stopping_at
 from pykb.explore._explorer import Explorer, Progress
+from pykb.explore._files import MADE_BY, junit
 from pykb.explore._history import Fault, FaultKind, History, Step, Verb
 from pykb.explore._invariants import Check, ClusterView, Invariant, always, within
 from pykb.explore._plans import CODES
@@ -18,6 +19,7 @@ from pykb.explore._standalone import subject_of_files
 
 __all__ = [
     "CODES",
+    "MADE_BY",
     "Actor",
     "Check",
     "ClusterView",
@@ -34,6 +36,7 @@ __all__ = [
     "Verb",
     "always",
     "earlier_of",
+    "junit",
     "stopping_at",
     "subject_of",
     "subject_of_files",

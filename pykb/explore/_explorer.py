@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import starmap
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from pykb.client.errors import rule_marker
@@ -14,6 +15,7 @@ from pykb.diagnostics import Diagnostic, Span
 from pykb.diagnostics.codes import explore as codes
 from pykb.explore._context import Case, Context, Violation, broken, first_bug, place_among
 from pykb.explore._debugger import traced_threads
+from pykb.explore._files import page
 from pykb.explore._gate import Sent
 from pykb.explore._history import Fault, FaultKind, History, Identity, Manifest, Verb
 from pykb.explore._outcome import Outcome
@@ -174,9 +176,28 @@ class Explorer:
 
     def replay(self, history: History) -> Iterator[str]:
         """Run one history, and yield what happened as lines for people."""
-        with traced_threads(), Runner(self._subject, self._seed, [history]) as runner:
-            outcome = runner.run(history, causes=True)
+        with traced_threads():
+            [outcome] = self._again([history])
         yield from transcript(outcome)
+
+    def page(self, report: Report, replays: Sequence[str]) -> bytes:
+        """Run the history of each finding again, and return a page with pictures of them, as HTML.
+
+        Args:
+            report: What :meth:`run` found.
+            replays: The command that runs each history again.
+        """
+        outcomes = self._again([finding.history for finding in report.findings])
+        return page(report, outcomes, replays, self._subject.root or Path.cwd())
+
+    def _again(self, histories: Sequence[History]) -> list[Outcome]:
+        if not histories:
+            return []
+        with Runner(self._subject, self._seed, histories) as runner:
+            outcomes = [runner.run(history, causes=True) for history in histories]
+        for history, outcome in zip(histories, outcomes, strict=True):
+            outcome.history = history
+        return outcomes
 
     def _explore(self, sample: Manifest, runs: Runs) -> None:
         self._undisturbed.clear()

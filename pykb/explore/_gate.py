@@ -98,6 +98,7 @@ class Sent:
         works_on: The objects that the reconcile or handler is for: keys as :attr:`Identity.key`, or uids.
         is_of_kopf: Whether kopf itself sends it.
         is_note: Whether kopf only notes in an object how far its handlers are.
+        process: The number of the operator's process, from 1.
     """
 
     number: int
@@ -113,6 +114,7 @@ class Sent:
     works_on: frozenset[str] = frozenset()
     is_of_kopf: bool = False
     is_note: bool = False
+    process: int = 1
 
     def __str__(self) -> str:
         """What the operator does: ``updates the status of sites/home``."""
@@ -160,6 +162,7 @@ class Tape:
         self.sent: list[Sent] = []
         self.count = 0
         self.writes = 0
+        self.processes = 0
         self.struck: dict[Fault, Sent] = {}
         self.overrun = False
         self.is_hot = False
@@ -171,8 +174,8 @@ class Tape:
         self._on_write = on_write
         self._root = root
 
-    def note(self, call: Call) -> Sent:
-        """Note a request at the moment when it is sent."""
+    def note(self, call: Call, process: int) -> Sent:
+        """Note a request of a process at the moment when it is sent."""
         route = parse_path(call.path)
         group, name = (route.group_version.group, route.name) if route is not None else ("", "")
         resource = f"{route.plural}/{route.subresource}".rstrip("/") if route is not None else ""
@@ -197,6 +200,7 @@ class Tape:
             works_on=works_on.get(),
             is_of_kopf=kopf_sends.get() is not None,
             is_note=kopf_sends.get() or False,
+            process=process,
         )
         self.sent.append(sent)
         self._since_rest += not sent.is_note
@@ -271,6 +275,8 @@ class Gate:
     def __init__(self, server: FakeApiServer, tape: Tape, behind: Behind) -> None:
         self._server = server
         self._tape = tape
+        tape.processes += 1
+        self._process = tape.processes
         self._behind = behind
         self._dead = False
         self._late = 0
@@ -308,7 +314,7 @@ class Gate:
     async def request(self, call: Call) -> bytes:
         """Pass a request on, unless a fault strikes; see :class:`~pykb.client.connection.Connection`."""
         await self._alive()
-        sent = self._tape.note(call)
+        sent = self._tape.note(call, self._process)
         if self._tape.overrun:
             self.die()
         if sent.verb == "list" and not sent.number:
@@ -366,7 +372,7 @@ class Gate:
         """Pass a watch on; see :class:`~pykb.client.connection.Connection`."""
         await self._alive()
         await self._blind.wait()
-        sent = self._tape.note(call)
+        sent = self._tape.note(call, self._process)
         await asyncio.sleep(LATENCY)
         async with self._server.stream(call) as lines:
             # kopf begins with the present state: it has no caches that others have filled before.
@@ -380,7 +386,7 @@ class Gate:
     async def execute(self, call: Call, stdin: bytes | None, limit: int) -> ExecResult:
         """Run a command; see :class:`~pykb.client.connection.Connection`."""
         await self._alive()
-        self._tape.note(call)
+        self._tape.note(call, self._process)
         await asyncio.sleep(LATENCY)
         return await self._server.execute(call, stdin, limit)
 

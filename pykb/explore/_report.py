@@ -206,7 +206,7 @@ def transcript(outcome: Outcome) -> Iterator[str]:
     lines += [(at, 3, line) for at, line in outcome.reconcile_lines]
     for change in outcome.changes[outcome.inherited :]:
         who = "" if change.by is not None else " by somebody else"
-        lines.append((change.at, 1, f"    {change.identity} is {_done(change)}{who}"))
+        lines.append((change.at, 1, f"    {change.identity} is {done(change)}{who}"))
     lines += [(each.at, 2, f"    the reconcile fails: {each.kind}: {each.message}") for each in outcome.failures]
     for at, _, text in sorted(lines, key=lambda line: line[:2]):
         yield f"{at:10.3f}  {text}"
@@ -225,10 +225,11 @@ def _taken_over(fault: Fault, outcome: Outcome) -> Iterator[str]:
 def _after(version: int, outcome: Outcome) -> str:
     """The change that comes after a version, in the past."""
     change = next((change for change in outcome.changes if change.version > version), None)
-    return f"{change.identity} was {_done(change)}" if change is not None else "now"
+    return f"{change.identity} was {done(change)}" if change is not None else "now"
 
 
-def _done(change: Change) -> str:
+def done(change: Change) -> str:
+    """What became of an object."""
     return "created" if change.before is None else "deleted" if change.after is None else "changed"
 
 

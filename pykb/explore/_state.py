@@ -55,12 +55,13 @@ class Difference:
         if not self.path:
             return f"{name} is missing" if self.found is None else f"{name} is left over"
         if self.found is None:
-            return f"{name}: {self.path} = {self._shown(self.expected)} is missing"
+            return f"{name}: {self.path} = {self.shown(self.expected)} is missing"
         if self.expected is None:
-            return f"{name}: {self.path} = {self._shown(self.found)} is left over"
-        return f"{name}: {self.path} is {self._shown(self.found)} instead of {self._shown(self.expected)}"
+            return f"{name}: {self.path} = {self.shown(self.found)} is left over"
+        return f"{name}: {self.path} is {self.shown(self.found)} instead of {self.shown(self.expected)}"
 
-    def _shown(self, value: Any) -> str:
+    def shown(self, value: Any) -> str:
+        """A value of the field, shortened. Contents of Secrets are hidden."""
         is_hidden = self.identity.is_secret and self.path.startswith(("data", "stringData"))
         return HIDDEN if is_hidden else shorten(value)
 

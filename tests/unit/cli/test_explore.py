@@ -305,3 +305,19 @@ def test_codes_kinds_and_histories_are_completed(tmp_path):
     folder = ".pykb/explore"
     assert completed("pykb explore --replay ") == [f"{folder}/1-explore-crash.json", f"{folder}/2-explore-leak.json"]
     assert completed(f"pykb explore --replay {folder}/2") == [f"{folder}/2-explore-leak.json"]
+
+
+def test_a_report_replaces_only_an_earlier_one(project):
+    """Before anything runs, a file that pykb did not write is named, and stays."""
+    words = ("--only", "explore-history", "--html", "page.html", "--junit", "cases.xml")
+    for _ in range(2):
+        code, _, shown = explore(project, *words)
+        assert code == 1
+        assert "written: page.html" in shown
+    assert "<h1>1 finding</h1>" in (project / "page.html").read_text(encoding="utf-8")
+    assert 'failures="1"' in (project / "cases.xml").read_text(encoding="utf-8")
+    before = (project / "PROJECT").read_text(encoding="utf-8")
+    for taken, why in (("PROJECT", "did not write it"), ("no/page.html", "there is no folder `no`")):
+        code, _, shown = explore(project, "--html", taken)
+        assert (code, why in shown) == (2, True)
+    assert (project / "PROJECT").read_text(encoding="utf-8") == before
