@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import contextvars
 import functools
 import os
 import sys
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Sequence
-from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
@@ -164,6 +164,7 @@ class Tape:
         self.writes = 0
         self.processes = 0
         self.struck: dict[Fault, Sent] = {}
+        self.late: list[asyncio.Task[None]] = []
         self.overrun = False
         self.is_hot = False
         self._since_change = 0
@@ -296,6 +297,17 @@ class Gate:
         self._dead = True
         self.died.set()
 
+    def _overtake(self, call: Call, sent: Sent, seconds: float) -> None:
+        """Let another process lead before a request arrives. A leader without a lease sends no further one."""
+
+        async def arrive() -> None:
+            await asyncio.sleep(seconds)
+            with contextlib.suppress(Exception):  # nobody waits for the answer
+                await self._pass(call, sent)
+
+        self._tape.late.append(asyncio.create_task(arrive()))
+        self.die()
+
     def blind(self) -> None:
         """Break all watches. New ones wait for :meth:`see`."""
         self._blind.clear()
@@ -328,6 +340,8 @@ class Gate:
         fault = self._tape.fault_of(sent)
         if fault is not None and fault.kind is FaultKind.CRASH_BEFORE:
             self.die()
+        if fault is not None and fault.kind is FaultKind.OVERTAKEN:
+            self._overtake(call, sent, fault.seconds)
         if fault is not None and fault.kind is FaultKind.REFUSE:
             sent.status = fault.status
             raise _failure(fault.status)
@@ -367,7 +381,7 @@ class Gate:
         if isinstance(loop, VirtualLoop):
             loop.pass_time(seconds)
 
-    @asynccontextmanager
+    @contextlib.asynccontextmanager
     async def stream(self, call: Call) -> AsyncIterator[AsyncIterator[bytes]]:
         """Pass a watch on; see :class:`~pykb.client.connection.Connection`."""
         await self._alive()

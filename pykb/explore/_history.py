@@ -87,6 +87,8 @@ class FaultKind(StrEnum):
     LAG = "lag"
     BACK = "back"
     """In the end, another process takes over, whose caches are behind those of the first one."""
+    OVERTAKEN = "overtaken"
+    """The process is paused while a request is on its way. Another one leads when the request arrives."""
     LATE = "late"
     """Workloads and volume claims do not become ready for a while."""
     FAIL = "fail"
@@ -103,7 +105,7 @@ class Fault:
         step: Count the requests of this step only. The first step is 1. Defaults to the whole history.
         what: Of a step, count only requests that do this: ``updates the status of sites/home``.
         status: The answer of ``REFUSE``; 0 for no answer.
-        seconds: For how long the caches lag, or workloads are not ready.
+        seconds: For how long the caches lag, workloads are not ready, or a request is on its way.
         resource: The plural of the only resource whose cache lags. Defaults to all.
         version: The ``resourceVersion`` whose state its caches show at first: that of the last write that they have.
     """

@@ -43,6 +43,10 @@ _WORKLOADS_LATE_SECONDS = 120.0
 _LAGS_SECONDS = (3.0, 30.0)
 _EVENTS_LATE_SECONDS = 10.0
 _CATCH_UP_SECONDS = 30.0
+_ARRIVES_SECONDS = 60.0
+"""How long a request of a leader that is paused is on its way. The next process works after 32 seconds: a lease is
+valid for 15. The world is at rest after 90."""
+
 _MOST_FIELDS = 16
 """Of one child, fields that somebody changes."""
 
@@ -82,6 +86,28 @@ def error(context: Context) -> Iterator[Case]:
     judge = same_states(context, expected, "after an error")
     yield from one_in_each_step(codes.ERROR, steps, expected, judge, faults)
     yield from _in_changes(context, 1, codes.ERROR, (FaultKind.LOSE_ANSWER, FaultKind.REFUSE), "after an error")
+
+
+def leader(context: Context) -> Iterator[Case]:
+    """A write of the former leader arrives when the next one has done its work. kopf's own notes are not the user's."""
+    steps = context.life()
+    expected = context.undisturbed(*steps)
+    faults = [(sent, _overtaken(sent)) for sent in expected.writes if not sent.is_of_kopf]
+    yield from one_in_each_step(codes.LEADER, steps, expected, same_states(context, expected, _OVERTAKEN), faults)
+    row, end = _soon(context)
+    if row:
+        usual = context.undisturbed(*row)
+        changing = [sent for sent in usual.writes if _step_of(sent, usual) > 1 and not sent.is_of_kopf]
+        judge = same_end(context, end, _OVERTAKEN)
+        for sent in changing:
+            yield Case(codes.LEADER, History(row, _overtaken(sent)), judge)
+
+
+_OVERTAKEN = "after a write of the former leader came late"
+
+
+def _overtaken(sent: Sent) -> Fault:
+    return Fault(FaultKind.OVERTAKEN, sent.number, seconds=_ARRIVES_SECONDS)
 
 
 def _in_changes(context: Context, turn: int, code: Code, kinds: Sequence[FaultKind], what: str) -> Iterator[Case]:
@@ -719,6 +745,7 @@ PLANS: dict[str, Callable[[Context], Iterator[Case]]] = {
     codes.THEFT.slug: theft,
     codes.DRIFT.slug: drift,
     codes.STALE.slug: stale,
+    codes.LEADER.slug: leader,
     codes.UNSEEN.slug: unseen,
     codes.BUG.slug: bug,
 }

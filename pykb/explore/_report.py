@@ -258,6 +258,9 @@ def _strike(fault: Fault, sent: Sent) -> str:
             return f"The process dies just before it {_act(sent)}, and starts again"
         case FaultKind.CRASH_AFTER:
             return f"The process dies right after it {_act(sent)}, and starts again"
+        case FaultKind.OVERTAKEN:
+            late = f"another one leads, and the request arrives {fault.seconds:g} seconds late"
+            return f"The process is paused while it {_act(sent)}: {late}"
         case FaultKind.LOSE_ANSWER:
             return f"The operator {_act(sent)}, and the answer is lost"
     answer = f"with {fault.status}" if fault.status else "by a broken connection"

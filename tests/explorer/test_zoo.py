@@ -23,6 +23,7 @@ from tests.explorer.zoo import (
     handlers,
     ingresses,
     invariants,
+    leaders,
     loops,
     owners,
     passwords,
@@ -42,6 +43,7 @@ THEMES = (
     handlers,
     ingresses,
     invariants,
+    leaders,
     loops,
     owners,
     passwords,
@@ -69,6 +71,7 @@ SHOWN = (
     loops.TimeInStatus,
     specs.BadEdge,
     sights.CountsInCache,
+    leaders.LooksThenGenerates,
     upgrades.RenamesChild,
 )
 """Those whose finding docs/reference/explore.md shows."""

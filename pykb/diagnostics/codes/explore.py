@@ -32,6 +32,17 @@ STALE = Code(
     "the uid as precondition, or read with `manager.api_reader`.",
 )
 
+LEADER = Code(
+    "explore-leader",
+    "a late write of the former leader has a lasting effect",
+    "The leader is paused, by its node or by the network, while a write is on its way. Its lease runs out, and another "
+    "process leads. When the former leader wakes up, it sends nothing more, because each write needs a young lease. "
+    "But the write that was on its way can still arrive, after the work of the next leader. In the end, the cluster "
+    "must hold the same as without it, and nothing may be made twice. Give children fixed names, so that a second "
+    "creation is refused. Where nothing looks at the object again, let the API server refuse an old write: update with "
+    "the `resourceVersion` that was read, or `patch_status(..., optimistic_lock=True)`.",
+)
+
 UNSEEN = Code(
     "explore-unseen",
     "the operator misses what it has not seen happen",
@@ -164,6 +175,7 @@ ADVICE = {
     CRASH.slug: "a process can die at any moment: derive each step from the objects that exist, write the status last",
     ERROR.slug: "each request can fail once, even after its effect: let the error out, and make each write repeatable",
     STALE.slug: "caches can be behind: give children fixed names, and delete with the uid as precondition",
+    LEADER.slug: "a former leader's last write can arrive late: fixed names, and updates with the `resourceVersion`",
     UNSEEN.slug: "events get lost when a watch breaks: compare what is there with what is wanted in each reconcile",
     HISTORY.slug: "users change specs: apply each child in each reconcile, and `prune` those that are not wanted",
     UPGRADE.slug: "clusters have what released versions made: look for it, and change or delete what is not wanted",

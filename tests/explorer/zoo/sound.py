@@ -101,6 +101,8 @@ class Generates(Keeper):
             child = ConfigMap(metadata=metadata)
             set_controller_reference(animal, child)
             await self.client.create(child)
+        for further in sorted(found.items, key=lambda each: each.metadata.name or "")[1:]:  # of another leader
+            await self.client.delete(further, uid=further.metadata.uid, missing_ok=True)
 
 
 class ListsMembers(Keeper):
