@@ -171,6 +171,9 @@ def _requests(outcome: Outcome) -> Iterator[Row]:
             case FaultKind.CRASH_AFTER:
                 yield Row(sent.at, sent.process, text, Mark.WRITE)
                 yield Row(sent.at, sent.process, "dies right after it", Mark.WRONG, reaches=None, is_last=True)
+            case FaultKind.OVERTAKEN:
+                late = f"arrives {fault.seconds:g} s late, while another one leads" if fault is not None else ""
+                yield Row(sent.at, sent.process, f"{text}: {late}", Mark.WRONG, reaches=False, is_last=True)
             case FaultKind.LOSE_ANSWER:
                 yield Row(sent.at, sent.process, f"{text}: the answer is lost", Mark.WRONG)
             case FaultKind.REFUSE:

@@ -149,6 +149,10 @@ author: contextvars.ContextVar[Sent | None] = contextvars.ContextVar("author", d
 """The request that makes the present change."""
 
 
+unavoidable: contextvars.ContextVar[bool] = contextvars.ContextVar("unavoidable", default=False)
+"""Whether the operator cannot hold back the present change: somebody makes it, or a former leader."""
+
+
 class Tape:
     """The requests of all the operator's processes in one history.
 
@@ -301,6 +305,7 @@ class Gate:
         """Let another process lead before a request arrives. A leader without a lease sends no further one."""
 
         async def arrive() -> None:
+            unavoidable.set(True)
             await asyncio.sleep(seconds)
             with contextlib.suppress(Exception):  # nobody waits for the answer
                 await self._pass(call, sent)

@@ -173,13 +173,13 @@ class Watched:
         """Nothing has changed yet."""
         self._at_rest = dict(self.objects)
 
-    def note(self, change: Change, *, is_somebodys: bool) -> None:
+    def note(self, change: Change, *, is_unavoidable: bool) -> None:
         """Something has changed."""
         _apply(self.objects, change)
         self._since_rest.append(change)
         for number, invariant in enumerate(self.invariants):
             if invariant.is_strict or invariant.seconds is not None:
-                self._look(number, change, is_somebodys=is_somebodys)
+                self._look(number, change, is_unavoidable=is_unavoidable)
 
     def rest(self) -> None:
         """Everything is at rest, so everything must hold."""
@@ -190,7 +190,7 @@ class Watched:
         self._at_rest = dict(self.objects)
         self._since_rest.clear()
 
-    def _look(self, number: int, change: Change, *, is_somebodys: bool) -> None:
+    def _look(self, number: int, change: Change, *, is_unavoidable: bool) -> None:
         """Check an invariant after a change."""
         invariant = self.invariants[number]
         text = self._ask(invariant, self.objects)
@@ -202,7 +202,7 @@ class Watched:
             self._wrong.pop(number, None)
         elif before is None:
             self._wrong[number] = _Wrong(change.at, change)
-            if invariant.is_strict and not is_somebodys and not self._is_collected(change):
+            if invariant.is_strict and not is_unavoidable and not self._is_collected(change):
                 self._break(number, text, change)
 
     def _break(self, number: int, text: str, change: Change | None, *, at_rest: bool = False) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import copy
 from itertools import zip_longest
 from typing import Any
@@ -13,7 +12,7 @@ from pykb.client.codec import gvk_of
 from pykb.client.mapper import ResourceMapper
 from pykb.explore._actors import Actors
 from pykb.explore._earlier import begin_with, lacks_beginning
-from pykb.explore._gate import Behind, Tape, author
+from pykb.explore._gate import Behind, Tape, author, unavoidable
 from pykb.explore._history import FaultKind, History, Identity, Manifest, Step, Takeover, Verb
 from pykb.explore._invariants import Watched
 from pykb.explore._libraries import answered_here
@@ -39,9 +38,6 @@ _SOON_SECONDS = 5.0
 
 _MOST_TRIES = 4
 """How often somebody acts when a webhook cannot answer."""
-
-_is_somebodys: contextvars.ContextVar[bool] = contextvars.ContextVar("is_somebodys", default=False)
-"""Whether somebody makes the present change."""
 
 
 async def cluster_of(subject: Subject) -> FakeApiServer:
@@ -211,11 +207,11 @@ class _World:
 
     async def _act(self, step: Step) -> None:
         before = self._applied.get(Identity.of(step.manifest), {})
-        token = _is_somebodys.set(True)
+        token = unavoidable.set(True)
         try:
             await _act(self._somebody, step, before)
         finally:
-            _is_somebodys.reset(token)
+            unavoidable.reset(token)
         if step.verb in (Verb.CREATE, Verb.REPLACE):
             self._applied[Identity.of(step.manifest)] = step.manifest
 
@@ -266,7 +262,7 @@ class _World:
         noted = Change(identity, change.before, change.after, by, self._loop.time(), change.version)
         self.outcome.changes.append(noted)
         if self._watched is not None:
-            self._watched.note(noted, is_somebodys=_is_somebodys.get())
+            self._watched.note(noted, is_unavoidable=unavoidable.get())
 
 
 async def _act(somebody: Client, step: Step, before: Manifest) -> None:
