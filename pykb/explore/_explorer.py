@@ -354,9 +354,16 @@ class Explorer:
         known = self._found.get(key)
         if known is not None and _shortness(known.finding.story, known.finding.history) <= _shortness(steps, history):
             return
-        span = violation.place
+        refused = _refused(history, violation, outcome)
         finding = Finding(
-            case.code, violation.message, steps, violation.found, span, history, is_of_kopf=outcome.is_of_kopf
+            case.code,
+            violation.message,
+            steps,
+            violation.found,
+            (refused.place if refused is not None else None) or violation.place,
+            history,
+            is_of_kopf=outcome.is_of_kopf,
+            refusal=refused.refusal if refused is not None else "",
         )
         self._found[key] = _Found(finding, evidence, case.judge, violation.by)
 
@@ -532,6 +539,7 @@ class Evidence:
         absent: The lines whose object was deleted and does not come back though the operator is awake.
         stuck: What is wrong in the status of the object if the operator is awake, and has written nothing since the
             last step.
+        refused: The line of a write that the API server refuses each time, and why.
     """
 
     marks: frozenset[Mark] = frozenset()
@@ -540,6 +548,7 @@ class Evidence:
     asleep: str = ""
     absent: frozenset[Line] = frozenset()
     stuck: frozenset[tuple[str, str]] = frozenset()
+    refused: tuple[Line, str] | None = None
 
     def explains(self, other: Evidence, changed: Collection[Identity]) -> bool:
         """Whether another finding has the same root cause.
@@ -554,6 +563,8 @@ class Evidence:
             return True  # the operator does not look at the object, so it does not change it either
         if self._frozen(changed) & other._frozen(changed):
             return True  # the operator never writes the object a second time, whatever happens
+        if self.refused and self.refused == other.refused:
+            return True
         if self.stuck and self.stuck == other.stuck:
             return True  # it has come into this state, and looks no further
         return bool(self.marks) and self.line == other.line and self.marks <= other.marks
@@ -578,6 +589,7 @@ def evidence_of(context: Context, history: History, violation: Violation, outcom
     gone = _is_about_own(history, context) and history.steps[-1].verb is Verb.DELETE
     lines = [(each, _line(each, context, outcome)) for each in violation.found]
     asleep = _asleep(history, context, outcome)
+    refused = _refused(history, violation, outcome)
     return Evidence(
         frozenset(_mark(each, line, gone=gone) for each, line in lines),
         place,
@@ -585,6 +597,7 @@ def evidence_of(context: Context, history: History, violation: Violation, outcom
         asleep,
         frozenset() if asleep else frozenset(_absent(history, lines)),
         frozenset() if asleep else frozenset(_stuck(history, violation, context, outcome)),
+        (refused.place or "", refused.refusal) if refused is not None else None,
     )
 
 
@@ -648,7 +661,7 @@ def _asleep(history: History, context: Context, outcome: Outcome) -> str:
     is_late = history.fault is not None and history.fault.kind is FaultKind.LATE
     if _is_about_own(history, context) and not is_late:
         return ""
-    since, until = _time_of(len(history.steps), outcome)
+    since, until = outcome.time_of(len(history.steps))
     others = [change for change in outcome.changes if change.by is None and not change.identity.is_record]
     others = [change for change in others if change.at < until]
     if is_late and others:
@@ -659,7 +672,7 @@ def _asleep(history: History, context: Context, outcome: Outcome) -> str:
 
 def _stuck(history: History, violation: Violation, context: Context, outcome: Outcome) -> Iterator[tuple[str, str]]:
     """Wrong fields of the object's own status, each with its value, if the operator leaves everything as it is."""
-    since, until = _time_of(len(history.steps), outcome)
+    since, until = outcome.time_of(len(history.steps))
     if any(sent.write and since <= sent.at < until for sent in outcome.sent):
         return
     for each in violation.found:
@@ -667,10 +680,10 @@ def _stuck(history: History, violation: Violation, context: Context, outcome: Ou
             yield each.path, repr(each.found)
 
 
-def _time_of(step: int, outcome: Outcome) -> tuple[float, float]:
-    """When a step began that was waited for, counted from 1, and when the next one did."""
-    since, until = [*outcome.began, *[float("inf")] * (step + 1)][step - 1 : step + 1]
-    return since, until
+def _refused(history: History, violation: Violation, outcome: Outcome) -> Sent | None:
+    """The write that the API server refuses each time, of an object of which a field is wrong."""
+    names = {each.identity.name for each in violation.found if each.path}
+    return next((sent for sent in outcome.refused_in(len(history.steps)) if sent.name in names), None)
 
 
 def _absent(history: History, lines: Iterable[tuple[Difference, Line]]) -> Iterator[Line]:

@@ -7,6 +7,7 @@ import contextlib
 import contextvars
 import functools
 import os
+import re
 import sys
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Sequence
@@ -19,7 +20,7 @@ import orjson
 
 from pykb.client.bridge import waiting_thread
 from pykb.client.connection import Call, ExecResult, parse_path
-from pykb.client.errors import ServerUnreachable, error_from_status
+from pykb.client.errors import Invalid, ServerUnreachable, error_from_status
 from pykb.diagnostics import Span
 from pykb.diagnostics.codes.environment import CLUSTER_UNREACHABLE
 from pykb.explore._history import Fault, FaultKind
@@ -99,6 +100,7 @@ class Sent:
         is_of_kopf: Whether kopf itself sends it.
         is_note: Whether kopf only notes in an object how far its handlers are.
         process: The number of the operator's process, from 1.
+        refusal: The field and the rule for which the API server calls the object invalid; empty if it does not.
     """
 
     number: int
@@ -115,6 +117,7 @@ class Sent:
     is_of_kopf: bool = False
     is_note: bool = False
     process: int = 1
+    refusal: str = ""
 
     def __str__(self) -> str:
         """What the operator does: ``updates the status of sites/home``."""
@@ -124,6 +127,18 @@ class Sent:
             what = f"one of {what}"
         where = f"{what}/{self.name}" if self.name else what
         return f"{_DONE.get(self.verb, self.verb)} {where}"
+
+
+_LONGEST_REFUSAL = 160
+_QUOTED = re.compile(r"^Invalid value: .*: (?=\S)", re.DOTALL)
+
+
+def _refusal(error: Invalid) -> str:
+    """The first field that is invalid, and why. Its value may be long, and may be a whole object."""
+    cause = next(iter(error.causes), None)
+    text = f"`{cause.field}`: {_QUOTED.sub('', cause.message)}" if cause is not None else error.message
+    line = text.replace("\n", " ")
+    return line if len(line) <= _LONGEST_REFUSAL else f"{line[: _LONGEST_REFUSAL - 3]}..."
 
 
 _DONE = {"create": "creates", "update": "updates", "patch": "patches", "delete": "deletes"}
@@ -418,6 +433,8 @@ class Gate:
             answer = await self._server.request(call)
         except Exception as error:
             sent.status = getattr(error, "status", 0)
+            if isinstance(error, Invalid):
+                sent.refusal = _refusal(error)
             raise
         finally:
             author.reset(token)

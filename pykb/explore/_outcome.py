@@ -217,6 +217,17 @@ class Outcome:
             fails=False,
         )
 
+    def time_of(self, step: int) -> tuple[float, float]:
+        """When a step began that was waited for, counted from 1, and when the next one did."""
+        since, until = [*self.began, *[float("inf")] * (step + 1)][step - 1 : step + 1]
+        return since, until
+
+    def refused_in(self, step: int) -> list[Sent]:
+        """The writes of a step that the API server calls invalid, the last ones of each object."""
+        since, until = self.time_of(step)
+        last = {(sent.group, sent.resource, sent.name): sent for sent in self.writes if since <= sent.at < until}
+        return [sent for sent in last.values() if sent.refusal]
+
     def struck_before(self, state: int) -> Sent | None:
         """The last request that met a fault before a state, counted from 1."""
         before = (sent for sent in self.struck.values() if sum(began <= sent.at for began in self.began) <= state)

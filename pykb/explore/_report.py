@@ -33,6 +33,7 @@ class Finding:
         because: What the operator should not have done, and what woke it to do so. A further step of the story.
         others: Findings with the same root cause, which go when this one is mended.
         is_of_kopf: Whether the operator has handlers of kopf only.
+        refusal: The field and the rule for which the API server refuses a write each time.
     """
 
     code: Code
@@ -44,6 +45,7 @@ class Finding:
     others: tuple[Finding, ...] = ()
     because: str = ""
     is_of_kopf: bool = False
+    refusal: str = ""
 
     def to_diagnostic(self) -> Diagnostic:
         """As a message for people."""
@@ -59,7 +61,7 @@ class Finding:
         )
         first = _PUT_RIGHT if is_put_right else advice[self.code.slug]
         helps = (first, f"more about this: `pykb explain {self.code.slug}`")
-        refused = (_REFUSED,) if any(step.startswith(f"{_FAILS} Invalid") for step in self.story) else ()
+        refused = (f"the API server refuses this write each time, {self.refusal}: {_REFUSED}",) if self.refusal else ()
         return self.code.at(self.span, self.message, *refused, *helps, notes=tuple(notes))
 
     def _also(self) -> Iterator[str]:
@@ -132,8 +134,7 @@ class Report:
 
 _FAILS = "Each reconcile fails with"
 _REFUSED = (
-    "the API server refuses this write for ever, as for an immutable field: forbid the change in your type with a CEL "
-    "rule (`self == oldSelf`), or delete the child and create it anew"
+    "forbid such a change in your type with a CEL rule (`self == oldSelf`), or delete the child and create it anew"
 )
 
 _PUT_RIGHT = (

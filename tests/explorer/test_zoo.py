@@ -89,6 +89,7 @@ SEVERAL = {
 ALSO = {
     specs.CannotChangeJob: ("explore-history", "explore-bug"),
     specs.CannotChangeSet: ("explore-history", "explore-bug"),
+    specs.SwallowsRefusal: ("explore-history", "explore-bug"),
     specs.WrongGeneration: ("explore-history", "explore-drift", "explore-bug"),
     specs.KeepsRemovedKeys: ("explore-history", "explore-bug"),
     specs.LeavesOldName: ("explore-history", "explore-bug"),
@@ -256,6 +257,7 @@ def test_a_story_says_with_which_error_each_reconcile_fails():
     assert finding.story[-2].startswith(error)
     assert finding.story[-2].endswith("field is immutable (Invalid, 422)")
     [refused, *_] = finding.to_diagnostic().help
+    assert "each time, `spec.serviceName`: field is immutable: " in refused
     assert "`self == oldSelf`" in refused
     [finding] = explored(specs.KeepsRemovedKeys, ("explore-history",)).findings
     assert not any("fails" in step for step in finding.story)
@@ -269,6 +271,14 @@ def test_what_is_put_right_has_a_help_of_its_own():
     assert finding.to_diagnostic().help[0].startswith("what keeps a workload from being ready is put right")
     [finding] = explored(specs.LeavesOldName, ("explore-history",)).findings
     assert finding.to_diagnostic().help[0].startswith("users change specs")
+
+
+def test_a_refusal_that_is_swallowed_has_the_same_help():
+    """The line is that of the write, and the help names the field and the rule."""
+    [finding] = explored(specs.SwallowsRefusal, ("explore-history",)).findings
+    assert not any("fails" in step for step in finding.story)
+    [refused, *_] = finding.to_diagnostic().help
+    assert "each time, `spec.serviceName`: field is immutable: " in refused
 
 
 def test_a_cause_names_the_line_of_the_operator_itself():

@@ -225,6 +225,25 @@ class CannotChangeSetMended(CannotChangeSet):
         await ensure_deleted(self.client, StatefulSet, key, owner=animal, propagation="Orphan")
 
 
+class SwallowsRefusal(CannotChangeSet):
+    """Takes a refusal for a reason to wait: no reconcile fails."""
+
+    fault = "explore-history"
+
+    async def refused(self, animal: Animal) -> None:
+        """Say nothing."""
+
+
+class SwallowsRefusalMended(SwallowsRefusal):
+    """Deletes the old one and leaves its pods."""
+
+    fault = ""
+
+    async def refused(self, animal: Animal) -> None:
+        """Delete it."""
+        await CannotChangeSetMended.refused(self, animal)  # type: ignore[arg-type] # it uses nothing of its own
+
+
 class WrongGeneration(Keeper):
     """Compares the observed generation of a child with its own (Acto, 6: wrong readiness)."""
 
