@@ -66,6 +66,7 @@ class Options:
         "Write a page with a picture of each finding. It needs no network.", "FILE", default=None
     )
     junit: Path | None = option("Write the findings as JUnit's XML, for CI.", "FILE", default=None)
+    only_sample: bool = option("Leave the other samples of the project out while one is explored.", default=False)
     crd: tuple[str, ...] = option(
         "Without a project: a file or folder with the CustomResourceDefinitions. Repeatable.", "FILE", default=()
     )
@@ -169,7 +170,8 @@ def _subject(what: Sequence[str], options: Options) -> tuple[Path, Subject]:
     root, project = require_project(writes=False, imports=True)
     _fix_hashes()
     _check_all_codes(options)
-    subject = subject_of(root, package=project.package, kind=what[0] if what else "", once=options.once)
+    kind = what[0] if what else ""
+    subject = subject_of(root, package=project.package, kind=kind, once=options.once, only_sample=options.only_sample)
     return root, _with_earlier(subject, root, options) if options.earlier else subject
 
 

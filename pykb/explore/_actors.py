@@ -63,6 +63,7 @@ class Actors:
         self._delay = fault.seconds if fault is not None and fault.kind in (FaultKind.LATE, FaultKind.FAIL) else 0.0
         self._end = Health.FAILED if fault is not None and fault.kind is FaultKind.FAIL else Health.READY
         self._due: dict[tuple[str, float], float] = {}
+        self._old = {read(content)["metadata"]["uid"] for content in server.storage.everything()}
         self.made: set[str] = set()
         """The uids of the pods and claims of StatefulSets. Claims stay for ever, and pods keep the name of an earlier
         service: an operator is judged by its StatefulSet."""
@@ -119,17 +120,23 @@ class Actors:
             return Health.REFUSED
         if is_broken(obj):
             return Health.FAILED if self._is_over(obj, _DEADLINE) and obj["kind"] in _GIVES_UP else Health.STARTING
+        if self._delay and self._uid_of(obj) in self._old:
+            return Health.READY
         return self._end if not self._delay or self._is_over(obj, self._delay) else Health.STARTING
 
     def _is_over(self, obj: Manifest, delay: float) -> bool:
         """Whether a time is over that begins with the creation of a workload, or with a spec that cannot work."""
-        loop = asyncio.get_running_loop()
-        owner = _controller_of(obj)
-        uid = owner["uid"] if owner.get("kind") == "StatefulSet" else obj["metadata"]["uid"]
+        loop, uid = asyncio.get_running_loop(), self._uid_of(obj)
         if (uid, delay) not in self._due:
             self._due[uid, delay] = loop.time() + delay
             loop.call_at(self._due[uid, delay], self._changed.set)
         return loop.time() >= self._due[uid, delay]
+
+    def _uid_of(self, obj: Manifest) -> str:
+        """The uid of the object whose health it has: that of its StatefulSet, or its own."""
+        owner = _controller_of(obj)
+        uid: str = owner["uid"] if owner.get("kind") == "StatefulSet" else obj["metadata"]["uid"]
+        return uid
 
 
 def needs(obj: Mapping[str, Any]) -> Iterator[str]:

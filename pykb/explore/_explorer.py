@@ -18,7 +18,7 @@ from pykb.explore._debugger import traced_threads
 from pykb.explore._files import page
 from pykb.explore._gate import Sent
 from pykb.explore._history import Fault, FaultKind, History, Identity, Manifest, Verb
-from pykb.explore._outcome import Outcome
+from pykb.explore._outcome import Outcome, unfitness
 from pykb.explore._plans import CODES, PLANS
 from pykb.explore._project import Subject
 from pykb.explore._report import Finding, Grant, Report, reason, story, told, transcript
@@ -29,6 +29,12 @@ _now = time.monotonic
 
 _IS_THERE = ("404)", "409)")
 """The ends of refusals that say nothing about the act."""
+
+_MOST_NEIGHBOURS = 16
+"""Other samples that are there while one is explored."""
+
+_IDLE_SECONDS = 2 * 3600.0
+"""How long an operator must be at rest with the other samples."""
 
 _MOST_KNOWN = 32
 """Undisturbed runs that are kept: plans ask for the same ones, or for their first steps."""
@@ -124,6 +130,8 @@ class Explorer:
         self._doubtful: list[_Doubt] = []
         self._guilty: set[int] = set()
         self._undisturbed: deque[_Run] = deque(maxlen=_MOST_KNOWN)
+        self._background: tuple[Manifest, ...] = ()
+        self._left_out: set[Identity] = set()
         self._deadline = float("inf")
 
     def start(self) -> None:
@@ -200,9 +208,8 @@ class Explorer:
         return outcomes
 
     def _explore(self, sample: Manifest, runs: Runs) -> None:
-        self._undisturbed.clear()
         try:
-            context = Context(self._subject, sample, lambda history: self._run_undisturbed(history, runs), self._ignore)
+            context = self._context_of(sample, runs)
         except Stopped:
             self._leave_out(self._wanted)
             raise
@@ -226,6 +233,52 @@ class Explorer:
             self._note_doubts(context)
             raise
         self._report.left_out += sum(context.left_out.values())
+
+    def _context_of(self, sample: Manifest, runs: Runs) -> Context:
+        """A sample among the others, or alone if the operator does not come to rest with them."""
+        self._undisturbed.clear()
+        self._background = self._fit(sample, runs)
+        among = Context(self._subject, sample, lambda history: self._run_undisturbed(history, runs), self._ignore)
+        why = unfitness(among.base)
+        if not self._background or not why:
+            return among
+        self._undisturbed.clear()
+        others, self._background = self._background, ()
+        alone = Context(self._subject, sample, lambda history: self._run_undisturbed(history, runs), self._ignore)
+        if unfitness(alone.base) != why:
+            names = ", ".join(str(Identity.of(other)) for other in others)
+            message = f"{Identity.of(sample)} is explored without {names}: with them, {why}"
+            self._say_left_out(Identity.of(sample), message)
+        return alone
+
+    def _fit(self, sample: Manifest, runs: Runs) -> tuple[Manifest, ...]:
+        """The other samples that can be there: the operator comes to rest with them, without an error."""
+        own = Identity.of(sample).key
+        others = {Identity.of(other).key: other for other in self._subject.neighbours}  # one version of each
+        every = tuple(other for key, other in others.items() if key != own)
+        for other in every[_MOST_NEIGHBOURS:]:
+            message = f"{Identity.of(other)} is not there while others are explored: {_MOST_NEIGHBOURS} others are"
+            self._say_left_out(Identity.of(other), message)
+        every = every[:_MOST_NEIGHBOURS]
+        if not every or not self._unfitness_of(every, runs):
+            return every
+        fit: tuple[Manifest, ...] = ()
+        for other in every:
+            if why := self._unfitness_of((*fit, other), runs):
+                message = f"{Identity.of(other)} is not there while others are explored: with it, {why}"
+                self._say_left_out(Identity.of(other), message)
+            else:
+                fit = (*fit, other)
+        return fit
+
+    def _unfitness_of(self, background: tuple[Manifest, ...], runs: Runs) -> str:
+        self._background = background
+        return unfitness(self._begin(History((), idle=_IDLE_SECONDS), runs).take(runs))
+
+    def _say_left_out(self, about: Identity, message: str) -> None:
+        if about not in self._left_out:
+            self._left_out.add(about)
+            self._report.strays.append(codes.LEFT_OUT.at(self._subject.places.get(about), message))
 
     @property
     def _wanted(self) -> list[str]:
@@ -259,12 +312,17 @@ class Explorer:
         self._report.unfinished += [left for left in plans if left not in self._report.unfinished]
 
     def _begin(self, history: History, runs: Runs, case: Case | None = None) -> _Run:
+        history = self._placed(history)
         run = _Run(runs.begin(history), history, case)
         self._begun.append(run)
         self._report.runs += 1
         if history.is_undisturbed:
             self._undisturbed.append(run)
         return run
+
+    def _placed(self, history: History) -> History:
+        """A history among the other samples, unless it begins with what another operator made."""
+        return history if history.after is not None else replace(history, background=self._background)
 
     def _run_undisturbed(self, history: History, runs: Runs) -> Outcome:
         """What comes of steps without a fault. Another run may have begun with them."""
@@ -346,7 +404,7 @@ class Explorer:
         self._report.strays += [stray for stray in dict.fromkeys(outcome.strays) if stray not in self._report.strays]
 
     def _note(self, context: Context, case: Case, outcome: Outcome, violation: Violation) -> None:
-        history = case.history.first(violation.steps)
+        history = self._placed(case.history.first(violation.steps))
         evidence = evidence_of(context, history, violation, outcome)
         key = (case.code.slug, evidence.asleep, *violation.cause)
         differs = any(each.path for each in violation.found)

@@ -15,13 +15,18 @@ _STRICT = ConfigDict(extra="forbid")
 Manifest = dict[str, Any]
 
 
+SECOND_NAMESPACE = "second"
+"""Where histories have another object with the name of the first one."""
+
+
 class Identity(ObjectId):
-    """Names an object in a history. All of them are in one namespace, or in none."""
+    """Names an object in a history. Hardly any are in another namespace than the others."""
 
     __slots__ = ()
 
     def __str__(self) -> str:
-        return f"{self.kind} {self.name}"
+        where = f"{SECOND_NAMESPACE}/" if self.namespace == SECOND_NAMESPACE else ""
+        return f"{self.kind} {where}{self.name}"
 
     @property
     def key(self) -> str:
@@ -64,6 +69,7 @@ class Step:
         unseen: The operator's watches are broken meanwhile. It sees only the result. Of several such
             steps in a row, it sees the result of the last one.
         soon: The next step follows after some seconds, whether or not everything is at rest.
+        together: The next step is taken at the same moment.
         note: What is special about the object, for people.
     """
 
@@ -74,6 +80,7 @@ class Step:
     after_write: int | None = None
     unseen: bool = False
     soon: bool = False
+    together: bool = False
     note: str = ""
 
 
@@ -159,6 +166,8 @@ class History:
     """What was before."""
     is_kept: bool = False
     """Whether to keep what is there after each write: see :attr:`Outcome.moments`."""
+    background: tuple[Manifest, ...] = ()
+    """Objects that somebody created long before. The operator has done its work for them."""
 
     @property
     def faults(self) -> tuple[Fault, ...]:
@@ -177,7 +186,8 @@ class History:
             self.is_plain
             and self.fault is None
             and self.after is None
-            and not (self.idle or self.chance or self.is_kept or any(step.soon for step in self.steps))
+            and not (self.idle or self.chance or self.is_kept)
+            and not any(step.soon or step.together for step in self.steps)
         )
 
     def first(self, steps: int | None) -> History:
@@ -198,7 +208,8 @@ class History:
         """
         try:
             history = TypeAdapter(cls).validate_python(values)
-            named = [Identity.of(step.manifest) for step in history.steps]
+            every = (*(step.manifest for step in history.steps), *history.background)
+            named = [Identity.of(manifest) for manifest in every]
         except ValidationError as error:
             first = error.errors()[0]
             raise ValueError(f"not a history: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error

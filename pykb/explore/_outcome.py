@@ -139,6 +139,7 @@ class Outcome:
     Attributes:
         history: The history. Set where the outcome is judged.
         initial: The state at rest before the first step.
+        unfit: Why the objects of the background cannot be there, if they cannot.
         states: The state at rest after each step that was waited for.
         rests: All states of the run, each with the number of changes until then.
         sent: The operator's requests.
@@ -170,6 +171,7 @@ class Outcome:
 
     history: History | None = None
     initial: State = field(default_factory=dict)
+    unfit: str = ""
     states: list[State] = field(default_factory=list)
     rests: list[tuple[State, int]] = field(default_factory=list)
     sent: list[Sent] = field(default_factory=list)
@@ -259,6 +261,23 @@ class Outcome:
         if found is None and not any(each.identity == identity for each in self.changes):
             found = next((each for each in own if is_generated(each.after, identity.name)), None)
         return found.by if found is not None else None
+
+
+def unfitness(outcome: Outcome) -> str:
+    """Why no other object can be explored in this world; empty if one can."""
+    if outcome.unfit or outcome.broken:
+        return outcome.unfit or outcome.broken
+    if outcome.refused:
+        step, why = outcome.refused[0]
+        return f"{Identity.of(step.manifest)} is refused: {why}"
+    if not outcome.at_rest:
+        return "the operator does not come to rest"
+    if outcome.fails:
+        last = outcome.failures[-1] if outcome.failures else None
+        return f"a reconcile fails: {last.kind}: {last.message}" if last else "a reconcile fails"
+    if any(sent.write and sent.at > outcome.rested_at and not sent.is_note for sent in outcome.sent):
+        return "the operator writes though nothing has changed"
+    return ""
 
 
 def _is_within(one: str, other: str) -> bool:

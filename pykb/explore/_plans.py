@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from http import HTTPStatus
-from itertools import chain, zip_longest
+from itertools import chain, islice, zip_longest
 from typing import Any
 
 from pykb.diagnostics import Code, Span
@@ -30,8 +30,18 @@ from pykb.explore._context import (
     times,
 )
 from pykb.explore._gate import MOST_RECONCILES, Sent
-from pykb.explore._history import Fault, FaultKind, History, Identity, Manifest, Step, Takeover, Verb
-from pykb.explore._outcome import Change, Failure, Outcome
+from pykb.explore._history import (
+    SECOND_NAMESPACE,
+    Fault,
+    FaultKind,
+    History,
+    Identity,
+    Manifest,
+    Step,
+    Takeover,
+    Verb,
+)
+from pykb.explore._outcome import Change, Failure, Outcome, unfitness
 from pykb.explore._state import Difference, read
 from pykb.explore._variants import another, leaves, patch_of, put, shorten, spell, spread
 from pykb.explore._webhooks import defaulting
@@ -337,6 +347,11 @@ def leak(context: Context) -> Iterator[Case]:
             found = Difference(own, "", None, left[own])
             yield Violation(f"{own} is never let go: a finalizer stays", _holding(outcome), (found,), ("finalizer",))
             return
+        if taken := _taken(outcome, since=0):
+            message = f"{taken.identity}, which was there before, is deleted with {own}"
+            missing = (Difference(taken.identity, "", {}, None),)
+            yield Violation(message, place_of(taken.by), missing, cause_of(missing))
+            return
         for found in context.compare(outcome.initial, left):
             maker = outcome.creator_of(found.identity) or outcome.maker_of(found.identity)
             if maker is not None:
@@ -350,9 +365,22 @@ def leak(context: Context) -> Iterator[Case]:
         yield Case(codes.LEAK, History(steps), judge)
 
 
+def _taken(outcome: Outcome, *, since: int) -> Change | None:
+    """What the operator deleted after the last step of that which was there since so many steps."""
+    if outcome.history is None or not outcome.history.is_plain:
+        return None
+    there = outcome.states[since - 1] if since else outcome.initial
+    newer = [change for change in outcome.changes if change.at >= outcome.began[since]]
+    made = {change.identity for change in newer if change.before is None and change.at < outcome.began[-1]}
+    gone = (each for each in newer if each.at >= outcome.began[-1] and each.after is None and each.by is not None)
+    return next((change for change in gone if change.identity in there and change.identity not in made), None)
+
+
 def theft(context: Context) -> Iterator[Case]:
     """What is somebody else's: an object of a child's name, another object of the kind, a note on a child."""
     yield from _beside_another(context)
+    yield from _beside_namesake(context)
+    yield from _at_once(context)
     yield from _noted(context)
     for identity in context.children():
         # Soon after it, the object is created: the name of a child may say at what time that was.
@@ -380,11 +408,55 @@ def theft(context: Context) -> Iterator[Case]:
 
 def _beside_another(context: Context) -> Iterator[Case]:
     """Another object of the kind comes and goes, with the same spec."""
-    name = f"{context.sample['metadata']['name']}-2"
-    other = {**context.sample, "metadata": {**context.sample["metadata"], "name": name}}
+    other = _renamed(context.sample)
     judge = same_end(context, context.base, f"after another {other['kind']} came and went", is_alone=False)
     steps = (context.create, Step(Verb.CREATE, other), Step(Verb.DELETE, other))
     yield Case(codes.THEFT, History(steps), judge)
+
+
+def _renamed(sample: Manifest) -> Manifest:
+    """Another object of the kind, with the same spec."""
+    return {**sample, "metadata": {**sample["metadata"], "name": f"{sample['metadata']['name']}-2"}}
+
+
+def _beside_namesake(context: Context) -> Iterator[Case]:
+    """Another object with the same name comes and goes in a second namespace, after the first one or before it."""
+    sample = context.sample
+    if not sample["metadata"].get("namespace") or context.subject.namespaces:
+        return  # there is but one of a name, or the operator does not look there
+    spec = next((manifest for _, manifest in context.changed(edges=False)), sample)
+    namesake, other = (
+        {**each, "metadata": {**each["metadata"], "namespace": SECOND_NAMESPACE}} for each in (spec, _renamed(spec))
+    )
+    come, go = Step(Verb.CREATE, namesake), Step(Verb.DELETE, namesake)
+    what = f"after a {sample['kind']} of another namespace came and went"
+
+    def nothing_taken(outcome: Outcome) -> Iterator[Violation]:
+        if outcome.states and (taken := _taken(outcome, since=1)):
+            message = f"{taken.identity} is deleted with {Identity.of(namesake)}, which is another one"
+            yield Violation(message, place_of(taken.by), (), ("others", taken.identity.kind), by=taken.by)
+        else:
+            yield from same_end(context, context.base, what, is_alone=False)(outcome)
+
+    def all_made(outcome: Outcome) -> Iterator[Violation]:
+        expected = context.undisturbed(Step(Verb.CREATE, other), context.create, Step(Verb.DELETE, other))
+        if not _is_said(context, outcome, step=2):  # the name of a child may be taken
+            yield from same_end(context, expected, what, is_alone=False)(outcome)
+
+    yield Case(codes.THEFT, History((context.create, come, go)), nothing_taken)
+    yield Case(codes.THEFT, History((come, context.create, go)), all_made)
+
+
+def _at_once(context: Context) -> Iterator[Case]:
+    """Another object of the kind changes at the same time."""
+    for path, manifest in islice(context.changed(edges=False), 1):
+        create = Step(Verb.CREATE, _renamed(context.sample))
+        first, second = (Step(Verb.REPLACE, each, note=path) for each in (manifest, _renamed(manifest)))
+        expected = context.undisturbed(context.create, create, first, second)
+        if not unfitness(expected):
+            steps = (context.create, create, replace(first, together=True), second)
+            what = f"when another {manifest['kind']} changes at the same time"
+            yield Case(codes.THEFT, History(steps), same_end(context, expected, what, is_alone=False))
 
 
 def _noted(context: Context) -> Iterator[Case]:
@@ -510,14 +582,15 @@ def _is_wanted(context: Context, identity: Identity, foreign: Step) -> bool:
     return bool(free.refused) or identity in free.states[0]
 
 
-def _is_said(context: Context, outcome: Outcome) -> bool:
-    """Whether an event warns, or the status is not that of success."""
+def _is_said(context: Context, outcome: Outcome, step: int = 1) -> bool:
+    """Whether an event warns, or the status is not that of success after a step."""
     for change in outcome.changes:
         is_event = change.by is not None and change.identity.kind == "Event"
         if is_event and change.after and read(change.after).get("type") != "Normal":
             return True
     own = context.own
-    normal, found = context.base.states[0].get(own, {}), outcome.states[0].get(own, {})
+    after = outcome.states[step - 1] if len(outcome.states) >= step else {}
+    normal, found = context.base.states[0].get(own, {}), after.get(own, {})
     return normal.get("status") != found.get("status")
 
 

@@ -55,6 +55,7 @@ class Subject:
         invariants: What must hold whenever everything is at rest.
         webhooks: The webhook configurations.
         places: Where the samples are written.
+        neighbours: Samples that are there while another one is explored.
         background: Objects that are there before the operator starts, in all histories. They are stored as they are
             given, as if a cluster had recorded them: with uid and status, unchecked and without defaults.
         is_plain_kopf: Whether kopf runs the handlers without a manager of pykb.
@@ -73,6 +74,7 @@ class Subject:
     invariants: Sequence[Invariant] = ()
     webhooks: Sequence[Manifest] = ()
     places: Mapping[Identity, Span] = field(default_factory=dict)
+    neighbours: Sequence[Manifest] = ()
     background: Sequence[Manifest] = ()
     is_plain_kopf: bool = False
     namespaces: tuple[str, ...] = ()
@@ -90,6 +92,7 @@ def subject_of(
     actors: Sequence[Actor] = (),
     once: Sequence[str] = (),
     invariants: Sequence[Check] = (),
+    only_sample: bool = False,
 ) -> Subject:
     """Read a project.
 
@@ -102,26 +105,20 @@ def subject_of(
         actors: What other controllers and people do.
         once: Kinds that have an effect when they are created, beside Jobs and Pods.
         invariants: What must hold whenever everything is at rest, or more often.
+        only_sample: Whether the other samples are not there while one is explored.
 
     Raises:
         EnvironmentProblem: There is no CRD or no sample, or the manager cannot be imported.
     """
     crds = _definitions(root)
-    files = [root / sample] if sample else sorted(config_path(root, SAMPLES).glob("*.yaml"))
-    written = [
-        (found, span)
-        for found, span in documents(root, files)
-        if isinstance(found.get("apiVersion"), str) and isinstance(found.get("kind"), str)
-    ]
+    every = sorted(config_path(root, SAMPLES).glob("*.yaml"))
+    files = [root / sample] if sample else every
+    written = _written(root, files)
     own = {(crd["spec"]["group"], crd["spec"]["names"]["kind"]): crd for crd in crds}
-    samples: dict[Identity, Manifest] = {}
     places: dict[Identity, Span] = {}
-    for found, span in written:
-        crd = own.get((found["apiVersion"].rpartition("/")[0], found["kind"]))
-        if crd is not None and (not kind or found["kind"].lower() == kind.lower()):
-            manifest = placed(found, span, crd)
-            identity = Identity.of(manifest)
-            samples[identity], places[identity] = manifest, span
+    of_kind = [(found, span) for found, span in written if not kind or found["kind"].lower() == kind.lower()]
+    samples = _samples(of_kind, own, places)
+    neighbours = {} if only_sample else _samples(_written(root, every), own, places)
     if not samples:
         place = sample or f"{config_folder(root)}/{SAMPLES}"
         raise EnvironmentProblem(_no_sample(kind, place, own, [found["kind"] for found, _ in written]))
@@ -143,9 +140,33 @@ def subject_of(
         invariants=[invariant_of(each) for each in invariants],
         webhooks=list(webhooks.values()),
         places=places,
+        neighbours=list(neighbours.values()),
         namespaces=tuple(sorted({each.namespace for each in samples if each.namespace})) if is_namespaced else (),
         load=(lambda: None) if register else (lambda: _imported(root, module)),
     )
+
+
+def _written(root: Path, files: list[Path]) -> list[tuple[Manifest, Span]]:
+    """The objects in files, each with its place."""
+    return [
+        (found, span)
+        for found, span in documents(root, files)
+        if isinstance(found.get("apiVersion"), str) and isinstance(found.get("kind"), str)
+    ]
+
+
+def _samples(
+    written: Iterable[tuple[Manifest, Span]], own: Mapping[tuple[str, str], Manifest], places: dict[Identity, Span]
+) -> dict[Identity, Manifest]:
+    """The objects of the project's own kinds. Notes where they are written."""
+    samples: dict[Identity, Manifest] = {}
+    for found, span in written:
+        crd = own.get((found["apiVersion"].rpartition("/")[0], found["kind"]))
+        if crd is not None:
+            manifest = placed(found, span, crd)
+            identity = Identity.of(manifest)
+            samples[identity], places[identity] = manifest, span
+    return samples
 
 
 def _definitions(root: Path) -> list[Manifest]:

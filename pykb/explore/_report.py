@@ -141,6 +141,7 @@ _PUT_RIGHT = (
     "what keeps a workload from being ready is put right: change the workload although it is not ready, do not wait "
     "for it within a reconcile, and take no failure for the end"
 )
+_MOST_NAMED = 3
 
 _DONE = {
     Verb.CREATE: "creates",
@@ -162,10 +163,7 @@ def story(history: History, outcome: Outcome, asleep: str = "", *, differs: bool
         differs: Whether it ends with a field that is wrong. An error of the operator may be why.
     """
     fault = history.fault
-    if history.after is not None:
-        work = f"stops right after it {history.after.what}" if history.after.write else "brings everything to rest"
-        yield f"The operator of {history.after.name} {work}"
-        yield "Today's operator takes over"
+    yield from _beginning(history)
     if fault is not None and fault.kind is FaultKind.LAG:
         caches = f"cache of {fault.resource} lags" if fault.resource else "caches lag"
         yield f"The {caches} by {fault.seconds:g} seconds"
@@ -186,6 +184,18 @@ def story(history: History, outcome: Outcome, asleep: str = "", *, differs: bool
         yield f"Nothing happens: the {asleep} does not wake the operator"
     else:
         yield f"{history.idle / 3600:g} hours pass" if history.idle else "Everything comes to rest"
+
+
+def _beginning(history: History) -> Iterator[str]:
+    """Yield what was before the first step."""
+    if history.after is not None:
+        work = f"stops right after it {history.after.what}" if history.after.write else "brings everything to rest"
+        yield f"The operator of {history.after.name} {work}"
+        yield "Today's operator takes over"
+    if history.background:
+        names = [str(Identity.of(manifest)) for manifest in history.background]
+        more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+        yield f"Before, there are: {', '.join(names[:_MOST_NAMED])}{more}"
 
 
 def _stuck(history: History, outcome: Outcome) -> str:
@@ -239,6 +249,8 @@ def told(step: Step, outcome: Outcome) -> str:
     text = f"Somebody {_DONE[step.verb]} {Identity.of(step.manifest)}"
     text += " back" if step.verb is Verb.REPLACE and not step.note else ""
     text += f": `{step.note}`" if step.note else ""
+    if step.together:
+        text += ", at the same moment as what follows"
     if step.unseen:
         text += ", while the operator's watches are broken"
     if step.after_write is not None:

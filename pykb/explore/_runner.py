@@ -18,7 +18,7 @@ from typing import Any, Self, TypeVar
 from pykb.diagnostics import Diagnostic, EnvironmentProblem
 from pykb.diagnostics.codes.explore import NOT_EXPLORED
 from pykb.explore._gate import place_in
-from pykb.explore._history import History, Step, Verb
+from pykb.explore._history import History, Identity, Step, Verb
 from pykb.explore._invariants import endless
 from pykb.explore._libraries import told_of_the_world
 from pykb.explore._outcome import Outcome
@@ -26,7 +26,8 @@ from pykb.explore._project import Subject
 from pykb.explore._report import story
 from pykb.explore._time import TooLong, VirtualTime
 from pykb.explore._watch import MOST_CPU_SECONDS
-from pykb.explore._world import cluster_of, play
+from pykb.explore._world import cluster_of, grow, play
+from pykb.fake import FakeApiServer
 
 T = TypeVar("T")
 _now = time.monotonic
@@ -36,6 +37,12 @@ _LEAST_CPU_SECONDS = 1.0
 
 _FIRST_CPU_SECONDS = 1.0
 """Of a history that only shows what the operator imports."""
+
+_LONG_BEFORE = 24 * 3600.0
+"""Seconds between the creation of the objects in the background and the beginning of histories."""
+
+_MOST_GROWN = 4
+"""Clusters with other objects in the background that are kept."""
 
 _GARBAGE = 10_000
 """New objects after which a process looks for garbage: those of about half a history."""
@@ -78,6 +85,7 @@ class Runner:
         self._stack = contextlib.ExitStack()
         self._outcomes: dict[int, Outcome] = {}
         self._begun = 0
+        self._grown: dict[tuple[str, ...], tuple[FakeApiServer, str]] = {}
 
     def __enter__(self) -> Self:
         """Replace the clocks, and make the cluster with which all worlds begin.
@@ -127,7 +135,8 @@ class Runner:
         outcome = Outcome()
         self._time.watch.most = self._most() if most is None else most
         try:
-            self._run(lambda: play(self._subject, self._cluster, history, outcome, causes=causes), seed)
+            cluster, outcome.unfit = self._cluster_of(history)
+            self._run(lambda: play(self._subject, cluster, history, outcome, causes=causes), seed)
         except TooLong as error:
             if outcome.checks:
                 raise EnvironmentProblem(
@@ -138,6 +147,23 @@ class Runner:
             outcome.unrest_at = place_in(self._subject.root, error.stack)
         return outcome
 
+    def _cluster_of(self, history: History) -> tuple[FakeApiServer, str]:
+        """The cluster with which a history begins, and what went wrong before. Many histories have the same one.
+
+        Raises:
+            TooLong: The operator does not come to rest.
+        """
+        if not history.background:
+            return self._cluster, ""
+        key = tuple(Identity.of(manifest).key for manifest in history.background)
+        if key not in self._grown:
+            while len(self._grown) >= _MOST_GROWN:
+                del self._grown[next(iter(self._grown))]
+            self._grown[key] = self._run(
+                lambda: grow(self._subject, self._cluster, history.background), self._seed + 1, _LONG_BEFORE
+            )
+        return self._grown[key]
+
     def _most(self) -> float:
         """An operator that never ends is to be found in a short time, too."""
         return min(MOST_CPU_SECONDS, max(_LEAST_CPU_SECONDS, (self._time.watch.until - _now()) / 3))
@@ -146,12 +172,12 @@ class Runner:
         """Stop at this moment of the real clock, even in the middle of a history. A signal handler may call it."""
         self._time.watch.until = until
 
-    def _run(self, main: Callable[[], Coroutine[Any, Any, T]], seed: int) -> T:
+    def _run(self, main: Callable[[], Coroutine[Any, Any, T]], seed: int, before: float = 0.0) -> T:
         """Run without the logs of the operator."""
         disabled = logging.root.manager.disable
         logging.disable(logging.CRITICAL)
         try:
-            return self._time.run(main, seed)
+            return self._time.run(main, seed, before)
         except TooLong:
             if self._time.watch.is_over:
                 raise Stopped from None

@@ -444,6 +444,7 @@ class VirtualTime:
 
     def __init__(self) -> None:
         self._loop: VirtualLoop | None = None
+        self._before = 0.0
         self._chance = random.Random(0)  # noqa: S311 - the values are to be the same each time
         self._stack = contextlib.ExitStack()
         self.watch = Watch()
@@ -490,13 +491,19 @@ class VirtualTime:
         with _replacing(replaced), mock.patch.object(threading.Thread, "start", self._note_thread()):
             yield
 
-    def run(self, main: Callable[[], Coroutine[Any, Any, T]], seed: int) -> T:
+    def run(self, main: Callable[[], Coroutine[Any, Any, T]], seed: int, before: float = 0.0) -> T:
         """Run a coroutine from the beginning of time.
+
+        Args:
+            main: Makes the coroutine.
+            seed: Selects the random values.
+            before: How many seconds before the beginning of histories the wall clock is.
 
         Raises:
             TooLong: It takes too long.
         """
         loop = self._loop = VirtualLoop()
+        self._before = before
         random.seed(seed)
         self._chance.seed(seed)
         uuid._last_timestamp = None  # type: ignore[attr-defined] # noqa: SLF001 - that of another world
@@ -539,7 +546,7 @@ class VirtualTime:
         return self._loop.time() if self._loop is not None else _MONOTONIC()
 
     def _wall(self) -> float:
-        return START + self._loop.time() if self._loop is not None else _WALL()
+        return START - self._before + self._loop.time() if self._loop is not None else _WALL()
 
 
 def _runs(loop: asyncio.AbstractEventLoop) -> bool:

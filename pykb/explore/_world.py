@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Any
 
@@ -13,11 +14,11 @@ from pykb.client.mapper import ResourceMapper
 from pykb.explore._actors import Actors
 from pykb.explore._earlier import begin_with, lacks_beginning
 from pykb.explore._gate import Behind, Tape, author, unavoidable
-from pykb.explore._history import FaultKind, History, Identity, Manifest, Step, Takeover, Verb
+from pykb.explore._history import SECOND_NAMESPACE, Fault, FaultKind, History, Identity, Manifest, Step, Takeover, Verb
 from pykb.explore._invariants import Watched
 from pykb.explore._libraries import answered_here
 from pykb.explore._operator import RESTART_SECONDS, Operator
-from pykb.explore._outcome import Change, Moment, Outcome
+from pykb.explore._outcome import Change, Moment, Outcome, unfitness
 from pykb.explore._project import Subject
 from pykb.explore._state import State, read, state_of
 from pykb.explore._webhooks import Rules
@@ -46,9 +47,30 @@ async def cluster_of(subject: Subject) -> FakeApiServer:
     for obj in subject.background:
         if server.resources.of_kind(gvk_of(obj)) is None:  # its definition is not among those of the project
             server.resources.add_unknown(gvk_of(obj))
-    server.seed(*subject.background)
+    second: Manifest = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SECOND_NAMESPACE}}
+    server.seed(second, *subject.background)
     server.use_rules(Rules(subject.crds).broken)
     return await server.copy()
+
+
+async def grow(subject: Subject, cluster: FakeApiServer, background: Sequence[Manifest]) -> tuple[FakeApiServer, str]:
+    """Let somebody create objects, and the operator do its work for them. Needs an event loop with virtual time.
+
+    Args:
+        subject: What is explored.
+        cluster: The API server with which it begins.
+        background: The objects.
+
+    Returns:
+        The API server in the end, and what went wrong.
+    """
+    outcome = Outcome()
+    steps = tuple(Step(Verb.CREATE, manifest) for manifest in background)
+    history = History(steps, Fault(FaultKind.BACK))  # what a new process does at first is done then
+    world = _World(subject, await cluster.copy(), history, outcome, causes=False)
+    with answered_here():
+        await world.play()
+    return await world.server.copy(), unfitness(outcome)
 
 
 async def play(
@@ -81,8 +103,8 @@ class _World:
         self._subject = subject
         self._history = history
         self._loop = asyncio.get_running_loop()
-        self._server = server
-        self._server.storage.observers.append(self._note_change)
+        self.server = server
+        self.server.storage.observers.append(self._note_change)
         self._changes = 0
         self._watched: Watched | None = None
         if subject.invariants:
@@ -109,7 +131,7 @@ class _World:
             raise lacks_beginning(start)
         moment, changes = earlier.beginning(start, self._history.chance)
         await asyncio.sleep(moment.at)  # nothing is older than it is
-        await begin_with(self._server, moment, earlier.crds)
+        await begin_with(self.server, moment, earlier.crds)
         self.outcome.changes[:] = changes
         self.outcome.inherited = len(changes)
         self._actors.take_over(moment.made)
@@ -156,13 +178,16 @@ class _World:
                 self._operator.gate.blind()
             self.outcome.began.append(self._loop.time())
             self._tape.begin_step()
+            if step.together:
+                self._acting.add(asyncio.create_task(self._perform(step)))
+                continue
             await self._perform(step)
             if step.unseen or step.soon:
                 await asyncio.sleep(_SOON_SECONDS)
             if step.soon or (step.unseen and following is not None and following.unseen):
                 continue
             if step.unseen:
-                self._server.storage.compact()  # or the watches would resume where they broke, and miss nothing
+                self.server.storage.compact()  # or the watches would resume where they broke, and miss nothing
                 self._operator.gate.see()
             await self._settle()
             self._note_state()
@@ -234,7 +259,7 @@ class _World:
         self.outcome.rested_at = self._loop.time()
 
     def _state(self) -> State:
-        every = map(read, self._server.storage.everything())
+        every = map(read, self.server.storage.everything())
         judged = (each for each in every if each["metadata"]["uid"] not in self._actors.made)
         return state_of(map(self._operator.without_notes, judged))
 
@@ -246,7 +271,7 @@ class _World:
             self._watched.rest()
 
     def _keep(self, number: int = 0, what: str = "") -> None:
-        objects, made = tuple(self._server.storage.everything()), frozenset(self._actors.made)
+        objects, made = tuple(self.server.storage.everything()), frozenset(self._actors.made)
         changes = len(self.outcome.changes)
         self.outcome.moments.append(Moment(objects, made, self._loop.time(), changes, number, what))
 

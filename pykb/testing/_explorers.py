@@ -38,6 +38,7 @@ class ProjectExplorer:
         register: Callable[[Manager], None],
         *,
         sample: str | None = None,
+        only_sample: bool = False,
         only: Collection[str] = (),
         ignore: Sequence[str] = (),
         actors: Sequence[Actor] = (),
@@ -58,6 +59,7 @@ class ProjectExplorer:
         Args:
             register: Registers the controllers with a manager: the project's own.
             sample: A file of one sample, relative to the project. Defaults to all in ``config/samples``.
+            only_sample: Whether to leave the other samples of the project out while one is explored.
             only: The codes to look for, such as ``explore-crash``. Defaults to all.
             ignore: Fields that may differ, such as ``Deployment.spec.replicas``, and codes to leave out.
             actors: What other controllers and people do. Each is called with a client a moment after each change.
@@ -76,7 +78,13 @@ class ProjectExplorer:
                 cannot be run, or the time in the environment is not a number.
         """
         subject = subject_of(
-            self._project, register=register, sample=sample, actors=actors, once=once, invariants=invariants
+            self._project,
+            register=register,
+            sample=sample,
+            actors=actors,
+            once=once,
+            invariants=invariants,
+            only_sample=only_sample,
         )
         if earlier:
             subject = replace(subject, earlier=earlier_of(self._project, earlier, subject.samples, seed=seed))

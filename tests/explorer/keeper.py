@@ -38,6 +38,8 @@ class Keeper(Reconciler):
     """Kinds that have an effect when they are created."""
     invariants: ClassVar[tuple[Check, ...]] = ()
     """What must always hold."""
+    neighbours: ClassVar[tuple[Manifest, ...]] = ()
+    """Samples that are there meanwhile."""
 
     async def reconcile(self, request: Request) -> Result | None:
         """Keep the child, then report."""

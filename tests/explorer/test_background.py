@@ -73,6 +73,6 @@ def test_a_sound_operator_is_not_accused_of_what_was_there_before():
 def test_an_operator_that_takes_what_was_there_before_is_found():
     """The state after the deletion is that before the creation."""
     [finding] = explored(SweepsAll, "explore-leak").findings
-    assert finding.message == "ConfigMap bobo-menu is missing after the deletion"
+    assert finding.message == "ConfigMap bobo-menu, which was there before, is deleted with Animal kiki"
     assert finding.span is not None
     assert finding.span.path == Path(__file__).name

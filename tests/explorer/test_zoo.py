@@ -18,6 +18,7 @@ from tests.explorer.handled import Handled
 from tests.explorer.keeper import Guard, Keeper
 from tests.explorer.zoo import (
     clusters,
+    companies,
     crashes,
     errors,
     handlers,
@@ -38,6 +39,7 @@ from tests.explorer.zoo.kinds import HERE, subject_of
 
 THEMES = (
     clusters,
+    companies,
     crashes,
     errors,
     handlers,
@@ -145,8 +147,8 @@ def _subject_of(operator: type[Reconciler]) -> Subject:
     def register(manager: Manager) -> None:
         operator(manager.client).setup(manager)
 
-    once, checks = getattr(operator, "once", ()), getattr(operator, "invariants", ())
-    return subject_of(register, rules=operator.rules, sample=operator.sample, once=once, invariants=checks)
+    more = {name: getattr(operator, name, ()) for name in ("once", "invariants", "neighbours")}
+    return subject_of(register, rules=operator.rules, sample=operator.sample, **more)
 
 
 def test_each_operator_has_a_twin_and_each_code_two_operators():

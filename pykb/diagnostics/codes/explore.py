@@ -88,9 +88,9 @@ LEAK = Code(
     "explore-leak",
     "something is left over after the object was deleted",
     "The explorer deleted the object, also in the middle of its first reconcile. In the end, nothing that the operator "
-    "made for it may remain, nor the object itself. Set an owner reference on each child in the same namespace "
-    "(`set_controller_reference`), which the cluster then deletes. Everything else needs a finalizer, which is set "
-    "before the first child is made and goes when the last one is gone.",
+    "made for it may remain, nor the object itself. What was there before must still be there. Set an owner reference "
+    "on each child in the same namespace (`set_controller_reference`), which the cluster then deletes. Everything "
+    "else needs a finalizer, which is set before the first child is made and goes when the last one is gone.",
 )
 
 THEFT = Code(
@@ -99,8 +99,9 @@ THEFT = Code(
     "An object with the name of a child was there before and had no owner reference of the operator. It must not be "
     "changed or deleted, and the user must learn of it by a Warning event or in the status. `ensure_applied(..., "
     "owner=...)` and `create_or_update` with `set_controller_reference` refuse such objects with `NotControlled`. "
-    "The explorer also lets a second object of the same kind come and go, and annotates a child: both must not "
-    "matter. Names of children must differ for each parent, and an update must keep the fields of others.",
+    "The explorer also lets a second object of the same kind come and go, with another name or in another namespace, "
+    "or change at the same time, and annotates a child: none of it must matter. Names of children must differ for each "
+    "parent, and an update must keep the fields of others.",
 )
 
 LOOP = Code(
@@ -162,6 +163,15 @@ UNKNOWN_CONDITION = note(
     "neither the accounts of a cluster (`request.userInfo`, `authorizer`) nor times, quantities and Kubernetes' own "
     "functions. A condition that needs one of them counts as met, so the webhook is called more often than in a "
     "cluster.",
+)
+
+LEFT_OUT = note(
+    "explore-left-out",
+    "an object is not in the explorer's world",
+    "While the explorer works on one sample, the other samples of the project are there as well, and so are the "
+    "objects of Kubernetes' own kinds in `config/samples` and `tests/fixtures`. One that the API server refuses, with "
+    "which the operator fails, or with which it never comes to rest would hide what is to be found. It is left out, "
+    "and this message says why.",
 )
 
 NOT_EXPLORED = Code(

@@ -119,8 +119,8 @@ def subject_of(
     sample: Manifest = SAMPLE,
     once: tuple[str, ...] = (),
     invariants: tuple[Check, ...] = (),
+    neighbours: tuple[Manifest, ...] = (),
 ) -> Subject:
     """An operator of the zoo, as the explorer takes it."""
-    return Subject(
-        register, CRDS, [sample], rules, HERE, once=once, invariants=[invariant_of(each) for each in invariants]
-    )
+    checks = [invariant_of(each) for each in invariants]
+    return Subject(register, CRDS, [sample], rules, HERE, once=once, invariants=checks, neighbours=neighbours)

@@ -1,0 +1,109 @@
+"""Faults that show only when there are other objects of the kind: elsewhere, at the same time, or before."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from pykb.api.core.v1 import ConfigMap, Secret
+from pykb.runtime import ControllerBuilder, Manager, ensure_applied
+from tests.explorer.keeper import Guard, Keeper
+from tests.explorer.zoo.kinds import SAMPLE, Animal, Manifest
+
+BOBO: Manifest = {**SAMPLE, "metadata": {"name": "bobo", "namespace": "default"}, "spec": {"food": "leaves"}}
+
+
+class ForgetsNamespace(Guard):
+    """Knows its secrets by the animal's name. Two namespaces can have an animal of that name."""
+
+    fault = "explore-theft"
+
+    async def clean_up(self, animal: Animal) -> None:
+        """Delete the secret, if it is this animal's."""
+        found = await self.client.find(Secret, self.secret(animal))
+        if found is not None and self.is_own(animal, found):
+            await self.client.delete(found, uid=found.metadata.uid, missing_ok=True)  # fault
+
+    def secret(self, animal: Animal) -> Secret:
+        """The wanted secret, with the name of the animal."""
+        secret = super().secret(animal)
+        secret.metadata.labels = {"animal": animal.metadata.name or ""}
+        return secret
+
+    def is_own(self, animal: Animal, secret: Secret) -> bool:
+        """Whether a secret was made for an animal of this name."""
+        return (secret.metadata.labels or {}).get("animal") == animal.metadata.name
+
+
+class ForgetsNamespaceMended(ForgetsNamespace):
+    """Knows them by the uid."""
+
+    fault = ""
+    secret = Guard.secret
+    is_own = Guard.is_own
+
+
+class SharesAttribute(Keeper):
+    """Keeps the animal in an attribute, and works on two animals at a time."""
+
+    fault = "explore-theft"
+    animal: Animal
+
+    async def keep(self, animal: Animal) -> None:
+        """Look whether there is a discount before the child is applied."""
+        self.animal = animal
+        discount = await self.client.find(Secret, "discount", namespace="default")
+        if discount is None:
+            animal = self.chosen(animal)
+            await ensure_applied(self.client, self.child(animal), owner=animal)  # fault: the one that came last
+
+    def chosen(self, animal: Animal) -> Animal:
+        """The animal to work on."""
+        return self.animal
+
+    def setup(self, manager: Manager) -> None:
+        """Two at a time."""
+        builder = ControllerBuilder(manager).for_(Animal).owns(ConfigMap)
+        builder.with_options(max_concurrent_reconciles=2).complete(self)
+
+
+class SharesAttributeMended(SharesAttribute):
+    """Keeps it in a local variable."""
+
+    fault = ""
+
+    def chosen(self, animal: Animal) -> Animal:
+        """The animal to work on."""
+        return animal
+
+
+class EmptiesNamespace(Guard):
+    """Deletes the secrets of all animals of the namespace when one goes. They come back, with other content."""
+
+    fault = "explore-leak"
+    neighbours: ClassVar[tuple[Manifest, ...]] = (BOBO,)
+
+    async def clean_up(self, animal: Animal) -> None:
+        """Delete what has the label of the namespace."""
+        for secret in await self.client.list(Secret, namespace="kube-public"):
+            if self.is_to_go(animal, secret):
+                await self.client.delete(secret, uid=secret.metadata.uid, missing_ok=True)  # fault
+
+    def secret(self, animal: Animal) -> Secret:
+        """The wanted secret, with the namespace."""
+        secret = super().secret(animal)
+        secret.metadata.labels = {**(secret.metadata.labels or {}), "place": animal.metadata.namespace or ""}
+        return secret
+
+    def is_to_go(self, animal: Animal, secret: Secret) -> bool:
+        """Whether a secret goes with an animal."""
+        return (secret.metadata.labels or {}).get("place") == animal.metadata.namespace
+
+
+class EmptiesNamespaceMended(EmptiesNamespace):
+    """Only its own."""
+
+    fault = ""
+
+    def is_to_go(self, animal: Animal, secret: Secret) -> bool:
+        """Whether a secret goes with an animal."""
+        return self.is_own(animal, secret)
