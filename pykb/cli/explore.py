@@ -67,6 +67,14 @@ class Options:
     )
     junit: Path | None = option("Write the findings as JUnit's XML, for CI.", "FILE", default=None)
     only_sample: bool = option("Leave the other samples of the project out while one is explored.", default=False)
+    from_cluster: bool = option(
+        "Explore the objects of your kinds in the kubeconfig's namespace, with what is around them. It only reads, and "
+        "replaces the values of Secrets.",
+        default=False,
+    )
+    from_objects: Path | None = option(
+        "The same with the objects in a file that `kubectl get -o yaml` has printed.", "FILE", default=None
+    )
     crd: tuple[str, ...] = option(
         "Without a project: a file or folder with the CustomResourceDefinitions. Repeatable.", "FILE", default=()
     )
@@ -102,6 +110,7 @@ def explore(
       pykb explore Machine --seconds 60
       pykb explore --only explore-crash,explore-leak
       pykb explore --from v1.2.0 --only explore-upgrade
+      pykb explore --from-cluster
       pykb explore --replay .pykb/explore/1-explore-crash.json
       pykb explore --html findings.html
       pykb explore handlers.py --crd crd.yaml --sample cr.yaml
@@ -172,7 +181,11 @@ def _subject(what: Sequence[str], options: Options) -> tuple[Path, Subject]:
     _check_all_codes(options)
     kind = what[0] if what else ""
     subject = subject_of(root, package=project.package, kind=kind, once=options.once, only_sample=options.only_sample)
-    return root, _with_earlier(subject, root, options) if options.earlier else subject
+    if options.earlier:
+        return root, _with_earlier(subject, root, options)
+    if options.from_cluster or options.from_objects is not None:
+        return root, _with_record(subject, kind, options)
+    return root, subject
 
 
 def _with_earlier(subject: Subject, root: Path, options: Options) -> Subject:
@@ -189,6 +202,21 @@ def _with_earlier(subject: Subject, root: Path, options: Options) -> Subject:
     return replace(subject, earlier=earlier)
 
 
+def _with_record(subject: Subject, kind: str, options: Options) -> Subject:
+    """The objects that a cluster has, in place of the samples. What was read and left out is said."""
+    from pykb.explore import recorded_in_cluster, recorded_in_file, with_record
+
+    file = options.from_objects
+    recorded = recorded_in_cluster(subject) if file is None else recorded_in_file(file, subject)
+    console.say(f"read from {recorded.name}: {str(recorded) or 'no objects'}")
+    for note in recorded.notes:
+        console.say(f"note: {note}")
+    explored, note = with_record(subject, recorded, kind, only_sample=options.only_sample)
+    if note:
+        console.say(f"note: {note}")
+    return explored
+
+
 def _check_words(what: Sequence[str], files: Sequence[Path], options: Options) -> None:
     """Check that the words are one kind, or files with what goes with them."""
     from pykb.diagnostics.codes.cli import USAGE
@@ -199,19 +227,31 @@ def _check_words(what: Sequence[str], files: Sequence[Path], options: Options) -
         finish(
             [USAGE.at(None, f"`{others[-1]}` is one word too many: name a kind, or files", example)], code=EXIT_USAGE
         )
-    if files and options.earlier:
+    begins = [flag for flag, value in _beginnings(options) if value]
+    if len(begins) > 1:
+        finish([USAGE.at(None, f"`{begins[0]}` and `{begins[1]}` exclude each other", "name one")], code=EXIT_USAGE)
+    if files and begins:
         helps = ("make a project of the handlers: `pykb init`",)
-        finish([USAGE.at(None, "`--from` goes with a project", *helps)], code=EXIT_USAGE)
+        finish([USAGE.at(None, f"`{begins[0]}` goes with a project", *helps)], code=EXIT_USAGE)
     if not files and (options.crd or options.sample):
         given = "--crd" if options.crd else "--sample"
         finish([USAGE.at(None, f"`{given}` goes with files of handlers", example)], code=EXIT_USAGE)
+
+
+def _beginnings(options: Options) -> list[tuple[str, object]]:
+    """The options that let histories begin with other objects."""
+    return [
+        ("--from", options.earlier),
+        ("--from-cluster", options.from_cluster),
+        ("--from-objects", options.from_objects),
+    ]
 
 
 def _check_all_codes(options: Options) -> None:
     from pykb.diagnostics.codes.cli import USAGE
     from pykb.diagnostics.codes.explore import UPGRADE
 
-    if UPGRADE.slug in options.only and not options.earlier:
+    if UPGRADE.slug in options.only and not any(value for _, value in _beginnings(options)):
         message = f"`--only {UPGRADE.slug}` has nothing to explore"
         helps = ("name the revision from which to upgrade: `--from v1.2.0`",)
         finish([USAGE.at(None, message, *helps)], code=EXIT_USAGE)
@@ -275,7 +315,8 @@ def _words_again(what: Sequence[str], options: Options) -> str:
     files = [each for each in what if each.endswith(".py")]
     given = [("--crd", each) for each in options.crd] + [("--sample", each) for each in options.sample]
     given += [("--from", options.earlier)] if options.earlier else []
-    words = [*files, *(word for pair in given for word in pair)]
+    given += [("--from-objects", str(options.from_objects))] if options.from_objects is not None else []
+    words = [*files, *(word for pair in given for word in pair), *(["--from-cluster"] * options.from_cluster)]
     return shlex.join(words) + " " * bool(words)
 
 

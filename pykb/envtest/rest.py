@@ -50,7 +50,9 @@ class Rest:
 
     def __init__(self, source: CredentialSource) -> None:
         self._source = source
-        self.server = _finished(source.current()).server
+        credentials = _finished(source.current())
+        self.server = credentials.server
+        self.namespace = credentials.namespace
 
     @classmethod
     def from_kubeconfig(cls, path: Path) -> Rest:

@@ -13,6 +13,7 @@ from pykb.explore._history import Fault, FaultKind, History, Step, Verb
 from pykb.explore._invariants import Check, ClusterView, Invariant, always, within
 from pykb.explore._plans import CODES
 from pykb.explore._project import Subject, subject_of
+from pykb.explore._recorded import Recorded, recorded_in_cluster, recorded_in_file, with_record
 from pykb.explore._recording import earlier_of
 from pykb.explore._report import Finding, Report
 from pykb.explore._standalone import subject_of_files
@@ -30,6 +31,7 @@ __all__ = [
     "History",
     "Invariant",
     "Progress",
+    "Recorded",
     "Report",
     "Step",
     "Subject",
@@ -37,8 +39,11 @@ __all__ = [
     "always",
     "earlier_of",
     "junit",
+    "recorded_in_cluster",
+    "recorded_in_file",
     "stopping_at",
     "subject_of",
     "subject_of_files",
+    "with_record",
     "within",
 ]

@@ -52,11 +52,18 @@ class Earlier:
         name: Its revision.
         lives: What it made of each sample, by :attr:`Identity.key`.
         crds: Its CustomResourceDefinitions.
+        is_recorded: Whether a cluster has recorded the objects, in which other controllers and people acted, too.
     """
 
     name: str
     lives: Mapping[str, Life]
     crds: Sequence[Manifest] = ()
+    is_recorded: bool = False
+
+    @property
+    def before(self) -> str:
+        """What happened before today's operator took over, for people."""
+        return f"taking over the objects of {self.name}" if self.is_recorded else f"the upgrade from {self.name}"
 
     def life_of(self, sample: Manifest) -> Life | None:
         """What it made of a sample; ``None`` if it did not know the kind, or refused the sample."""
@@ -78,6 +85,9 @@ class Earlier:
 
 def lacks_beginning(start: Takeover) -> EnvironmentProblem:
     """The error for a history that begins with what is not known."""
+    if start.is_recorded:
+        message = f"this history begins with the objects of {start.name}"
+        return NOT_EXPLORED.problem(message, "explore with the options of then: `--from-cluster` or `--from-objects`")
     helps = (f"explore with `--from {start.name}`, and with the samples of then",)
     return NOT_EXPLORED.problem(f"this history begins with what {start.name} made", *helps)
 

@@ -138,6 +138,7 @@ class Takeover:
         sample: The sample for which it worked: :attr:`Identity.key`.
         write: It stopped right after this write, counted from 1; 0 if everything was at rest.
         what: The write, for people.
+        is_recorded: Whether a cluster has recorded what is there; ``name`` says where.
     """
 
     __pydantic_config__ = _STRICT
@@ -146,6 +147,7 @@ class Takeover:
     sample: str
     write: int = 0
     what: str = ""
+    is_recorded: bool = False
 
 
 @dataclass(frozen=True, slots=True)

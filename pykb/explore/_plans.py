@@ -45,6 +45,7 @@ from pykb.explore._outcome import Change, Failure, Outcome, unfitness
 from pykb.explore._state import Difference, read
 from pykb.explore._variants import another, leaves, patch_of, put, shorten, spell, spread
 from pykb.explore._webhooks import defaulting
+from pykb.meta.json_diff import Path
 
 _IDLE_SECONDS = 2 * 3600.0
 """How long nothing happens in a history that looks for loops."""
@@ -255,8 +256,11 @@ def upgrade(context: Context) -> Iterator[Case]:
     life = earlier.life_of(context.sample) if earlier is not None else None
     if earlier is None or life is None:
         return
-    what = f"after the upgrade from {earlier.name}"
-    *working, end = (Takeover(earlier.name, context.own.key, each.write, each.what) for each in life.records[0].moments)
+    what = f"after {earlier.before}"
+    *working, end = (
+        Takeover(earlier.name, context.own.key, moment.write, moment.what, earlier.is_recorded)
+        for moment in life.records[0].moments
+    )
     expected = context.undisturbed(Step(Verb.CREATE, life.sample), context.delete)
     judge = _continues(context, expected, what)
     unchanged = Step(Verb.REWRITE, Identity.of(context.sample).manifest)
@@ -270,8 +274,9 @@ def upgrade(context: Context) -> Iterator[Case]:
 
 def _continues(context: Context, expected: Outcome, what: str) -> Judge:
     """A verdict: today's operator ends in the same states as if it had made everything."""
-    same = same_states(context, expected, what, counts=_is_lasting)
-    own = context.own
+    earlier, own = context.subject.earlier, context.own
+    counts = _kept_right(context, expected) if earlier is not None and earlier.is_recorded else _lasting(expected)
+    same = same_states(context, expected, what, counts=counts)
 
     def judge(outcome: Outcome) -> Iterator[Violation]:
         for _, why in outcome.refused[:1]:
@@ -302,9 +307,55 @@ def _last_failure(outcome: Outcome, step: int) -> Failure | None:
     return failed[-1] if failed and ended and failed[-1].at >= ended[-1] else None
 
 
-def _is_lasting(difference: Difference) -> bool:
-    """Whether it must not stay. Jobs and pods have done their work, and an old finalizer may go at the deletion."""
-    return not difference.path or (difference.identity.kind not in WORK and difference.path != "metadata.finalizers")
+def _lasting(expected: Outcome) -> Callable[[Difference], bool]:
+    """Which differences must not stay. The other samples, and what belongs to them, are no part of the comparison.
+
+    Jobs and pods have done their work, and an old finalizer may go at the deletion.
+    """
+
+    def matters(difference: Difference) -> bool:
+        is_over = difference.identity.kind in WORK or difference.path == "metadata.finalizers"
+        return difference.identity not in expected.initial and not (difference.path and is_over)
+
+    return matters
+
+
+def _kept_right(context: Context, expected: Outcome) -> Callable[[Difference], bool]:
+    """Which differences from a cluster's objects matter. In a cluster, others act, too, and more is made over time.
+
+    What the operator always makes must be there, with the values that it always writes. Without an owner, what it made
+    cannot be told from what is somebody else's.
+    """
+    written = {
+        identity: [spell(path) for path, _ in _contents(context, identity) if not context.is_random(identity, path)]
+        for identity in context.children()
+    }
+
+    def matters(difference: Difference) -> bool:
+        identity, path = difference.identity, difference.path
+        if not path:
+            return identity == context.own or (difference.found is None and identity not in expected.initial)
+        if identity.is_secret or identity.kind in WORK or difference.expected is None:
+            return False
+        is_written = any(f"{each}.".startswith((f"{path}.", f"{path}[")) for each in written.get(identity, ()))
+        return is_written and not _has_all(difference.found, difference.expected)
+
+    return matters
+
+
+def _has_all(found: Any, expected: Any) -> bool:
+    """Whether a value has all parts of another one. A cluster adds defaults, and webhooks add containers."""
+    if isinstance(found, dict) and isinstance(expected, dict):
+        return all(name in found and _has_all(found[name], value) for name, value in expected.items())
+    if isinstance(found, list) and isinstance(expected, list):
+        return all(any(_has_all(one, value) for one in found) for value in expected)
+    return bool(found == expected)
+
+
+def _contents(context: Context, identity: Identity) -> Iterator[tuple[Path, Any]]:
+    """The values of a child that the operator writes."""
+    made = context.created(identity)
+    return leaves({name: made[name] for name in _CONTENT if name in made})
 
 
 def _writer_of_kind(found: Sequence[Difference], base: Outcome) -> Span | None:

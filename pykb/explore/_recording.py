@@ -22,7 +22,7 @@ from pykb.diagnostics.suggest import closest
 from pykb.envtest.crds import read_crds
 from pykb.explore._earlier import Earlier, Life, Record
 from pykb.explore._history import History, Identity, Manifest, Step, Verb
-from pykb.explore._outcome import Change, Moment, Outcome
+from pykb.explore._outcome import Change, Moment, Outcome, unfitness
 from pykb.explore._project import CRDS, SAMPLES, Subject, subject_of
 from pykb.explore._runner import Runner
 from pykb.explore._variants import spread
@@ -60,12 +60,21 @@ def record(subject: Subject, name: str, seed: int = 0) -> Earlier:
     lives = {}
     with Runner(subject, seed + _SEED) as runner:
         for sample in subject.samples:
-            step = Step(Verb.CREATE, sample)
-            outcomes = [runner.run(History((step,), chance=chance, is_kept=True)) for chance in range(_CHANCES)]
+            history = History((Step(Verb.CREATE, sample),), is_kept=True, background=_around(subject, sample, runner))
+            outcomes = [runner.run(replace(history, chance=chance)) for chance in range(_CHANCES)]
             if not any(outcome.refused for outcome in outcomes):
                 lives[Identity.of(sample).key] = Life(sample, tuple(_records(outcomes)))
     known = {key: life for key, life in lives.items() if all(each.moments for each in life.records)}
     return Earlier(name, known, subject.crds)
+
+
+def _around(subject: Subject, sample: Manifest, runner: Runner) -> tuple[Manifest, ...]:
+    """The other samples, unless the operator does not come to rest with them."""
+    own = Identity.of(sample).key
+    others = tuple(
+        {Identity.of(each).key: each for each in subject.neighbours if Identity.of(each).key != own}.values()
+    )
+    return others if others and not unfitness(runner.run(History((), background=others))) else ()
 
 
 def _records(outcomes: Sequence[Outcome]) -> Iterator[Record]:

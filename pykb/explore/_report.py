@@ -11,7 +11,7 @@ from pykb.diagnostics.codes import explore as codes
 from pykb.diagnostics.render import render
 from pykb.explore._actors import NO_SUCH
 from pykb.explore._gate import Sent
-from pykb.explore._history import Fault, FaultKind, History, Identity, Step, Verb
+from pykb.explore._history import Fault, FaultKind, History, Identity, Step, Takeover, Verb
 from pykb.explore._outcome import Change, Outcome
 from pykb.explore._state import Difference
 
@@ -189,13 +189,19 @@ def story(history: History, outcome: Outcome, asleep: str = "", *, differs: bool
 def _beginning(history: History) -> Iterator[str]:
     """Yield what was before the first step."""
     if history.after is not None:
-        work = f"stops right after it {history.after.what}" if history.after.write else "brings everything to rest"
-        yield f"The operator of {history.after.name} {work}"
+        yield _taken_over_from(history.after)
         yield "Today's operator takes over"
     if history.background:
         names = [str(Identity.of(manifest)) for manifest in history.background]
         more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
         yield f"Before, there are: {', '.join(names[:_MOST_NAMED])}{more}"
+
+
+def _taken_over_from(start: Takeover) -> str:
+    if start.is_recorded:
+        return f"The objects of {start.name} are there"
+    work = f"stops right after it {start.what}" if start.write else "brings everything to rest"
+    return f"The operator of {start.name} {work}"
 
 
 def _stuck(history: History, outcome: Outcome) -> str:

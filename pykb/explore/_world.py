@@ -209,7 +209,7 @@ class _World:
             self._note_state()
 
     def _act_after_write(self, number: int) -> None:
-        if self._history.is_kept:
+        if self._history.is_kept and self.outcome.began:
             self._keep(number, str(next(sent for sent in reversed(self._tape.sent) if sent.write == number)))
         for step in self._due:
             if step.after_write == number:

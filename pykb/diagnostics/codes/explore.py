@@ -68,11 +68,12 @@ UPGRADE = Code(
     "explore-upgrade",
     "today's operator does not continue the work of an earlier version",
     "The code of an earlier revision (`pykb explore --from REV`) worked on the sample. It was stopped when everything "
-    "was at rest, or right after one of its writes, as a rolling update stops it. Then today's code took over. In the "
-    "end, the cluster must hold the same as if today's code had made everything, and a deletion must leave nothing. If "
-    "not, something of the old version stays: a child of a former name, a finalizer that nobody removes any more, or a "
-    "field that the API server lets nobody change. Let the new version look for what the old one made, and keep that "
-    "code until no cluster runs the old version any more.",
+    "was at rest, or right after one of its writes, as a rolling update stops it. Then today's code took over. Or it "
+    "took over the objects of a cluster (`--from-cluster`, `--from-objects`). In the end, the cluster must hold the "
+    "same as if today's code had made everything, and a deletion must leave nothing. If not, something of the old "
+    "version stays: a child of a former name, a finalizer that nobody removes any more, or a field that the API "
+    "server lets nobody change. Let the new version look for what the old one made, and keep that code until no "
+    "cluster runs the old version any more.",
 )
 
 DRIFT = Code(
