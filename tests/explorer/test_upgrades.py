@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from pykb.diagnostics import Diagnostic, EnvironmentProblem
-from pykb.explore import Explorer, History, subject_of
+from pykb.explore import Explorer, History, Subject, subject_of
 from pykb.explore._recording import earlier_of, record
 from pykb.runtime import Manager
+from tests.explorer.keeper import Keeper
 from tests.explorer.test_project import CONTROLLER, DEFINITION, PACKAGE, SAMPLE, change, root
 from tests.explorer.zoo import kinds, upgrades
 
@@ -145,3 +146,22 @@ def test_a_history_needs_the_revision_with_which_it_begins():
     assert not any("ConfigMap kiki is created" in line for line in lines)  # that was before
     with pytest.raises(EnvironmentProblem, match="this history begins with what v1 made"):
         list(Explorer(subject).replay(history))
+
+
+@pytest.mark.parametrize(("operator", "findings"), [(upgrades.RenamesChild, 1), (upgrades.RenamesChildMended, 0)])
+def test_other_samples_are_there_before_and_after(operator, findings):
+    """Their children are theirs."""
+    other = {**kinds.SAMPLE, "metadata": {"name": "lala", "namespace": "default"}}
+
+    def subject_with_both(made: type[Keeper]) -> Subject:
+        subject = kinds.subject_of(lambda manager: made(manager.client).setup(manager))
+        both = [kinds.SAMPLE, other]
+        return replace(subject, samples=both, neighbours=both)
+
+    earlier = record(subject_with_both(operator.Earlier), "v1")
+    for life in earlier.lives.values():
+        names = [json.loads(each)["metadata"]["name"] for each in life.records[0].moments[0].objects]
+        assert {"kiki", "lala"} <= set(names)
+    report = Explorer(replace(subject_with_both(operator), earlier=earlier), only=("explore-upgrade",)).run()
+    assert len(report.findings) == findings
+    assert report.histories["explore-upgrade"] == sum(len(life.records[0].moments) for life in earlier.lives.values())
