@@ -19,7 +19,7 @@ from pykb.explore._files import page
 from pykb.explore._gate import Sent
 from pykb.explore._history import Fault, FaultKind, History, Identity, Manifest, Verb
 from pykb.explore._outcome import Outcome, unfitness
-from pykb.explore._plans import CODES, PLANS
+from pykb.explore._plans import CODES, LAST, PLANS
 from pykb.explore._project import Subject
 from pykb.explore._report import Finding, Grant, Report, reason, story, told, transcript
 from pykb.explore._runner import Runner, Runs, Stopped, Workers
@@ -221,15 +221,17 @@ class Explorer:
         if not context.base.at_rest:  # nothing can be compared with a run that does not end
             self._judge_case(context, next(PLANS[codes.LOOP.slug](context)), context.base)
             plans = {}
+        last = {slug: plans.pop(slug) for slug in LAST if slug in plans}
         try:
-            self._run_in_turn(context, plans, runs)
-            self._judge(context, runs)
-            self._run_alone(context, runs)
-            self._note_doubts(context)
+            for part in (plans, last):
+                self._run_in_turn(context, part, runs)
+                self._judge(context, runs)
+                self._run_alone(context, runs)
+                self._note_doubts(context)
             self._start_again(context, runs)
             self._note_causes(runs)
         except Stopped:
-            self._leave_out(self._untried(plans))
+            self._leave_out(self._untried({*plans, *last}))
             self._note_doubts(context)
             raise
         self._report.left_out += sum(context.left_out.values())
@@ -450,7 +452,8 @@ class Explorer:
         every = [(found.finding, found.evidence) for found in self._found.values()]
         groups = joined(every, self._changed, _directness)
         for first, *others in sorted(groups, key=lambda group: CODES.index(group[0].code.slug)):
-            yield replace(first, others=tuple(others))
+            simple = tuple(each for each in others if each.code.slug not in LAST)
+            yield replace(first, others=simple)
 
     def _check_access(self, history: History, outcome: Outcome) -> None:
         rules = self._subject.rules

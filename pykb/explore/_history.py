@@ -161,7 +161,8 @@ class History:
     idle: float = 0.0
     """Virtual seconds to stay at rest in the end."""
     further: tuple[Fault, ...] = ()
-    """Faults of other histories. The world was at rest since the one before."""
+    """More faults, in their order. They may strike in one reconcile, or, as those of several histories in one run, with
+    the world at rest between them."""
     chance: int = 0
     """Selects other random values."""
     after: Takeover | None = None

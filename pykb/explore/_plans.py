@@ -52,6 +52,10 @@ _IDLE_SECONDS = 2 * 3600.0
 
 _WORKLOADS_LATE_SECONDS = 120.0
 _LAGS_SECONDS = (3.0, 30.0)
+_MOST_FIRST = 6
+_MOST_SECOND = 3
+"""Of two faults. The second ones are those for each first one."""
+
 _EVENTS_LATE_SECONDS = 10.0
 _CATCH_UP_SECONDS = 30.0
 _ARRIVES_SECONDS = 60.0
@@ -119,6 +123,43 @@ _OVERTAKEN = "after a write of the former leader came late"
 
 def _overtaken(sent: Sent) -> Fault:
     return Fault(FaultKind.OVERTAKEN, sent.number, seconds=_ARRIVES_SECONDS)
+
+
+def two_faults(context: Context) -> Iterator[Case]:
+    """A second fault while the operator recovers from the first one, if it does recover."""
+    steps = context.life()
+    expected = context.undisturbed(*steps)
+    writes = [sent for sent in expected.writes if not sent.is_of_kopf]
+    kinds = (FaultKind.REFUSE, FaultKind.CRASH_AFTER)
+    strikes = [Fault(kind, sent.number, _STATUS.get(kind, 0)) for kind in kinds for sent in writes]
+    lag = Fault(FaultKind.LAG, seconds=_LAGS_SECONDS[0])
+    same = same_states(context, expected, "after two faults")
+
+    def judge(outcome: Outcome) -> Iterator[Violation]:  # each fault alone is survived: the line is the cause
+        yield from (replace(each, cause=("two faults", each.place)) for each in same(outcome))
+
+    for first in (*spread(strikes, _MOST_FIRST), lag):
+        alone = context.run(History(steps, first))
+        if alone.at_rest and not any(judge(alone)):
+            for second in _in_recovery(alone, first):
+                yield Case(codes.TWO_FAULTS, History(steps, first, further=(second,)), judge)
+
+
+def _in_recovery(alone: Outcome, first: Fault) -> Iterator[Fault]:
+    """Yield faults at the writes that follow a fault before the world is at rest: at one that is repeated, and others.
+
+    Args:
+        alone: What comes of the first fault.
+        first: The first fault.
+    """
+    later = [sent for sent in alone.writes if not sent.is_of_kopf]
+    struck = alone.struck.get(first)
+    if struck is not None:
+        step = _step_of(struck, alone)
+        later = [sent for sent in later if sent.number > struck.number and _step_of(sent, alone) == step]
+    again = [sent for sent in later if first.kind is FaultKind.REFUSE and str(sent) == str(struck)][:1]
+    yield from (Fault(FaultKind.REFUSE, sent.number, _STATUS[FaultKind.REFUSE]) for sent in again)
+    yield from (Fault(FaultKind.CRASH_AFTER, sent.number) for sent in spread(later, _MOST_SECOND - len(again)))
 
 
 def _in_changes(context: Context, turn: int, code: Code, kinds: Sequence[FaultKind], what: str) -> Iterator[Case]:
@@ -872,8 +913,12 @@ PLANS: dict[str, Callable[[Context], Iterator[Case]]] = {
     codes.LEADER.slug: leader,
     codes.UNSEEN.slug: unseen,
     codes.BUG.slug: bug,
+    codes.TWO_FAULTS.slug: two_faults,
 }
 """The plan of each code, the most telling first."""
+
+LAST = (codes.TWO_FAULTS.slug,)
+"""Codes that are looked for after all others: their histories are worth it only if the simpler ones are right."""
 
 CODES = (*PLANS, codes.RBAC.slug, codes.INVARIANT.slug)
 """All codes. Access control and invariants are checked in the histories of all plans."""

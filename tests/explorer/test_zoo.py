@@ -27,6 +27,7 @@ from tests.explorer.zoo import (
     leaders,
     loops,
     owners,
+    pairs,
     passwords,
     roles,
     sights,
@@ -48,6 +49,7 @@ THEMES = (
     leaders,
     loops,
     owners,
+    pairs,
     passwords,
     roles,
     sights,
@@ -74,6 +76,7 @@ SHOWN = (
     specs.BadEdge,
     sights.CountsInCache,
     leaders.LooksThenGenerates,
+    pairs.RestoresOnce,
     upgrades.RenamesChild,
 )
 """Those whose finding docs/reference/explore.md shows."""

@@ -122,6 +122,16 @@ BUG = Code(
     "(`minimum`, `minLength`, `required`, a CEL rule), or handle them.",
 )
 
+TWO_FAULTS = Code(
+    "explore-two-faults",
+    "a fault during the recovery from another one has a lasting effect",
+    "Faults come together: a node that fails takes the process with it, and makes the API server slow. The explorer "
+    "let a request fail, the process die, or caches lag, and then let a second fault strike while the operator "
+    "recovered. Each of them alone has no lasting effect. If both have one, the way back is a state of its own from "
+    "which nothing leads out, or the operator counts failures and gives up. Let the recovery be the usual reconcile: "
+    "derive each step from the objects that exist, so that it can begin anywhere.",
+)
+
 RBAC = Code(
     "explore-rbac",
     "the operator's role does not allow a request",
@@ -195,6 +205,7 @@ ADVICE = {
     THEFT.slug: "two owners undo each other's work: pass `owner=`, and report `NotControlled` in an event",
     LOOP.slug: "it loads the API server for ever: write only what has changed (`patch_status`, `ensure_applied`)",
     BUG.slug: "the API server accepts this spec, so users will write it: refuse it by a marker, or handle it",
+    TWO_FAULTS.slug: "a recovery can fail, too: let it be the usual reconcile, which can begin anywhere",
     INVARIANT.slug: "it must hold in every history: order the writes so that none of them breaks it, even at a crash",
     RBAC.slug: "a cluster answers 403 Forbidden: add the marker to the reconciler, and run `make manifests`",
 }
