@@ -17,7 +17,8 @@ from tests.explorer.zoo.kinds import Animal
 def never_two_leaders(cluster: ClusterView) -> None:
     """Two members of one animal that both write lose data."""
     for animal in cluster.list(Animal):
-        leaders = cluster.list(ConfigMap, labels={"role": "leader", "of": animal.metadata.name or ""})
+        labels = {"role": "leader", "of": animal.metadata.name or ""}
+        leaders = cluster.list(ConfigMap, namespace=animal.metadata.namespace, labels=labels)
         assert len(leaders) <= 1, f"{len(leaders)} leaders"
 
 
@@ -54,11 +55,11 @@ class PromotesFirstMended(PromotesFirst):
 
 def nodes_can_be_drained(cluster: ClusterView) -> str | None:
     """A budget that needs all pods lets none go, so nobody can drain their nodes."""
-    wanted = {animal.metadata.name: animal.spec.count for animal in cluster.list(Animal)}
-    for budget in cluster.list(PodDisruptionBudget):
-        needed, count = budget.spec.min_available, wanted.get((budget.metadata.name or "").removesuffix("-menu"), 0)
-        if isinstance(needed, int) and needed >= count > 0:
-            return f"{needed} of {count} pods are needed"
+    for animal in cluster.list(Animal):
+        budget = cluster.find(PodDisruptionBudget, f"{animal.metadata.name}-menu", namespace=animal.metadata.namespace)
+        needed = budget.spec.min_available if budget is not None else None
+        if isinstance(needed, int) and needed >= animal.spec.count > 0:
+            return f"{needed} of {animal.spec.count} pods are needed"
     return None
 
 
