@@ -18,6 +18,7 @@ from pykb.explore._debugger import traced_threads
 from pykb.explore._files import page
 from pykb.explore._gate import Sent
 from pykb.explore._history import Fault, FaultKind, History, Identity, Manifest, Verb
+from pykb.explore._memory import Variable
 from pykb.explore._outcome import Outcome, unfitness
 from pykb.explore._plans import CODES, LAST, PLANS
 from pykb.explore._project import Subject
@@ -35,6 +36,9 @@ _MOST_NEIGHBOURS = 16
 
 _IDLE_SECONDS = 2 * 3600.0
 """How long an operator must be at rest with the other samples."""
+
+_MOST_FORGOTTEN = 3
+"""Variables of modules that a finding names."""
 
 _MOST_KNOWN = 32
 """Undisturbed runs that are kept: plans ask for the same ones, or for their first steps."""
@@ -56,12 +60,13 @@ class Progress:
 
 
 class _Found(NamedTuple):
-    """A finding, what is known about its root cause, the verdict that found it, and the request that is wrong."""
+    """A finding, what is known about its root cause, the verdict, the wrong request, and what modules forgot before."""
 
     finding: Finding
     evidence: Evidence
     judge: Callable[[Outcome], Iterable[Violation]]
     by: Sent | None
+    forgotten: tuple[Variable, ...]
 
 
 class _Doubt(NamedTuple):
@@ -230,6 +235,7 @@ class Explorer:
                 self._note_doubts(context)
             self._start_again(context, runs)
             self._note_causes(runs)
+            self._note_forgotten(runs)
         except Stopped:
             self._leave_out(self._untried({*plans, *last}))
             self._note_doubts(context)
@@ -425,11 +431,11 @@ class Explorer:
             is_of_kopf=outcome.is_of_kopf,
             refusal=refused.refusal if refused is not None else "",
         )
-        self._found[key] = _Found(finding, evidence, case.judge, violation.by)
+        self._found[key] = _Found(finding, evidence, case.judge, violation.by, outcome.forgotten)
 
     def _start_again(self, context: Context, runs: Runs) -> None:
         """Wake operators that slept. What stays wrong even then has another cause."""
-        for finding, evidence, judge, _ in list(self._found.values()):
+        for finding, evidence, judge, *_ in list(self._found.values()):
             if evidence.asleep and finding.history.fault is None and _now() <= self._deadline:
                 history = replace(finding.history, fault=Fault(FaultKind.BACK))
                 self._begin(history, runs, Case(finding.code, history, judge))
@@ -447,6 +453,19 @@ class Explorer:
             wrong = next((each.by for each in found.judge(outcome) if each.message == finding.message), None)
             if wrong is not None and wrong.because:
                 self._found[key] = found._replace(finding=replace(finding, because=reason(wrong)))
+
+    def _note_forgotten(self, runs: Runs) -> None:
+        """Note which variables of modules a process should not have needed: if the next one has them, all holds."""
+        for key, found in list(self._found.items()):
+            finding = found.finding
+            if not found.forgotten or finding.forgotten or _now() > self._deadline:
+                continue
+            outcome = runs.outcome(runs.begin(finding.history, keeps=True))
+            outcome.history = finding.history
+            self._report.runs += 1
+            if all(each.message != finding.message for each in found.judge(outcome)):
+                told = tuple(variable.told(self._subject.root) for variable in found.forgotten[:_MOST_FORGOTTEN])
+                self._found[key] = found._replace(finding=replace(finding, forgotten=told))
 
     def _joined(self) -> Iterator[Finding]:
         every = [(found.finding, found.evidence) for found in self._found.values()]

@@ -47,7 +47,7 @@ def place_in(root: Path | None, stack: Iterable[tuple[str, int]]) -> Span | None
         return None
     folder = str(root)
     for file, line in stack:
-        if path := _path_in(folder, file):
+        if path := path_in(folder, file):
             return Span(path, line, 1)
     return None
 
@@ -65,14 +65,14 @@ def _place_here(root: Path | None) -> Span | None:
 
 def _place_above(folder: str, frame: FrameType | None) -> Span | None:
     while frame is not None and frame.f_code is not STEP:
-        if path := _path_in(folder, frame.f_code.co_filename):
+        if path := path_in(folder, frame.f_code.co_filename):
             return Span(path, frame.f_lineno, 1)  # looking up a line is slow
         frame = frame.f_back
     return None
 
 
 @functools.cache
-def _path_in(folder: str, file: str) -> str:
+def path_in(folder: str, file: str) -> str:
     """The path of a file of the user's code in a folder; empty for other files."""
     if file.startswith("<"):
         return ""  # not from a file

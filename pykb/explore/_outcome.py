@@ -12,6 +12,7 @@ from pykb.api.safe_text import safe_text
 from pykb.diagnostics import Diagnostic, Span
 from pykb.explore._gate import Sent, place_in
 from pykb.explore._history import Fault, History, Identity, Manifest, Step
+from pykb.explore._memory import Variable
 from pykb.explore._state import State, is_generated, read
 from pykb.explore._variants import spell
 from pykb.explore._webhooks import Loss
@@ -167,6 +168,7 @@ class Outcome:
         checks: The invariant that is checked just now.
         unchecked: Messages about invariants that fail.
         moments: What was there after each write of the operator, and at rest. Only if the history asks for it.
+        forgotten: What modules kept when a process died, and no more in the next one.
     """
 
     history: History | None = None
@@ -199,6 +201,7 @@ class Outcome:
     checks: str = ""
     unchecked: list[Diagnostic] = field(default_factory=list)
     moments: list[Moment] = field(default_factory=list)
+    forgotten: tuple[Variable, ...] = ()
 
     def first(self, steps: int) -> Outcome | None:
         """What came of the first steps of an undisturbed history; ``None`` if that is not known."""

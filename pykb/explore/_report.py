@@ -34,6 +34,7 @@ class Finding:
         others: Findings with the same root cause, which go when this one is mended.
         is_of_kopf: Whether the operator has handlers of kopf only.
         refusal: The field and the rule for which the API server refuses a write each time.
+        forgotten: The variables of modules that a process kept, and without which the next one went wrong.
     """
 
     code: Code
@@ -46,6 +47,7 @@ class Finding:
     because: str = ""
     is_of_kopf: bool = False
     refusal: str = ""
+    forgotten: tuple[str, ...] = ()
 
     def to_diagnostic(self) -> Diagnostic:
         """As a message for people."""
@@ -54,7 +56,7 @@ class Finding:
         steps = [f"{number}. {text}" for number, text in enumerate(told, start=1)]
         found = [str(each) for each in self.differences[1:5]]
         more = len(self.differences) - 5
-        notes = [*steps, *found, *([f"and {more} more differences"] if more > 0 else []), *self._also()]
+        notes = [*steps, *found, *([f"and {more} more differences"] if more > 0 else []), *self._lost(), *self._also()]
         advice = codes.KOPF_ADVICE if self.is_of_kopf else codes.ADVICE
         is_put_right = any(
             NO_SUCH in step.note or step.manifest["kind"] == "ResourceQuota" for step in self.history.steps
@@ -63,6 +65,10 @@ class Finding:
         helps = (first, f"more about this: `pykb explain {self.code.slug}`")
         refused = (f"the API server refuses this write each time, {self.refusal}: {_REFUSED}",) if self.refusal else ()
         return self.code.at(self.span, self.message, *refused, *helps, notes=tuple(notes))
+
+    def _lost(self) -> Iterator[str]:
+        if self.forgotten:
+            yield f"only the process that died had what is in {' and '.join(self.forgotten)}: with it, this holds"
 
     def _also(self) -> Iterator[str]:
         """Yield a line about the other findings of each code."""

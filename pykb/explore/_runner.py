@@ -11,9 +11,10 @@ import signal
 import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterator, Sequence
+from dataclasses import replace
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from typing import Any, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 from pykb.diagnostics import Diagnostic, EnvironmentProblem
 from pykb.diagnostics.codes.explore import NOT_EXPLORED
@@ -21,6 +22,7 @@ from pykb.explore._gate import place_in
 from pykb.explore._history import History, Identity, Step, Verb
 from pykb.explore._invariants import endless
 from pykb.explore._libraries import told_of_the_world
+from pykb.explore._memory import Memory, Variable, import_again
 from pykb.explore._outcome import Outcome
 from pykb.explore._project import Subject
 from pykb.explore._report import story
@@ -28,6 +30,7 @@ from pykb.explore._time import TooLong, VirtualTime
 from pykb.explore._watch import MOST_CPU_SECONDS
 from pykb.explore._world import cluster_of, grow, play
 from pykb.fake import FakeApiServer
+from pykb.runtime import Manager
 
 T = TypeVar("T")
 _now = time.monotonic
@@ -64,6 +67,9 @@ def prepare(subject: Subject) -> None:
 class Runner:
     """Runs histories in this process, each in a world of its own that begins at the same time and in the same state.
 
+    Each process of the operator finds the project's modules as after their import, at the beginning of a history and
+    after a crash. Modules of actors of the user do not end with a process.
+
     Each history has a number, and its outcome is taken once.
 
     Args:
@@ -81,6 +87,11 @@ class Runner:
         self._first = first or tuple(
             History((Step(Verb.CREATE, sample), Step(Verb.DELETE, sample))) for sample in subject.samples
         )
+        self._played = replace(subject, register=self._register)
+        self._lasting = {actor.__module__ for actor in subject.actors}
+        self._memory = Memory(None)
+        self._keeps = self._is_later = False
+        self._forgotten: list[Variable] = []
         self._time = VirtualTime()
         self._stack = contextlib.ExitStack()
         self._outcomes: dict[int, Outcome] = {}
@@ -98,9 +109,14 @@ class Runner:
         self._cluster = self._run(lambda: cluster_of(self._subject), self._seed)
         with self._time.waiting():
             self._subject.load()  # an import may take longer than a history
+            self._memory = before = Memory(self._subject.root)
             for history in self._first:  # only the clocks of imported modules are replaced
                 self.run(history, most=_FIRST_CPU_SECONDS)
+            before.restore()
+            import_again(sorted({*Memory(self._subject.root).modules} - {*before.modules}))
         self._stack.enter_context(self._time)
+        self._memory = Memory(self._subject.root)
+        self._stack.callback(self._memory.restore)
         self._stack.enter_context(_rare_garbage())
         # Another seed, or the first objects of a world would have the uids of the namespaces.
         self._cluster = self._run(lambda: cluster_of(self._subject), self._seed + 1)
@@ -109,22 +125,23 @@ class Runner:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    def begin(self, history: History, *, causes: bool = False) -> int:
-        """Run a history, and note what woke the reconciles if asked to. Returns its number."""
+    def begin(self, history: History, *, causes: bool = False, keeps: bool = False) -> int:
+        """Run a history, see :meth:`run`. Returns its number."""
         self._begun += 1
-        self._outcomes[self._begun] = self.run(history, causes=causes)
+        self._outcomes[self._begun] = self.run(history, causes=causes, keeps=keeps)
         return self._begun
 
     def outcome(self, number: int) -> Outcome:
         """Return an outcome."""
         return self._outcomes.pop(number)
 
-    def run(self, history: History, *, causes: bool = False, most: float | None = None) -> Outcome:
+    def run(self, history: History, *, causes: bool = False, keeps: bool = False, most: float | None = None) -> Outcome:
         """Run a history.
 
         Args:
             history: The history.
             causes: Whether to note what woke the reconciles.
+            keeps: Whether modules keep what they have when a process dies, as only an experiment can.
             most: Seconds of CPU that it may take. Defaults to what is certainly too much.
 
         Raises:
@@ -136,7 +153,9 @@ class Runner:
         self._time.watch.most = self._most() if most is None else most
         try:
             cluster, outcome.unfit = self._cluster_of(history)
-            self._run(lambda: play(self._subject, cluster, history, outcome, causes=causes), seed)
+            self._memory.restore()
+            self._keeps, self._is_later, self._forgotten = keeps, False, []
+            self._run(lambda: play(self._played, cluster, history, outcome, causes=causes), seed)
         except TooLong as error:
             if outcome.checks:
                 raise EnvironmentProblem(
@@ -145,6 +164,7 @@ class Runner:
             outcome.at_rest = False
             outcome.unrest = "works without end in one reconcile"
             outcome.unrest_at = place_in(self._subject.root, error.stack)
+        outcome.forgotten = tuple(self._forgotten)
         return outcome
 
     def _cluster_of(self, history: History) -> tuple[FakeApiServer, str]:
@@ -159,10 +179,18 @@ class Runner:
         if key not in self._grown:
             while len(self._grown) >= _MOST_GROWN:
                 del self._grown[next(iter(self._grown))]
+            self._memory.restore()
             self._grown[key] = self._run(
                 lambda: grow(self._subject, self._cluster, history.background), self._seed + 1, _LONG_BEFORE
             )
         return self._grown[key]
+
+    def _register(self, manager: Manager) -> None:
+        """Begin a process."""
+        if self._is_later and not self._keeps:
+            self._forgotten += self._memory.restore(but=self._lasting)
+        self._is_later = True
+        self._subject.register(manager)
 
     def _most(self) -> float:
         """An operator that never ends is to be found in a short time, too."""
@@ -201,6 +229,15 @@ def _rare_garbage() -> Iterator[None]:
             gc.unfreeze()
 
 
+class _Order(NamedTuple):
+    """A history to run; see :meth:`Runner.run`."""
+
+    number: int
+    history: History
+    causes: bool
+    keeps: bool
+
+
 class Workers:
     """Processes that run histories. They are forked, so start them before threads and event loops.
 
@@ -212,12 +249,12 @@ class Workers:
 
     def __init__(self, subject: Subject, seed: int, count: int) -> None:
         self.ahead = 3 * count
-        self._waiting: deque[tuple[int, History, bool]] = deque()
+        self._waiting: deque[_Order] = deque()
         self._outcomes: dict[int, Outcome] = {}
         self._begun = 0
         self._stopped = False
         self._until = float("inf")
-        self._running: dict[Connection, tuple[int, History, bool]] = {}
+        self._running: dict[Connection, _Order] = {}
         self._processes: dict[Connection, BaseProcess] = {}
         self._stack = contextlib.ExitStack()
         self._stack.enter_context(told_of_the_world())
@@ -243,10 +280,10 @@ class Workers:
             process.join()
         self._stack.close()
 
-    def begin(self, history: History, *, causes: bool = False) -> int:
+    def begin(self, history: History, *, causes: bool = False, keeps: bool = False) -> int:
         """Give a history to the next free worker; see :class:`Runner`."""
         self._begun += 1
-        self._waiting.append((self._begun, history, causes))
+        self._waiting.append(_Order(self._begun, history, causes, keeps))
         self._hand_out()
         return self._begun
 
@@ -288,10 +325,10 @@ class Workers:
             if pipe not in self._running and self._waiting:
                 self._running[pipe] = self._waiting.popleft()
                 with contextlib.suppress(BrokenPipeError):  # `wait` reports the end of the pipe
-                    pipe.send(self._running[pipe][1:])
+                    pipe.send(self._running[pipe])
 
     def _receive(self, pipe: Connection) -> None:
-        number, history, _ = self._running[pipe]
+        number, history, *_ = self._running[pipe]
         try:
             answer: Outcome | Diagnostic = pipe.recv()
         except (EOFError, ConnectionResetError) as error:
@@ -310,8 +347,8 @@ def _work(pipe: Connection, others: Sequence[Connection], subject: Subject, seed
     try:
         with Runner(subject, seed) as runner:
             while True:
-                history, causes = pipe.recv()
-                pipe.send(runner.run(history, causes=causes))
+                order: _Order = pipe.recv()
+                pipe.send(runner.run(order.history, causes=order.causes, keeps=order.keeps))
     except EnvironmentProblem as problem:
         pipe.send(problem.diagnostic)
     except (EOFError, BrokenPipeError):

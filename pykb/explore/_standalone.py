@@ -6,9 +6,8 @@ import importlib.util
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 from pykb.api.builtin import find_class
@@ -83,7 +82,7 @@ def subject_of_files(
 
 @dataclass(eq=False)
 class Program:
-    """The files of an operator of kopf. Each call is a new process: it has the state of no other one.
+    """The files of an operator of kopf.
 
     Attributes:
         files: The files with handlers.
@@ -92,31 +91,30 @@ class Program:
 
     files: Sequence[Path]
     root: Path
-    _imported: list[str] = field(default_factory=list)
+    _registry: OperatorRegistry | None = None
 
     def __call__(self, manager: Manager) -> None:
-        """Import the files, and run their handlers."""
+        """Run their handlers."""
         manager.add_kopf_handlers(self.load())
 
     def load(self) -> OperatorRegistry:
-        """Import the files, and give their handlers.
+        """Import the files, once, and give their handlers.
 
         Raises:
             EnvironmentProblem: A file cannot be imported, or there are no handlers.
         """
         from pykb.runtime._kopf.offline import collecting, has_handlers
 
-        for name in self._imported:
-            sys.modules.pop(name, None)
-        before = set(sys.modules)
+        if self._registry is not None:
+            return self._registry
         with collecting() as registry:
             for file in self.files:
                 self._run(file)
-        self._imported = [name for name in set(sys.modules) - before if self._is_own(sys.modules[name])]
         if not has_handlers(registry):
             names = ", ".join(f"`{self._name(file)}`" for file in self.files)
             message = f"{names} has no handlers: the explorer looks for functions with `@kopf.on...` and their like"
             raise NOT_EXPLORED.problem(message, span=Span(self._name(self.files[0]), 1, 1))
+        self._registry = registry
         return registry
 
     def _run(self, file: Path) -> None:
@@ -134,10 +132,6 @@ class Program:
 
     def _name(self, file: Path) -> str:
         return os.path.relpath(file.resolve(), self.root)
-
-    def _is_own(self, module: ModuleType) -> bool:
-        path = getattr(module, "__file__", None) or ""
-        return path.startswith(f"{self.root}{os.sep}") and "site-packages" not in path
 
 
 def _definitions(root: Path, files: Sequence[Path]) -> Iterator[Manifest]:

@@ -100,7 +100,10 @@ ALSO = {
     specs.LeavesOldName: ("explore-history", "explore-bug"),
     crashes.LetsGoFirst: ("explore-crash", "explore-error"),
     crashes.StatusBeforeChild: ("explore-crash", "explore-error", "explore-history", "explore-drift", "explore-bug"),
-    crashes.RemembersInMemory: ("explore-crash", "explore-history", "explore-drift", "explore-unseen", "explore-bug"),
+    **dict.fromkeys(
+        [crashes.RemembersInMemory, crashes.RemembersInModule],
+        ("explore-crash", "explore-history", "explore-drift", "explore-unseen", "explore-bug"),
+    ),
     crashes.ForgetsOldName: ("explore-crash", "explore-error", "explore-stale"),
     errors.SwallowsErrors: ("explore-error", "explore-drift"),
     errors.CreatesTwice: ("explore-error", "explore-history", "explore-stale", "explore-unseen", "explore-bug"),
@@ -267,6 +270,17 @@ def test_a_story_says_with_which_error_each_reconcile_fails():
     [finding] = explored(specs.KeepsRemovedKeys, ("explore-history",)).findings
     assert not any("fails" in step for step in finding.story)
     assert not any("oldSelf" in each for each in finding.to_diagnostic().help)
+
+
+def test_a_variable_of_a_module_that_a_crash_must_not_lose_is_named():
+    """Each process begins with fresh modules. What they had is named only if that made the difference."""
+    [finding] = explored(crashes.RemembersInModule, ("explore-crash",)).findings
+    [line] = [each for each in finding.to_diagnostic().notes if each.startswith("only the process that died")]
+    assert re.search(r"what is in `kept` \(crashes.py:\d+\): with it, this holds", line)
+    page = (PAGE.parents[1] / "explanation/explorer.md").read_text(encoding="utf-8")
+    assert f"note: {re.sub(':[0-9]+', '', line)}" in re.sub(r"\.py:\d+", ".py", page)
+    [finding] = explored(crashes.RemembersInMemory, ("explore-crash",)).findings
+    assert finding.forgotten == ()
 
 
 def test_what_is_put_right_has_a_help_of_its_own():

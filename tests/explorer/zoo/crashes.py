@@ -71,6 +71,30 @@ class RemembersInMemoryMended(RemembersInMemory):
         await self.make_second(animal)
 
 
+class RemembersInModule(RemembersInMemory):
+    """Keeps it in a variable of the module."""
+
+    fault = "explore-crash"
+
+    def __init__(self, client: Client) -> None:
+        super().__init__(client)
+        self._fresh = kept
+
+
+class RemembersInModuleMended(RemembersInModule):
+    """Makes both in each reconcile."""
+
+    fault = ""
+
+    async def keep(self, animal: Animal) -> None:
+        """Apply both children."""
+        await ensure_applied(self.client, self.child(animal), owner=animal)
+        await self.make_second(animal)
+
+
+kept: set[str] = set()
+
+
 class ForgetsOldName(Keeper):
     """Notes the new name of the child before the old child is deleted (Sieve, 4.1: resources that leak)."""
 
