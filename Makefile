@@ -87,7 +87,7 @@ golden: env ## Write testdata anew from what pykb does now; read the diff before
 
 .PHONY: lock
 lock: env ## Pin the newest allowed versions of all dependencies, with hashes.
-	$(BIN)/uv pip compile --quiet pyproject.toml --extra cli --extra otel --extra test --group dev --universal --python-version 3.11 \
+	$(BIN)/uv pip compile --quiet pyproject.toml --extra cli --extra lsp --extra otel --extra test --group dev --universal --python-version 3.11 \
 	  --generate-hashes --no-header --upgrade -o requirements.txt
 	$(BIN)/uv pip compile --quiet --group docs --universal --python-version 3.11 \
 	  --generate-hashes --no-header --upgrade -o requirements-docs.txt

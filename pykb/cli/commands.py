@@ -32,6 +32,7 @@ SECTIONS: dict[str, tuple[Command, ...]] = {
     "Generate manifests": (
         Command("generate", "pykb.cli.generate:generate", "write CRDs, RBAC and webhook manifests from the code"),
         Command("generate docs", "pykb.cli.generate:docs", "write an API reference from the types"),
+        Command("lsp", "pykb.cli.lsp:lsp", "run the language server: markers in your editor"),
     ),
     "Use types of other projects": (
         Command(

@@ -1,0 +1,266 @@
+"""The language server: answers an editor over stdin and stdout (https://microsoft.github.io/language-server-protocol).
+
+What is asked while a user types is answered from the text alone. The whole project is checked when a file is saved, by
+a process of its own with a limit of time, and only if the user trusts it: that imports its modules.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from lsprotocol import types
+from pygls.lsp.server import LanguageServer
+from pygls.uris import from_fs_path, to_fs_path
+from pygls.workspace import TextDocument
+
+from pykb import __version__
+from pykb.diagnostics import Diagnostic, Edit, Severity, Span
+from pykb.diagnostics.codes import all_codes
+from pykb.lsp import _document as document
+from pykb.project import FILE_NAME
+from pykb.tools.process import LimitError, Limits, run_bounded
+
+Program = Callable[[Path], Sequence[str]]
+"""The command that runs the pykb of a project."""
+
+_PAUSE_SECONDS = 0.2
+"""In which nobody types. A file of 400 kB takes more than half a second."""
+
+_LIMITS = Limits(seconds=60, size=16 * 1024**2)
+_SEVERITIES = {
+    Severity.ERROR: types.DiagnosticSeverity.Error,
+    Severity.WARNING: types.DiagnosticSeverity.Warning,
+    Severity.NOTE: types.DiagnosticSeverity.Information,
+}
+
+
+class Server:
+    """Answers one editor.
+
+    Args:
+        program: The command that runs the pykb of a project.
+        is_trusted: Whether projects may be checked as a whole, which runs their code. An editor can say so, too, by
+            the initialization option ``trusted``.
+    """
+
+    def __init__(self, program: Program, *, is_trusted: bool) -> None:
+        self._program = program
+        self._is_trusted = is_trusted
+        self._of_project: dict[Path, dict[str, list[Diagnostic]]] = {}
+        self._checks: dict[Path, asyncio.Task[None]] = {}
+        self._publishing: dict[str, asyncio.Task[None]] = {}
+        self.protocol = LanguageServer("pykb", __version__)
+        self._answer(types.INITIALIZE, self._initialize)
+        self._answer(types.TEXT_DOCUMENT_DID_OPEN, self._opened)
+        self._answer(types.TEXT_DOCUMENT_DID_CHANGE, self._changed)
+        self._answer(types.TEXT_DOCUMENT_DID_CLOSE, self._closed)
+        self._answer(types.TEXT_DOCUMENT_DID_SAVE, self._saved)
+        self._answer(types.TEXT_DOCUMENT_COMPLETION, self._complete, types.CompletionOptions(list("+:=,;")))
+        self._answer(types.TEXT_DOCUMENT_HOVER, self._hover)
+        fixes = types.CodeActionOptions([types.CodeActionKind.QuickFix])
+        self._answer(types.TEXT_DOCUMENT_CODE_ACTION, self._fixes, fixes)
+
+    def _answer(self, what: str, method: Callable[[Any], object], options: object = None) -> None:
+        self.protocol.feature(what, options)(partial(method))  # pygls sets attributes, which methods do not have
+
+    def run(self) -> None:
+        """Answer until the editor ends the connection. What is printed meanwhile goes to stderr."""
+        with os.fdopen(os.dup(0), "rb") as stdin, os.fdopen(os.dup(1), "wb") as stdout:
+            os.dup2(2, 1)
+            self.protocol.start_io(stdin, stdout)
+
+    def _initialize(self, params: types.InitializeParams) -> None:
+        options = params.initialization_options
+        if isinstance(options, dict) and options.get("trusted") is True:
+            self._is_trusted = True
+
+    # -- mistakes
+
+    def _opened(self, params: types.DidOpenTextDocumentParams) -> None:
+        self._publish(params.text_document.uri)
+
+    def _changed(self, params: types.DidChangeTextDocumentParams) -> None:
+        self._publish(params.text_document.uri, after=_PAUSE_SECONDS)
+
+    def _closed(self, params: types.DidCloseTextDocumentParams) -> None:
+        """Forget the file: only what is open is checked."""
+        self._stop(params.text_document.uri)
+        self._show(params.text_document.uri, [])
+
+    def _saved(self, params: types.DidSaveTextDocumentParams) -> None:
+        root = _root_of(to_fs_path(params.text_document.uri) or "")
+        if root is not None and self._is_trusted:
+            if check := self._checks.get(root):
+                check.cancel()  # its result is no longer wanted; the process ends by itself
+            self._checks[root] = asyncio.create_task(self._check(root))
+
+    async def _check(self, root: Path) -> None:
+        """Check a whole project, and publish what is wrong in its open files."""
+        argv = (*self._program(root), "generate", "--stdout", "--format", "json")
+        try:
+            done = await asyncio.to_thread(run_bounded, argv, cwd=root, stdin=b"", limits=_LIMITS)
+            reported = json.loads(done.stderr or b"[]")
+        except (LimitError, OSError, ValueError) as error:
+            message = f"the project cannot be checked: {error}"
+            self.protocol.window_log_message(types.LogMessageParams(types.MessageType.Error, message))
+            return
+        of_file: dict[str, list[Diagnostic]] = defaultdict(list)
+        for each in reported:
+            with suppress(KeyError, TypeError, ValueError):  # another version of pykb may say something else
+                finding = _read(each)
+                if finding.span is not None:
+                    of_file[finding.span.path].append(finding)
+        self._of_project[root] = of_file
+        for uri in list(self.protocol.workspace.text_documents):
+            if _root_of(to_fs_path(uri) or "") == root:
+                self._publish(uri)
+
+    def _publish(self, uri: str, *, after: float = 0.0) -> None:
+        """Publish what is wrong in a file, when nobody types in it any more."""
+        self._stop(uri)
+        self._publishing[uri] = asyncio.create_task(self._find(self._document(uri), after))
+
+    def _stop(self, uri: str) -> None:
+        if publishing := self._publishing.pop(uri, None):
+            publishing.cancel()
+
+    async def _find(self, file: TextDocument, after: float) -> None:
+        await asyncio.sleep(after)
+        found = await asyncio.to_thread(self._findings, file.uri, file.source)  # other questions do not wait for it
+        self._show(file.uri, [_diagnostic(file, each) for each in found])
+
+    def _show(self, uri: str, diagnostics: list[types.Diagnostic]) -> None:
+        self.protocol.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, diagnostics))
+
+    def _findings(self, uri: str, text: str) -> list[Diagnostic]:
+        """What is wrong in a file: in its markers as they are now, and in its types as they were when it was saved."""
+        path = to_fs_path(uri) or ""
+        known = document.findings(text, path)
+        root = _root_of(path)
+        if root is None:
+            return known
+        lines = text.splitlines()
+        seen = {(each.code.slug, each.message) for each in known}
+        of_project = self._of_project.get(root, {}).get(Path(path).relative_to(root).as_posix(), [])
+        further = [each for each in of_project if (each.code.slug, each.message) not in seen]
+        return known + [each for each in further if each.span is not None and each.span.line <= len(lines)]
+
+    # -- what a user asks for
+
+    def _complete(self, params: types.CompletionParams) -> list[types.CompletionItem]:
+        file, (line, column) = self._place(params.text_document.uri, params.position)
+        items = []
+        for offer in document.offers(file.source, line, column):
+            edited = types.TextEdit(_range(file, line, offer.start, line, column), offer.text)
+            kind = types.CompletionItemKind.Keyword if offer.is_name else types.CompletionItemKind.Value
+            details = types.MarkupContent(types.MarkupKind.PlainText, offer.details) if offer.details else None
+            label = offer.text.rstrip("=:")
+            item = types.CompletionItem(label, kind=kind, detail=offer.summary, documentation=details, text_edit=edited)
+            item.filter_text = offer.text
+            items.append(item)
+        return items
+
+    def _hover(self, params: types.HoverParams) -> types.Hover | None:
+        file, (line, column) = self._place(params.text_document.uri, params.position)
+        found = document.help_at(file.source, line, column)
+        if found is None:
+            return None
+        text, start, end = found
+        shown = types.MarkupContent(types.MarkupKind.Markdown, f"```text\n{text}```")
+        return types.Hover(shown, _range(file, line, start, line, end))
+
+    def _fixes(self, params: types.CodeActionParams) -> list[types.CodeAction]:
+        file = self._document(params.text_document.uri)
+        actions = []
+        for finding in document.findings(file.source, to_fs_path(file.uri) or ""):
+            shown = _diagnostic(file, finding)
+            touches = (
+                shown.range.start.line <= params.range.end.line and params.range.start.line <= shown.range.end.line
+            )
+            if not finding.fix or not touches:
+                continue
+            edits = [types.TextEdit(_span(file, edit.span), edit.new) for edit in finding.fix]
+            title = "; ".join(f"Write `{edit.new}`" if edit.new else f"Remove `{edit.old}`" for edit in finding.fix)
+            action = types.CodeAction(title, types.CodeActionKind.QuickFix, [shown], is_preferred=True)
+            action.edit = types.WorkspaceEdit(changes={file.uri: edits})
+            actions.append(action)
+        return actions
+
+    def _document(self, uri: str) -> TextDocument:
+        return self.protocol.workspace.get_text_document(uri)
+
+    def _place(self, uri: str, position: types.Position) -> tuple[TextDocument, tuple[int, int]]:
+        """A file, and a position in it in characters."""
+        file = self._document(uri)
+        place = file.position_codec.position_from_client_units(file.lines, position)
+        return file, (place.line, place.character)
+
+
+def _root_of(path: str) -> Path | None:
+    """The project of a Python file."""
+    here = Path(path)
+    if here.suffix != ".py":
+        return None
+    return next((folder for folder in here.parents if (folder / FILE_NAME).is_file()), None)
+
+
+def _diagnostic(file: TextDocument, finding: Diagnostic) -> types.Diagnostic:
+    span = finding.span or Span("", 1, 1)
+    text = "\n".join([finding.message, *(f"note: {note}" for note in finding.notes), *finding.help])
+    related = [
+        types.DiagnosticRelatedInformation(types.Location(_uri(file, label.span), _span(file, label.span)), label.text)
+        for label in finding.labels
+        if label.span.path == span.path
+    ]
+    return types.Diagnostic(
+        _span(file, span),
+        text,
+        severity=_SEVERITIES[finding.severity],
+        code=finding.code.slug,
+        source="pykb",
+        related_information=related or None,
+    )
+
+
+def _uri(file: TextDocument, span: Span) -> str:
+    return from_fs_path(span.path) or file.uri if Path(span.path).is_absolute() else file.uri
+
+
+def _span(file: TextDocument, span: Span) -> types.Range:
+    return _range(file, span.line - 1, span.column - 1, span.end_line - 1, span.end_column - 1)
+
+
+def _range(file: TextDocument, line: int, column: int, end_line: int, end_column: int) -> types.Range:
+    """A range as the editor counts."""
+    convert, lines = file.position_codec.position_to_client_units, file.lines
+    return types.Range(
+        convert(lines, types.Position(line, column)), convert(lines, types.Position(end_line, end_column))
+    )
+
+
+def _read(values: dict[str, Any]) -> Diagnostic:
+    """A finding from its JSON.
+
+    Raises:
+        KeyError, TypeError, ValueError: It is none that this version knows.
+    """
+    place = values["span"]
+    span = _read_span(place) if place is not None else None
+    fix = tuple(Edit(_read_span(edit["span"]), edit["old"], edit["new"]) for edit in values["fix"])
+    helps = [str(each) for each in values["help"]]
+    notes = tuple(str(each) for each in values["notes"])
+    severity = Severity(values["severity"])
+    return all_codes()[values["code"]].at(span, str(values["message"]), *helps, notes=notes, fix=fix, severity=severity)
+
+
+def _read_span(values: dict[str, Any]) -> Span:
+    line, column = int(values["line"]), int(values["column"])
+    return Span(str(values["path"]), line, column, int(values["endLine"]), int(values["endColumn"]))

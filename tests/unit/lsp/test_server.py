@@ -1,0 +1,143 @@
+"""`pykb lsp` as an editor uses it: a process that speaks the protocol, with a project on disk."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+import pytest_lsp
+from lsprotocol import types
+from pytest_lsp import ClientServerConfig, LanguageClient
+
+SAMPLE = Path(__file__).parents[3] / "testdata" / "virtulmachine"
+TYPES = Path("sealvm/api/v1/virtulmachine_types.py")
+COMMAND = [sys.executable, "-P", "-m", "pykb", "lsp"]
+
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_lsp.fixture(config=ClientServerConfig(server_command=COMMAND, server_env=dict(os.environ)), scope="module")
+async def editor(lsp_client: LanguageClient):
+    """An editor that trusts what it opens, and counts in UTF-16, as all can."""
+    options = types.InitializeParams(types.ClientCapabilities(), initialization_options={"trusted": True})
+    await lsp_client.initialize_session(options)
+    yield
+    await lsp_client.shutdown_session()
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A copy of a sample."""
+    shutil.copytree(SAMPLE, tmp_path / "sealvm", ignore=shutil.ignore_patterns(".venv", "__pycache__"))
+    return tmp_path / "sealvm"
+
+
+def opened(editor: LanguageClient, path: Path, text: str) -> str:
+    """Open a file with a text that need not be on disk. Returns its URI."""
+    item = types.TextDocumentItem(path.as_uri(), "python", 1, text)
+    editor.text_document_did_open(types.DidOpenTextDocumentParams(item))
+    return path.as_uri()
+
+
+async def published(editor: LanguageClient, uri: str) -> list[types.Diagnostic]:
+    """What is published next for a file."""
+    while True:
+        told = await editor.wait_for_notification(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+        if told.uri == uri:
+            return list(told.diagnostics)
+
+
+async def test_a_mistyped_marker_is_found_and_mended(editor: LanguageClient, project: Path):
+    """As typed, before it is saved. The fix is the one of `pykb generate --fix`."""
+    text = "from pykb.api import Struct\n\n\nclass Box(Struct):\n    # A comment.\n    # +kubebuilder:validation:Minimun=3\n    size: int\n"
+    uri = opened(editor, project / TYPES, text)
+    [found] = await published(editor, uri)
+    assert (found.code, found.source, found.severity) == ("marker-unknown", "pykb", types.DiagnosticSeverity.Error)
+    assert found.range == types.Range(types.Position(5, 6), types.Position(5, 37))
+    asked = types.CodeActionParams(types.TextDocumentIdentifier(uri), found.range, types.CodeActionContext([found]))
+    [action] = await editor.text_document_code_action_async(asked)
+    assert isinstance(action, types.CodeAction)
+    [edit] = action.edit.changes[uri]
+    assert edit.new_text == "kubebuilder:validation:Minimum"
+    line = text.split("\n")[5]
+    mended = line[: edit.range.start.character] + edit.new_text + line[edit.range.end.character :]
+    assert mended == "    # +kubebuilder:validation:Minimum=3"
+
+
+async def test_places_count_as_the_editor_does(editor: LanguageClient, project: Path):
+    """In UTF-16, of which some characters take two."""
+    rule = '    # +kubebuilder:validation:XValidation:rule="self != \'\U0001d518\'",mesage="x"'
+    uri = opened(
+        editor, project / TYPES, f"from pykb.api import Struct\n\n\nclass Box(Struct):\n{rule}\n    size: str\n"
+    )
+    [found] = await published(editor, uri)
+    units = rule.encode("utf-16-le")
+    assert units[2 * found.range.start.character : 2 * found.range.end.character].decode("utf-16-le") == "mesage"
+
+
+async def test_names_are_completed_and_explained(editor: LanguageClient, project: Path):
+    """A name replaces what is typed of it, and the cursor on it shows its page."""
+    text = "from pykb.api import Struct\n\n\nclass Box(Struct):\n    # +kubebuilder:validation:Min\n    size: int\n"
+    uri = opened(editor, project / TYPES, text)
+    end = types.Position(4, len("    # +kubebuilder:validation:Min"))
+    place = types.TextDocumentIdentifier(uri)
+    items = await editor.text_document_completion_async(types.CompletionParams(place, end))
+    item = next(each for each in items if each.label == "+kubebuilder:validation:Minimum")
+    assert item.text_edit.range == types.Range(types.Position(4, 6), end)
+    assert item.text_edit.new_text == "+kubebuilder:validation:Minimum="
+    change = types.TextDocumentContentChangePartial(types.Range(end, end), "imum=3")
+    version = types.VersionedTextDocumentIdentifier(version=2, uri=uri)
+    editor.text_document_did_change(types.DidChangeTextDocumentParams(version, [change]))
+    shown = await editor.text_document_hover_async(types.HoverParams(place, end))
+    assert "+kubebuilder:validation:Minimum\n" in shown.contents.value
+
+
+async def test_saving_checks_the_whole_project(editor: LanguageClient, project: Path):
+    """What only the types say is found by a process of its own, and goes when it is mended and saved."""
+    path = project / TYPES
+    right = path.read_text(encoding="utf-8")
+    wrong = right.replace("    cpu: str\n", "    cpu: float\n")
+    assert wrong != right
+    uri = opened(editor, path, wrong)
+    assert await published(editor, uri) == []
+    for text, codes in ((wrong, ["float", "json-path"]), (right, [])):
+        path.write_text(text, encoding="utf-8")
+        version = types.VersionedTextDocumentIdentifier(version=2, uri=uri)
+        change = types.TextDocumentContentChangeWholeDocument(text)
+        editor.text_document_did_change(types.DidChangeTextDocumentParams(version, [change]))
+        await published(editor, uri)
+        editor.text_document_did_save(types.DidSaveTextDocumentParams(types.TextDocumentIdentifier(uri)))
+        assert [each.code for each in await published(editor, uri)] == codes
+
+
+async def test_a_closed_file_has_no_findings(editor: LanguageClient, project: Path):
+    """An editor forgets what is not open."""
+    uri = opened(editor, project / TYPES, "# +kubebuilder:validation:Minimun=3\nBox = int\n")
+    assert len(await published(editor, uri)) == 1
+    editor.text_document_did_close(types.DidCloseTextDocumentParams(types.TextDocumentIdentifier(uri)))
+    assert await published(editor, uri) == []
+
+
+async def test_a_project_that_is_not_trusted_is_not_run(project: Path):
+    """Without a word from the user, saving runs none of its code."""
+    canary = project / "canary"
+    path = project / TYPES
+    path.write_text(f"open({str(canary)!r}, 'w').close()\n" + path.read_text(encoding="utf-8"), encoding="utf-8")
+    config = ClientServerConfig(server_command=COMMAND)
+    client = await config.start()
+    try:
+        await client.initialize_session(types.InitializeParams(types.ClientCapabilities()))
+        uri = opened(client, path, path.read_text(encoding="utf-8"))
+        await published(client, uri)
+        client.text_document_did_save(types.DidSaveTextDocumentParams(types.TextDocumentIdentifier(uri)))
+        await client.text_document_hover_async(
+            types.HoverParams(types.TextDocumentIdentifier(uri), types.Position(0, 0))
+        )
+        await client.shutdown_session()
+    finally:
+        await client.stop()
+    assert not canary.exists()
