@@ -582,7 +582,7 @@ def _replacing(replaced: dict[int, object]) -> Iterator[None]:
 def _places(replaced: dict[int, object]) -> Iterator[tuple[object, str, object]]:
     """Where modules keep what is replaced: `from datetime import datetime` makes a name of its own."""
     for name, module in sorted(sys.modules.items()):
-        if name.partition(".")[0] in _UNTOUCHED or name == __name__ or module is None:
+        if name.partition(".")[0] in _UNTOUCHED or name in (__name__, Watch.__module__) or module is None:
             continue
         for attribute, value in list(vars(module).items()):
             if id(value) in replaced and not attribute.startswith("__"):

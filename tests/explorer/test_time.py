@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import gc
 import sys
+import time
 import weakref
 from datetime import UTC, date, datetime
 
@@ -29,6 +30,20 @@ def test_classes_are_completed_in_virtual_time():
         Lease.model_rebuild(force=True)
     assert made == [DAY, DAY.date()] * 2
     assert Lease(renewed=DAY, day=DAY.date()).model_dump() == {"renewed": DAY, "day": DAY.date()}
+
+
+def test_limits_are_those_of_the_real_clock():
+    """Which counts from the start of the machine: hours that pass in a world must not look like its time."""
+    virtual = VirtualTime()
+
+    async def main():
+        await asyncio.sleep(2 * limit)
+        return virtual.watch.is_over
+
+    limit = time.monotonic() + 3600
+    with virtual, virtual.watch:
+        virtual.watch.until = limit
+        assert not virtual.run(main, 0)
 
 
 def test_what_does_not_end_is_never_destroyed(monkeypatch):
