@@ -8,6 +8,7 @@ import os
 import shlex
 import signal
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -122,7 +123,9 @@ def explore(
     if options.pdb and options.replay is None:
         example = "for example: `pykb explore --replay .pykb/explore/1-explore-crash.json --pdb`"
         finish([USAGE.at(None, "`--pdb` goes with `--replay FILE`", example)], code=EXIT_USAGE)
+    began = time.monotonic()
     root, subject = _subject(what or [], options)
+    spent = time.monotonic() - began if any(value for _, value in _beginnings(options)) else 0.0
     if options.replay is not None:
         _replay(subject, options.replay, root if options.pdb else None)
         return
@@ -130,7 +133,7 @@ def explore(
         _check_place(path)
     explorer = Explorer(
         subject,
-        seconds=options.seconds,
+        seconds=None if options.seconds is None else max(0.0, options.seconds - spent),
         seed=options.seed,
         only=options.only,
         ignore=options.ignore,
@@ -194,7 +197,7 @@ def _with_earlier(subject: Subject, root: Path, options: Options) -> Subject:
 
     from pykb.explore import earlier_of
 
-    earlier = earlier_of(root, options.earlier, subject.samples, seed=options.seed)
+    earlier = earlier_of(root, options.earlier, subject.samples, seed=options.seed, seconds=options.seconds)
     for sample in subject.samples:
         if earlier.life_of(sample) is None:
             name = f"{sample['kind']} {sample['metadata']['name']}"

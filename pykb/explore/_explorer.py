@@ -174,7 +174,7 @@ class Explorer:
             if stopped.diagnostic is not None:
                 self._report.problems.append(stopped.diagnostic)
             elif self._deadline > 0 and not self._report.histories:
-                message = f"the limit of {self._seconds:g} seconds ended before the first history did"
+                message = f"the limit of {round(self._seconds or 0, 1):g} seconds ended before the first history did"
                 self._report.problems.append(codes.NOT_EXPLORED.at(None, message, "give the explorer more time"))
         self._report.findings = [*self._joined(), *starmap(_without_rule, self._forbidden.items())]
         if self._subject.rules and not self._only and len(self._report.histories) > 1:

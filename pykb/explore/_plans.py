@@ -302,15 +302,35 @@ def upgrade(context: Context) -> Iterator[Case]:
         Takeover(earlier.name, context.own.key, moment.write, moment.what, earlier.is_recorded)
         for moment in life.records[0].moments
     )
+    unchanged = Step(Verb.REWRITE, Identity.of(context.sample).manifest)
+    if dropped := _dropped(context, earlier.crds):
+        yield Case(codes.UPGRADE, History((unchanged,), after=end), lambda _: (dropped,))
+        return
     expected = context.undisturbed(Step(Verb.CREATE, life.sample), context.delete)
     judge = _continues(context, expected, what)
-    unchanged = Step(Verb.REWRITE, Identity.of(context.sample).manifest)
     for start in (end, *working):
         yield Case(codes.UPGRADE, History((unchanged, context.delete), after=start), judge)
     if life.sample != context.sample:
         applied = Step(Verb.REPLACE, context.sample, note="the sample of today")
         judge = _continues(context, context.undisturbed(context.create, context.delete), what)
         yield Case(codes.UPGRADE, History((applied, context.delete), after=end), judge)
+
+
+def _dropped(context: Context, crds: Sequence[Manifest]) -> Violation | None:
+    """Whether today's definition lacks the version in which the objects of then are stored.
+
+    Source: https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/
+    """
+    today = context.definition
+    then = next((crd for crd in crds if today and crd["metadata"]["name"] == today["metadata"]["name"]), None)
+    if today is None or then is None:
+        return None
+    stored = next(version["name"] for version in then["spec"]["versions"] if version.get("storage"))
+    if any(version["name"] == stored for version in today["spec"]["versions"]):
+        return None
+    message = f"the API server refuses today's definition of {context.own.kind}: objects are stored in {stored}"
+    place = context.subject.places.get(Identity.of(context.sample))
+    return Violation(f"{message}, which it lacks", place, (), ("dropped", stored))
 
 
 def _continues(context: Context, expected: Outcome, what: str) -> Judge:

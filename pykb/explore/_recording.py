@@ -86,7 +86,9 @@ def _records(outcomes: Sequence[Outcome]) -> Iterator[Record]:
         yield Record(moments, tuple(replace(change, by=None) for change in outcome.changes))
 
 
-def earlier_of(root: Path, revision: str, samples: Sequence[Manifest], *, seed: int = 0) -> Earlier:
+def earlier_of(
+    root: Path, revision: str, samples: Sequence[Manifest], *, seed: int = 0, seconds: float | None = None
+) -> Earlier:
     """Run the operator of a revision of the project's repository, with its own samples and definitions.
 
     Args:
@@ -94,6 +96,7 @@ def earlier_of(root: Path, revision: str, samples: Sequence[Manifest], *, seed: 
         revision: A revision as git names it: a tag, a branch, a commit.
         samples: Today's samples. Those that the revision has under another content have that one.
         seed: Selects the random values of the worlds.
+        seconds: The longest time. Defaults to some minutes.
 
     Raises:
         EnvironmentProblem: There is no such revision, or its operator cannot be run.
@@ -106,8 +109,9 @@ def earlier_of(root: Path, revision: str, samples: Sequence[Manifest], *, seed: 
         order.write_text(json.dumps({"name": revision, "samples": list(samples), "seed": seed}), encoding="utf-8")
         argv = (sys.executable, "-P", "-m", __name__, tree, order, answer)
         variables = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
+        limits = _LIMITS if seconds is None else replace(_LIMITS, seconds=min(seconds, _LIMITS.seconds))
         try:
-            done = run_bounded(argv, cwd=folder, stdin=b"", limits=_LIMITS, env=variables)
+            done = run_bounded(argv, cwd=folder, stdin=b"", limits=limits, env=variables)
         except (LimitError, OSError) as error:
             raise NOT_EXPLORED.problem(f"the operator of {revision} {error}") from error
         if done.code or not answer.is_file():

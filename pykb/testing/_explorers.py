@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -86,9 +87,13 @@ class ProjectExplorer:
             invariants=invariants,
             only_sample=only_sample,
         )
+        seconds = _seconds(limit)
         if earlier:
-            subject = replace(subject, earlier=earlier_of(self._project, earlier, subject.samples, seed=seed))
-        return Explorer(subject, seconds=_seconds(limit), seed=seed, only=only, ignore=ignore, workers=workers).run()
+            began = time.monotonic()
+            known = earlier_of(self._project, earlier, subject.samples, seed=seed, seconds=seconds)
+            subject = replace(subject, earlier=known)
+            seconds = None if seconds is None else max(0.0, seconds - (time.monotonic() - began))
+        return Explorer(subject, seconds=seconds, seed=seed, only=only, ignore=ignore, workers=workers).run()
 
 
 def _seconds(limit: timedelta | None) -> float | None:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import copy
+import functools
 import json
 import os
 import shutil
 import subprocess
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pykb.diagnostics import Diagnostic, EnvironmentProblem
-from pykb.explore import Explorer, History, Subject, subject_of
+from pykb.explore import Explorer, History, Report, Subject, subject_of
 from pykb.explore._recording import earlier_of, record
 from pykb.runtime import Manager
+from pykb.testing import ProjectExplorer
 from tests.explorer.keeper import Keeper
 from tests.explorer.test_project import CONTROLLER, DEFINITION, PACKAGE, SAMPLE, change, root
 from tests.explorer.zoo import kinds, upgrades
@@ -73,10 +78,12 @@ def test_what_a_revision_made_is_continued(repository):
     services = [json.loads(each) for each in life.records[0].moments[-1].objects if b'"kind":"Service"' in each]
     assert [service["metadata"]["name"] for service in services] == ["web-svc"]
 
-    subject = replace(subject, earlier=earlier)
-    report = Explorer(subject, only=("explore-upgrade",)).run()
+    run = functools.partial(ProjectExplorer(repository).run, subject.register, only=("explore-upgrade",))
+    report = run(earlier="v0.2.0", limit=None)
     report.check()
     assert report.histories["explore-upgrade"] == len(writes)
+    with pytest.raises(EnvironmentProblem, match=r"the operator of v0\.2\.0 did not end within 0\.001 s"):
+        run(earlier="v0.2.0", limit=timedelta(milliseconds=1))
 
 
 def test_a_revision_before_the_kind_has_no_work_to_continue(repository):
@@ -165,3 +172,36 @@ def test_other_samples_are_there_before_and_after(operator, findings):
     report = Explorer(replace(subject_with_both(operator), earlier=earlier), only=("explore-upgrade",)).run()
     assert len(report.findings) == findings
     assert report.histories["explore-upgrade"] == sum(len(life.records[0].moments) for life in earlier.lives.values())
+
+
+def upgraded(then: list[dict[str, Any]], today: list[dict[str, Any]], old: dict[str, Any]) -> Report:
+    """What the explorer says of a right operator whose definitions and sample change. The former one did nothing."""
+    earlier = record(replace(kinds.subject_of(lambda _: None, sample=old), crds=then), "v1")
+    subject = kinds.subject_of(lambda manager: Keeper(manager.client).setup(manager))
+    return Explorer(replace(subject, crds=today, earlier=earlier), only=("explore-upgrade",)).run()
+
+
+def test_objects_that_todays_schema_refuses_are_found():
+    """Nobody can change them any more: a field is required that they do not have."""
+    today = copy.deepcopy(kinds.CRDS)
+    schema = today[0]["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
+    schema["required"] = ["house"]
+    old = {**kinds.SAMPLE, "spec": {"food": "hay"}}
+    [finding] = upgraded(kinds.CRDS, today, old).findings
+    assert finding.message.startswith("the API server refuses Animal kiki as it is after the upgrade from v1: ")
+    assert "spec.house" in finding.message
+    schema["required"] = []
+    upgraded(kinds.CRDS, today, old).check()
+
+
+def test_a_dropped_version_in_which_objects_are_stored_is_found():
+    """While it is there, it is fine that another one is stored."""
+    then, both = copy.deepcopy(kinds.CRDS), copy.deepcopy(kinds.CRDS)
+    then[0]["spec"]["versions"][0]["name"] = "v1alpha1"
+    both[0]["spec"]["versions"].append({**then[0]["spec"]["versions"][0], "storage": False})
+    old = {**kinds.SAMPLE, "apiVersion": "zoo.example.com/v1alpha1"}
+    upgraded(then, both, old).check()
+    [finding] = upgraded(then, kinds.CRDS, old).findings
+    assert finding.message == (
+        "the API server refuses today's definition of Animal: objects are stored in v1alpha1, which it lacks"
+    )
