@@ -28,7 +28,14 @@ _MOST_CHANGES = 200
 
 
 class ClusterView:
-    """The objects of the cluster at one moment, to read only."""
+    """The objects of the cluster at one moment, to read only.
+
+    ::
+
+        def is_owned(cluster: ClusterView) -> None:
+            for child in cluster.list(ConfigMap, labels="app.kubernetes.io/managed-by=pykb"):
+                assert child.metadata.owner_references, f"{child.metadata.name} would be left over"
+    """
 
     def __init__(self, objects: Mapping[Identity, bytes]) -> None:
         self._objects = objects
@@ -137,7 +144,7 @@ def within(limit: timedelta) -> Callable[[Check], Invariant]:
 
         @within(timedelta(minutes=5))
         def is_published(cluster: ClusterView) -> bool:
-            return all(site.status.url for site in cluster.list(Site))
+            return all(site.status.created for site in cluster.list(Site))
     """
     return lambda check: Invariant(check, seconds=limit.total_seconds())
 
