@@ -36,7 +36,10 @@ class Options:
     """The options of ``explore``."""
 
     seconds: float | None = option("Stop after this time.  [default: run everything]", "SECONDS", default=None, least=1)
-    seed: int = option("Selects the random values of the worlds.", default=0)
+    histories: int | None = option(
+        "Stop after so many histories.  [default: run everything]", "N", default=None, least=1
+    )
+    seed: int | None = option("Selects the random values of the worlds.  [default: 0]", "N", default=None)
     only: tuple[str, ...] = option(
         "Look only for these codes, such as `explore-crash`.", "CODE,...", default=(), completion="explorer codes"
     )
@@ -131,10 +134,12 @@ def explore(
         return
     for path in (options.html, options.junit):
         _check_place(path)
+    seconds = _limit_of(subject, options)
     explorer = Explorer(
         subject,
-        seconds=None if options.seconds is None else max(0.0, options.seconds - spent),
-        seed=options.seed,
+        seconds=None if seconds is None else max(0.0, seconds - spent),
+        histories=options.histories,
+        seed=_seed(subject, options),
         only=options.only,
         ignore=options.ignore,
         workers=options.workers or _cores(),
@@ -151,14 +156,13 @@ def explore(
 
             result = explorer.run(show)
             step.done(f"{result.histories.total()} histories")
-    saved = _save(result, root, options.seed)
+    saved = _save(result, root, _seed(subject, options))
     again = [f"pykb explore {_words_again(what or [], options)}--replay {path.relative_to(root)}" for path in saved]
     _tell(result, again)
     if options.html is not None:
         _write(options.html, explorer.page(result, again))
     if options.junit is not None:
         _write(options.junit, junit(result))
-    _tell_useless(options.ignore, result)
     if stopped:
         raise typer.Exit(EXIT_INTERRUPTED)
     if result.findings or result.problems:
@@ -197,7 +201,8 @@ def _with_earlier(subject: Subject, root: Path, options: Options) -> Subject:
 
     from pykb.explore import earlier_of
 
-    earlier = earlier_of(root, options.earlier, subject.samples, seed=options.seed, seconds=options.seconds)
+    seed, seconds = _seed(subject, options), _limit_of(subject, options)
+    earlier = earlier_of(root, options.earlier, subject.samples, seed=seed, seconds=seconds)
     for sample in subject.samples:
         if earlier.life_of(sample) is None:
             name = f"{sample['kind']} {sample['metadata']['name']}"
@@ -218,6 +223,16 @@ def _with_record(subject: Subject, kind: str, options: Options) -> Subject:
     if note:
         console.say(f"note: {note}")
     return explored
+
+
+def _limit_of(subject: Subject, options: Options) -> float | None:
+    """The option wins over the settings."""
+    return options.seconds or subject.settings.seconds
+
+
+def _seed(subject: Subject, options: Options) -> int:
+    """The option wins over the settings."""
+    return subject.settings.seed if options.seed is None else options.seed
 
 
 def _check_words(what: Sequence[str], files: Sequence[Path], options: Options) -> None:
@@ -366,24 +381,6 @@ def _document(result: Report, replays: Sequence[str]) -> dict[str, object]:
         "specsLeftOut": result.left_out,
         "unfinished": result.unfinished,
     }
-
-
-def _tell_useless(ignored: tuple[str, ...], result: Report) -> None:
-    """Name the ignored fields of kinds that no history had. They may be misspelt."""
-    from pykb.diagnostics.suggest import closest
-
-    for each in ignored:
-        kind, _, field = each.partition(".")
-        if kind[:1].isupper() and result.kinds and kind not in result.kinds:
-            near = closest(kind, result.kinds)
-            meant = (
-                f"did you mean `{near}{'.' * bool(field)}{field}`?" if near else f"there were {_listed(result.kinds)}"
-            )
-            console.say(f"note: `--ignore {each}` had no effect: no history had a {kind}; {meant}")
-
-
-def _listed(names: set[str]) -> str:
-    return ", ".join(sorted(names))
 
 
 def _save(result: Report, root: Path, seed: int) -> list[Path]:

@@ -20,6 +20,7 @@ import orjson
 
 from pykb.api import Unstructured
 from pykb.client.codec import gvk_of
+from pykb.client.guard import is_end
 from pykb.explore._history import Fault, FaultKind, Identity, Manifest
 from pykb.explore._state import read
 from pykb.explore._variants import leaves
@@ -64,6 +65,10 @@ class Actors:
         self._end = Health.FAILED if fault is not None and fault.kind is FaultKind.FAIL else Health.READY
         self._due: dict[tuple[str, float], float] = {}
         self._old = {read(content)["metadata"]["uid"] for content in server.storage.everything()}
+        self.worked: set[int] = set()
+        """The further actors of which a call did not fail, by their place in the list."""
+        self.failed: dict[int, BaseException] = {}
+        """The last errors of the further actors."""
         self.made: set[str] = set()
         """The uids of the pods and claims of StatefulSets. Claims stay for ever, and pods keep the name of an earlier
         service: an operator is judged by its StatefulSet."""
@@ -92,9 +97,15 @@ class Actors:
             for found in objects:
                 if not found["metadata"].get("deletionTimestamp"):
                     await self._act_on(found, objects)
-            for act in self._others:
-                with contextlib.suppress(ApiError):  # it is called again after the next change
+            for number, act in enumerate(self._others):
+                try:
                     await act(self._client)
+                except BaseException as error:
+                    if is_end(error) or _is_cancelled(error):
+                        raise
+                    self.failed[number] = error  # it is called again after the next change
+                else:
+                    self.worked.add(number)
 
     async def _act_on(self, obj: Manifest, objects: Sequence[Manifest]) -> None:
         kind = obj["kind"]
@@ -198,6 +209,12 @@ def _warning(obj: Manifest, name: str, reason: str, message: str) -> Manifest:
         "reason": reason,
         "message": message,
     }
+
+
+def _is_cancelled(error: BaseException) -> bool:
+    """Whether the task of the actors ends, rather than a call."""
+    task = asyncio.current_task()
+    return isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling() > 0
 
 
 class _Collector:

@@ -14,7 +14,7 @@ from pykb.explore._gate import Sent
 from pykb.explore._history import History, Identity, Manifest, Step, Verb
 from pykb.explore._outcome import Failure, Outcome
 from pykb.explore._project import Subject
-from pykb.explore._state import Difference, State, differences, read
+from pykb.explore._state import Difference, State, differences, ignoring, read
 from pykb.explore._variants import lower, schema_of, spread, variants
 from pykb.meta.json_diff import Path, sorted_changes
 
@@ -79,6 +79,7 @@ class Context:
         sample: The object that the operator works on.
         run: Runs a history.
         ignore: Fields that may differ.
+        ignored: Those of them that did.
         left_out: How many specs were not yielded by :meth:`changed`, at the edges of the schema and others.
         base: What comes of the creation of the sample.
     """
@@ -87,6 +88,7 @@ class Context:
     sample: Manifest
     run: Callable[[History], Outcome]
     ignore: Sequence[str] = ()
+    ignored: set[str] = field(default_factory=set)
     left_out: dict[bool, int] = field(default_factory=dict)
     base: Outcome = field(init=False)
     _uses_chance: bool | None = field(init=False, default=None)
@@ -195,11 +197,17 @@ class Context:
             outcome: The run of the other one. ``None`` compares each value as it is.
             of: The run of the expected one. Defaults to the same.
         """
-        every = differences(expected, found, self.ignore)
+        every = self._counting(differences(expected, found))
         if not every or outcome is None or not self._has_chance():
             return every
         one, two = self._masked(expected, of or outcome), self._masked(found, outcome)
         return differences(one, two, self.ignore)
+
+    def _counting(self, every: Sequence[Difference]) -> tuple[Difference, ...]:
+        """Those that are not ignored. Notes by what the others are."""
+        by = [(each, ignoring(each, self.ignore)) for each in every]
+        self.ignored.update(name for _, name in by if name is not None)
+        return tuple(each for each, name in by if name is None)
 
     def _has_chance(self) -> bool:
         """Whether the operator uses random values. Only runs that differ need to know it: it takes a run."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -13,13 +14,14 @@ from typing import Any, NamedTuple, TypeVar
 from pykb.client.errors import rule_marker
 from pykb.diagnostics import Diagnostic, Span
 from pykb.diagnostics.codes import explore as codes
+from pykb.diagnostics.suggest import closest
 from pykb.explore._context import Case, Context, Violation, broken, first_bug, place_among
 from pykb.explore._debugger import traced_threads
 from pykb.explore._files import page
 from pykb.explore._gate import Sent
 from pykb.explore._history import Fault, FaultKind, History, Identity, Manifest, Verb
 from pykb.explore._memory import Variable
-from pykb.explore._outcome import Outcome, unfitness
+from pykb.explore._outcome import Failure, Outcome, unfitness
 from pykb.explore._plans import CODES, LAST, PLANS
 from pykb.explore._project import Subject
 from pykb.explore._report import Finding, Grant, Report, reason, story, told, transcript
@@ -102,7 +104,9 @@ class Explorer:
         seconds: The limit of real time. ``None`` runs everything.
         seed: Selects the random values of the worlds.
         only: The codes to look for. Defaults to all.
-        ignore: Fields that may differ (``status.startedAt``, ``Deployment.spec.replicas``), and codes to leave out.
+        ignore: Fields that may differ (``status.startedAt``, ``Deployment.spec.replicas``), and codes to leave out,
+            beside those of the project's settings.
+        histories: The limit of histories. Defaults to that of the settings.
         workers: How many processes run histories. 1 is this process.
     """
 
@@ -114,13 +118,20 @@ class Explorer:
         seed: int = 0,
         only: Collection[str] = (),
         ignore: Sequence[str] = (),
+        histories: int | None = None,
         workers: int = 1,
     ) -> None:
         self._subject = subject
         self._seconds = seconds
         self._seed = seed
+        settings = subject.settings
+        self._accepted: dict[str, Span | None] = {each.what: each.place for each in settings.ignore}
+        self._accepted |= dict.fromkeys(ignore, None)
+        ignore = list(self._accepted)
+        self._most = (settings.histories if histories is None else histories) or sys.maxsize
         left_out = [each for each in ignore if each in CODES]
         self._only = [each for each in only or CODES if each not in left_out] if left_out else only
+        self._is_all_left_out = bool(left_out) and not self._only
         self._ignore = ignore
         self._count = workers
         self._workers: Workers | None = None
@@ -137,6 +148,10 @@ class Explorer:
         self._undisturbed: deque[_Run] = deque(maxlen=_MOST_KNOWN)
         self._background: tuple[Manifest, ...] = ()
         self._left_out: set[Identity] = set()
+        self._ignored: set[str] = set()
+        self._begun_cases = 0
+        self._working: set[int] = set()
+        self._stuck: dict[int, Failure] = {}
         self._deadline = float("inf")
 
     def start(self) -> None:
@@ -160,6 +175,12 @@ class Explorer:
         self._runs = self._workers or Runner(self._subject, self._seed)
         self._runs.stop_at(self._deadline)
         untried = list(self._subject.samples)
+        if self._is_all_left_out:
+            message = (
+                f"all codes that are wanted are ignored: {', '.join(each for each in CODES if each in self._ignore)}"
+            )
+            self._report.problems.append(codes.NOT_EXPLORED.at(None, message, "take one of them out"))
+            untried = []
         if list(self._only) == [codes.INVARIANT.slug] and not self._subject.invariants:
             message = "this project says of nothing that it must always hold"
             self._report.problems.append(codes.INVARIANT.at(None, message, "name functions: `invariants=[...]`"))
@@ -177,9 +198,36 @@ class Explorer:
                 message = f"the limit of {round(self._seconds or 0, 1):g} seconds ended before the first history did"
                 self._report.problems.append(codes.NOT_EXPLORED.at(None, message, "give the explorer more time"))
         self._report.findings = [*self._joined(), *starmap(_without_rule, self._forbidden.items())]
+        self._report.problems += self._stuck_actors()
+        self._report.strays += self._useless()
         if self._subject.rules and not self._only and len(self._report.histories) > 1:
             self._report.unused = sorted(set(_grants(self._subject.rules)) - self._used)
         return self._report
+
+    def _stuck_actors(self) -> Iterator[Diagnostic]:
+        """Yield a problem for each actor that does nothing but fail, or has a bug: the world lacks what it does."""
+        for number, failure in sorted(self._stuck.items()):
+            if failure.is_bug or number not in self._working:
+                name = getattr(self._subject.actors[number], "__name__", f"number {number + 1}")
+                how = "fails" if number in self._working else "fails each time"
+                message = f"the actor `{name}` {how}: {failure.kind}: {failure.message}"
+                yield codes.NOT_EXPLORED.at(failure.place, message, "correct it: the operator waits for what it does")
+
+    def _useless(self) -> Iterator[Diagnostic]:
+        """Yield a note about each field that may differ, and did not. It may be misspelt."""
+        kinds = self._report.kinds
+        is_whole = not self._only and not self._report.unfinished and bool(self._report.histories)
+        for name, place in self._accepted.items():
+            kind, dot, path = name.partition(".")
+            if name in CODES or name in self._ignored:
+                continue
+            message = f"that `{name}` may differ has no effect"
+            if kind[:1].isupper() and kinds and kind not in kinds:
+                near = closest(kind, kinds)
+                helps = f"did you mean `{near}{dot}{path}`?" if near else f"there were {', '.join(sorted(kinds))}"
+                yield codes.USELESS_IGNORE.at(place, f"{message}: no history had a {kind}", helps)
+            elif is_whole:
+                yield codes.USELESS_IGNORE.at(place, f"{message}: it was always as expected", "take it out")
 
     def stop(self) -> None:
         """End :meth:`run` soon. The report has what was found. A signal handler may call it."""
@@ -244,15 +292,19 @@ class Explorer:
 
     def _context_of(self, sample: Manifest, runs: Runs) -> Context:
         """A sample among the others, or alone if the operator does not come to rest with them."""
+
+        def run(history: History) -> Outcome:
+            return self._run_undisturbed(history, runs)
+
         self._undisturbed.clear()
         self._background = self._fit(sample, runs)
-        among = Context(self._subject, sample, lambda history: self._run_undisturbed(history, runs), self._ignore)
+        among = Context(self._subject, sample, run, self._ignore, self._ignored)
         why = unfitness(among.base)
         if not self._background or not why:
             return among
         self._undisturbed.clear()
         others, self._background = self._background, ()
-        alone = Context(self._subject, sample, lambda history: self._run_undisturbed(history, runs), self._ignore)
+        alone = Context(self._subject, sample, run, self._ignore, self._ignored)
         if unfitness(alone.base) != why:
             names = ", ".join(str(Identity.of(other)) for other in others)
             message = f"{Identity.of(sample)} is explored without {names}: with them, {why}"
@@ -309,10 +361,11 @@ class Explorer:
                 case = next(plans[slug], None)
                 if case is None:
                     del plans[slug]
-                elif _now() > self._deadline:
+                elif _now() > self._deadline or self._begun_cases >= self._most:
                     self._leave_out(plans)
                     return
                 else:
+                    self._begun_cases += len(case.parts) or 1
                     self._begin(case.history, runs, case)
                     self._judge(context, runs, ahead=runs.ahead)
 
@@ -351,6 +404,10 @@ class Explorer:
             outcome = run.take(runs)
             self._check_access(run.history, outcome)
             self._note_strays(outcome)
+            self._working |= outcome.worked
+            for number, failure in outcome.stuck.items():
+                known = self._stuck.get(number)
+                self._stuck[number] = known if known is not None and known.is_bug else failure
             self._changed.update(changes_of(outcome, self._changed))
             self._report.kinds.update(change.identity.kind for change in outcome.changes)
             for each in outcome.unchecked:

@@ -140,6 +140,8 @@ class Outcome:
     Attributes:
         history: The history. Set where the outcome is judged.
         initial: The state at rest before the first step.
+        worked: The actors of the user of which a call did not fail, by number.
+        stuck: The last failures of the others, and of these. Those that are no answers of the API server are bugs.
         unfit: Why the objects of the background cannot be there, if they cannot.
         states: The state at rest after each step that was waited for.
         rests: All states of the run, each with the number of changes until then.
@@ -173,6 +175,8 @@ class Outcome:
 
     history: History | None = None
     initial: State = field(default_factory=dict)
+    worked: frozenset[int] = frozenset()
+    stuck: dict[int, Failure] = field(default_factory=dict)
     unfit: str = ""
     states: list[State] = field(default_factory=list)
     rests: list[tuple[State, int]] = field(default_factory=list)

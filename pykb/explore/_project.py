@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import inspect
 import os
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -21,8 +22,8 @@ from pykb.api.safe_text import error_text
 from pykb.client.codec import gvk_of
 from pykb.client.guard import is_end
 from pykb.diagnostics import Diagnostic, EnvironmentProblem, Span
-from pykb.diagnostics.codes.explore import NOT_EXPLORED
-from pykb.diagnostics.suggest import closest
+from pykb.diagnostics.codes.explore import NOT_EXPLORED, SETTING
+from pykb.diagnostics.suggest import closest, did_you_mean
 from pykb.envtest.crds import read_crds
 from pykb.envtest.webhooks import MANIFEST, WebhookManifest
 from pykb.explore._actors import Actor
@@ -30,9 +31,10 @@ from pykb.explore._earlier import Earlier
 from pykb.explore._gate import place_in
 from pykb.explore._history import Identity, Manifest
 from pykb.explore._invariants import Check, Invariant, invariant_of
+from pykb.explore._settings import Settings, settings_of
 from pykb.project.settings import CONFIG, config_folder, config_path
 from pykb.reading import yaml_text
-from pykb.runtime import Manager
+from pykb.runtime import Client, Manager
 
 CRDS = "crd/bases"
 SAMPLES = "samples"
@@ -58,6 +60,7 @@ class Subject:
         neighbours: Samples that are there while another one is explored.
         background: Objects that are there before the operator starts, in all histories. They are stored as they are
             given, as if a cluster had recorded them: with uid and status, unchecked and without defaults.
+        settings: What the project says of its exploration.
         is_plain_kopf: Whether kopf runs the handlers without a manager of pykb.
         namespaces: The namespaces that kopf's handlers are restricted to; empty for all.
         load: Imports what is explored. It may fail as ``register`` does.
@@ -76,6 +79,7 @@ class Subject:
     places: Mapping[Identity, Span] = field(default_factory=dict)
     neighbours: Sequence[Manifest] = ()
     background: Sequence[Manifest] = ()
+    settings: Settings = field(default_factory=Settings)
     is_plain_kopf: bool = False
     namespaces: tuple[str, ...] = ()
     load: Callable[[], object] = lambda: None
@@ -110,6 +114,8 @@ def subject_of(
     Raises:
         EnvironmentProblem: There is no CRD or no sample, or the manager cannot be imported.
     """
+    settings = settings_of(root)
+    named = [NamedActor(root, name, settings.place("actors")) for name in settings.actors]
     crds = _definitions(root)
     every = sorted(config_path(root, SAMPLES).glob("*.yaml"))
     files = [root / sample] if sample else every
@@ -135,14 +141,15 @@ def subject_of(
         list(samples.values()),
         rules or None,
         root.resolve(),
-        actors=actors,
-        once=once,
+        actors=[*named, *actors],
+        once=[*settings.once, *once],
         invariants=[invariant_of(each) for each in invariants],
         webhooks=list(webhooks.values()),
         places=places,
         neighbours=list(neighbours.values()),
         namespaces=tuple(sorted({each.namespace for each in samples if each.namespace})) if is_namespaced else (),
-        load=(lambda: None) if register else (lambda: _imported(root, module)),
+        settings=settings,
+        load=lambda: _load(root, "" if register else module, named),
     )
 
 
@@ -242,6 +249,59 @@ def _register_of(root: Path, module: str) -> Callable[[Manager], None]:
         found.register(manager)
 
     return register  # imports on the first call: each worker does it, and may have threads then
+
+
+def _load(root: Path, module: str, actors: Sequence[NamedActor]) -> None:
+    if str(root) not in sys.path:
+        sys.path.insert(0, str(root))
+    if module:
+        _imported(root, module)
+    for actor in actors:
+        actor.load()
+
+
+class NamedActor:
+    """An actor that the settings name.
+
+    Args:
+        root: The folder of the project.
+        name: Where it is: ``package.module:function``.
+        place: Where that is written.
+    """
+
+    def __init__(self, root: Path, name: str, place: Span | None) -> None:
+        self._root = root
+        self._place = place
+        self._function: Actor | None = None
+        self.__name__ = name
+
+    def load(self) -> Actor:
+        """Import it.
+
+        Raises:
+            EnvironmentProblem: It cannot be imported, or is no coroutine function.
+        """
+        if self._function is None:
+            module, _, path = self.__name__.partition(":")
+            try:
+                found: Any = _imported(self._root, module)
+            except EnvironmentProblem as problem:
+                named = problem.diagnostic
+                raise EnvironmentProblem(replace(named, span=named.span or self._place)) from problem
+            for name in path.split("."):
+                if not hasattr(found, name):
+                    known = [each for each, value in vars(found).items() if inspect.iscoroutinefunction(value)]
+                    raise SETTING.problem(f"`{module}` has no `{path}`", *did_you_mean(path, known), span=self._place)
+                found = getattr(found, name)
+            if not (inspect.iscoroutinefunction(found) or inspect.iscoroutinefunction(type(found).__call__)):
+                message = f"the actor `{self.__name__}` is no coroutine function"
+                raise SETTING.problem(message, "define it as `async def act(cluster: Client)`", span=self._place)
+            self._function = found
+        return self._function
+
+    async def __call__(self, client: Client) -> None:
+        """Take the next step."""
+        await self.load()(client)
 
 
 def _imported(root: Path, module: str) -> ModuleType:

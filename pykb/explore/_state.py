@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,13 +101,13 @@ def is_generated(written: bytes | None, name: str) -> bool:
     return name.startswith(prefix)
 
 
-def differences(expected: State, found: State, ignore: Iterable[str] = ()) -> tuple[Difference, ...]:
+def differences(expected: State, found: State, ignore: Sequence[str] = ()) -> tuple[Difference, ...]:
     """The fields in which a state is not the expected one, in order.
 
     Args:
         expected: The expected state.
         found: The other one.
-        ignore: Fields that may differ, such as ``status.startedAt`` or ``Widget.status.startedAt``.
+        ignore: Fields that may differ; see :func:`ignoring`.
     """
     every: list[Difference] = []
     for identity in sorted({*expected, *found}):
@@ -116,14 +116,22 @@ def differences(expected: State, found: State, ignore: Iterable[str] = ()) -> tu
             every.append(Difference(identity, "", before, after))
         elif before != after:
             every += [Difference(identity, spell(path), *values) for path, *values in sorted_changes(before, after)]
-    ignored = tuple(ignore)
-    return tuple(each for each in every if not _is_ignored(each, ignored))
+    return tuple(each for each in every if ignoring(each, ignore) is None)
 
 
-def _is_ignored(difference: Difference, ignored: tuple[str, ...]) -> bool:
+def ignoring(difference: Difference, ignored: Iterable[str]) -> str | None:
+    """Which of some fields that may differ is about a difference, or around it.
+
+    Args:
+        difference: The difference.
+        ignored: Fields such as ``status.startedAt`` or ``Widget.status.startedAt``, or kinds.
+    """
     path = difference.path
-    names = (path, f"{difference.identity.kind}.{path}".rstrip("."))
-    return any(name == each or name.startswith((f"{each}.", f"{each}[")) for name in names for each in ignored if name)
+    names = [name for name in (path, f"{difference.identity.kind}.{path}".rstrip(".")) if name]
+    return next(
+        (each for each in ignored if any(name == each or name.startswith((f"{each}.", f"{each}[")) for name in names)),
+        None,
+    )
 
 
 def _reduce(manifest: Mapping[str, Any], named: Mapping[str, str]) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import zip_longest
 from typing import Any
 
@@ -18,7 +19,7 @@ from pykb.explore._history import SECOND_NAMESPACE, Fault, FaultKind, History, I
 from pykb.explore._invariants import Watched
 from pykb.explore._libraries import answered_here
 from pykb.explore._operator import RESTART_SECONDS, Operator
-from pykb.explore._outcome import Change, Moment, Outcome, unfitness
+from pykb.explore._outcome import Change, Moment, Outcome, failure_of, unfitness
 from pykb.explore._project import Subject
 from pykb.explore._state import State, read, state_of
 from pykb.explore._webhooks import Rules
@@ -153,8 +154,7 @@ class _World:
             await self._take_over()
             if self._history.idle and self.outcome.at_rest:
                 await self._idle()
-            if actors.done():
-                actors.result()  # an actor of the user raised
+            self._note_actors()
             self.outcome.fails = self._operator.fails
             self.outcome.strays = list(self._operator.strays())
             if operator.done():
@@ -163,6 +163,12 @@ class _World:
             for task in (operator, actors, *self._acting):
                 task.cancel()
             await asyncio.gather(operator, actors, *self._acting, return_exceptions=True)
+
+    def _note_actors(self) -> None:
+        self.outcome.worked = frozenset(self._actors.worked)
+        for number, error in self._actors.failed.items():
+            failure = failure_of(error, self._subject.root, self._loop.time())
+            self.outcome.stuck[number] = replace(failure, is_bug=not isinstance(error, ApiError))
 
     async def _idle(self) -> None:
         """Let time pass, until it is certain that the operator is not idle."""

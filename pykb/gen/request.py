@@ -40,7 +40,7 @@ from pykb.reading import TomlError, read_toml
 
 _T = TypeVar("_T")
 KEYS: Mapping[str, Option] = {option.name: option for option in OPTIONS}
-_TABLES = ("boilerplate", "config", "generate", KEY)
+_TABLES = ("boilerplate", "config", "explore", "generate", KEY)
 _NOUNS = {str: "a string", int: "a whole number", bool: "`true` or `false`", list: "a list of strings"}
 
 

@@ -46,7 +46,7 @@ class ProjectExplorer:
         once: Sequence[str] = (),
         invariants: Sequence[Check] = (),
         earlier: str = "",
-        seed: int = 0,
+        seed: int | None = None,
         limit: timedelta | None = _BOUND,
         workers: int = 1,
     ) -> Report:
@@ -62,16 +62,17 @@ class ProjectExplorer:
             sample: A file of one sample, relative to the project. Defaults to all in ``config/samples``.
             only_sample: Whether to leave the other samples of the project out while one is explored.
             only: The codes to look for, such as ``explore-crash``. Defaults to all.
-            ignore: Fields that may differ, such as ``Deployment.spec.replicas``, and codes to leave out.
+            ignore: Fields that may differ, such as ``Deployment.spec.replicas``, and codes to leave out, beside those
+                that ``[tool.pykb.explore]`` in pyproject.toml names. The same holds for ``actors`` and ``once``.
             actors: What other controllers and people do. Each is called with a client a moment after each change.
             once: Kinds that have an effect when they are created, such as ``Mail``. No fault may make more of them.
                 Jobs and Pods always count.
             invariants: What must hold whenever everything is at rest, in all histories; see :class:`ClusterView`.
                 ``always`` and ``within`` let it hold more often.
             earlier: A git revision whose work the operator continues, such as ``v1.2.0``: see ``explore-upgrade``.
-            seed: Selects the random values of the worlds.
-            limit: The longest time. Then the rest is left out. ``None`` runs everything.
-                ``PYKB_EXPLORE_SECONDS`` in the environment can only lower it.
+            seed: Selects the random values of the worlds. Defaults to that of the settings, or 0.
+            limit: The longest time. Then the rest is left out. ``None`` runs everything. Defaults to ``seconds`` of
+                the settings, or 5 seconds. ``PYKB_EXPLORE_SECONDS`` in the environment can only lower it.
             workers: How many processes run histories. More than 1 are forked: the test should have no threads.
 
         Raises:
@@ -87,13 +88,17 @@ class ProjectExplorer:
             invariants=invariants,
             only_sample=only_sample,
         )
+        settings = subject.settings
+        chosen = settings.seed if seed is None else seed
+        if limit is _BOUND and settings.seconds is not None:
+            limit = timedelta(seconds=settings.seconds)
         seconds = _seconds(limit)
         if earlier:
             began = time.monotonic()
-            known = earlier_of(self._project, earlier, subject.samples, seed=seed, seconds=seconds)
+            known = earlier_of(self._project, earlier, subject.samples, seed=chosen, seconds=seconds)
             subject = replace(subject, earlier=known)
             seconds = None if seconds is None else max(0.0, seconds - (time.monotonic() - began))
-        return Explorer(subject, seconds=seconds, seed=seed, only=only, ignore=ignore, workers=workers).run()
+        return Explorer(subject, seconds=seconds, seed=chosen, only=only, ignore=ignore, workers=workers).run()
 
 
 def _seconds(limit: timedelta | None) -> float | None:

@@ -176,6 +176,20 @@ UNKNOWN_CONDITION = note(
     "cluster.",
 )
 
+SETTING = Code(
+    "explore-setting",
+    "a setting of the explorer has an invalid value",
+    "`[tool.pykb.explore]` in pyproject.toml holds what `pykb explore` and the tests share: actors, objects, accepted "
+    "differences with their reasons, and limits.",
+)
+
+USELESS_IGNORE = note(
+    "explore-useless-ignore",
+    "what is ignored differs nowhere",
+    "A field that may differ hides what is found there later. In the histories that were run, no such field differed, "
+    "or there was no object of the kind. Take the entry out, or correct it.",
+)
+
 LEFT_OUT = note(
     "explore-left-out",
     "an object is not in the explorer's world",

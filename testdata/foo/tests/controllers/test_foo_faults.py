@@ -23,6 +23,4 @@ SAMPLE = "config/samples/samplecontroller_v1alpha1_foo.yaml"
 
 def test_holds_under_faults(explorer: ProjectExplorer) -> None:
     """The explorer finds nothing wrong in its first seconds. It needs no cluster. `make explore` tries everything."""
-    # As in sample-controller, the replicas are kept while the spec has some. The rest belongs to others.
-    ignore = ["Deployment.spec.template", "Deployment.spec.replicas"]
-    explorer.run(register, sample=SAMPLE, ignore=ignore).check()
+    explorer.run(register, sample=SAMPLE).check()
