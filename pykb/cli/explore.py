@@ -152,7 +152,8 @@ def explore(
             def show(progress: Progress) -> None:
                 if progress.histories % 10 == 0:
                     found = f"{progress.findings} finding{'s' * (progress.findings != 1)}"
-                    step.update(f"{progress.histories} histories, {found}, {progress.code}")
+                    parts = (f"{progress.histories} histories", progress.lines, found, progress.code)
+                    step.update(", ".join(part for part in parts if part))
 
             result = explorer.run(show)
             step.done(f"{result.histories.total()} histories")
@@ -349,7 +350,8 @@ def _tell(result: Report, again: Sequence[str]) -> None:
     histories = ", ".join(f"{slug.removeprefix('explore-')} {count}" for slug, count in result.histories.items())
     if total := result.histories.total():
         runs = f"{result.runs} run{'s' * (result.runs != 1)}"
-        console.say(f"{total} histor{'y' if total == 1 else 'ies'} in {runs} ({histories})")
+        lines = f", {result.lines()} of the operator" if result.lines() else ""
+        console.say(f"{total} histor{'y' if total == 1 else 'ies'} in {runs} ({histories}){lines}")
     if result.left_out:
         console.say(
             f"{result.left_out} other specs of the samples were not tried: those tried are spread over the fields"
@@ -377,6 +379,12 @@ def _document(result: Report, replays: Sequence[str]) -> dict[str, object]:
             for finding, replay in zip(result.findings, replays, strict=True)
         ],
         "histories": dict(result.histories),
+        "finished": result.finished(),
+        "lines": {
+            "run": result.coverage.run,
+            "total": result.coverage.total,
+            "unreached": [{"path": each.path, "first": each.first, "last": each.last} for each in result.unreached],
+        },
         "runs": result.runs,
         "specsLeftOut": result.left_out,
         "unfinished": result.unfinished,

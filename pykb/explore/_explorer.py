@@ -20,6 +20,7 @@ from pykb.explore._debugger import traced_threads
 from pykb.explore._files import page
 from pykb.explore._gate import Sent
 from pykb.explore._history import Fault, FaultKind, History, Identity, Manifest, Verb
+from pykb.explore._lines import Coverage
 from pykb.explore._memory import Variable
 from pykb.explore._outcome import Failure, Outcome, unfitness
 from pykb.explore._plans import CODES, LAST, PLANS
@@ -54,11 +55,13 @@ class Progress:
         code: The code that is explored now.
         histories: How many histories were run.
         findings: How many findings there are.
+        lines: How many lines of the user's code were run, of how many. Empty if they are not counted.
     """
 
     code: str
     histories: int
     findings: int
+    lines: str = ""
 
 
 class _Found(NamedTuple):
@@ -130,6 +133,7 @@ class Explorer:
         ignore = list(self._accepted)
         self._most = (settings.histories if histories is None else histories) or sys.maxsize
         left_out = [each for each in ignore if each in CODES]
+        self._is_whole = not only
         self._only = [each for each in only or CODES if each not in left_out] if left_out else only
         self._is_all_left_out = bool(left_out) and not self._only
         self._ignore = ignore
@@ -137,7 +141,7 @@ class Explorer:
         self._workers: Workers | None = None
         self._runs: Runs | None = None
         self._progress: Callable[[Progress], None] | None = None
-        self._report = Report()
+        self._report = Report(coverage=Coverage(subject.root))
         self._found: dict[tuple[object, ...], _Found] = {}
         self._forbidden: dict[tuple[str, str], list[tuple[str, Finding]]] = {}
         self._changed: set[Identity] = set()
@@ -202,6 +206,8 @@ class Explorer:
         self._report.strays += self._useless()
         if self._subject.rules and not self._only and len(self._report.histories) > 1:
             self._report.unused = sorted(set(_grants(self._subject.rules)) - self._used)
+        if self._report.coverage.run and self._is_whole:
+            self._report.unreached = self._report.coverage.unreached()
         return self._report
 
     def _stuck_actors(self) -> Iterator[Diagnostic]:
@@ -402,6 +408,7 @@ class Explorer:
         while len(self._begun) > ahead:
             run = self._begun.popleft()
             outcome = run.take(runs)
+            self._report.coverage.add(outcome.lines)
             self._check_access(run.history, outcome)
             self._note_strays(outcome)
             self._working |= outcome.worked
@@ -444,7 +451,8 @@ class Explorer:
                 self._guilty.add(id(case))
                 self._note(context, verdict, outcome, violation)
         if self._progress is not None:
-            self._progress(Progress(case.code.slug, self._report.histories.total(), len(list(self._joined()))))
+            findings, report = len(list(self._joined())), self._report
+            self._progress(Progress(case.code.slug, report.histories.total(), findings, report.lines()))
 
     def _run_alone(self, context: Context, runs: Runs) -> None:
         """Run the cases of doubtful runs, each alone."""
@@ -505,6 +513,7 @@ class Explorer:
             if found.by is None or finding.because or _now() > self._deadline:
                 continue
             outcome = runs.outcome(runs.begin(finding.history, causes=True))
+            self._report.coverage.add(outcome.lines)
             outcome.history = finding.history
             self._report.runs += 1
             wrong = next((each.by for each in found.judge(outcome) if each.message == finding.message), None)

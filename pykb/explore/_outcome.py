@@ -12,6 +12,7 @@ from pykb.api.safe_text import safe_text
 from pykb.diagnostics import Diagnostic, Span
 from pykb.explore._gate import Sent, place_in
 from pykb.explore._history import Fault, History, Identity, Manifest, Step
+from pykb.explore._lines import Lines
 from pykb.explore._memory import Variable
 from pykb.explore._state import State, is_generated, read
 from pykb.explore._variants import spell
@@ -171,6 +172,7 @@ class Outcome:
         unchecked: Messages about invariants that fail.
         moments: What was there after each write of the operator, and at rest. Only if the history asks for it.
         forgotten: What modules kept when a process died, and no more in the next one.
+        lines: The lines of the user's code that no earlier history has run in the same process.
     """
 
     history: History | None = None
@@ -206,6 +208,7 @@ class Outcome:
     unchecked: list[Diagnostic] = field(default_factory=list)
     moments: list[Moment] = field(default_factory=list)
     forgotten: tuple[Variable, ...] = ()
+    lines: Lines = field(default_factory=dict)
 
     def first(self, steps: int) -> Outcome | None:
         """What came of the first steps of an undisturbed history; ``None`` if that is not known."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from pykb.diagnostics import Code, Diagnostic, Span
@@ -12,8 +12,12 @@ from pykb.diagnostics.render import render
 from pykb.explore._actors import NO_SUCH
 from pykb.explore._gate import Sent
 from pykb.explore._history import Fault, FaultKind, History, Identity, Step, Takeover, Verb
+from pykb.explore._lines import Coverage, Unreached
 from pykb.explore._outcome import Change, Outcome
 from pykb.explore._state import Difference
+
+_MOST_UNREACHED = 10
+"""Places without a history that are named."""
 
 Grant = tuple[str, str, str]
 """A verb, an API group and a resource."""
@@ -98,6 +102,8 @@ class Report:
         problems: Samples that could not be explored.
         kinds: The kinds of the objects that changed.
         strays: What the operator does outside of the virtual world.
+        coverage: The lines of the user's code that the histories have run.
+        unreached: The lines that no history has run. Empty if not all codes were asked for.
     """
 
     findings: list[Finding] = field(default_factory=list)
@@ -110,6 +116,8 @@ class Report:
     problems: list[Diagnostic] = field(default_factory=list)
     kinds: set[str] = field(default_factory=set)
     strays: list[Diagnostic] = field(default_factory=list)
+    coverage: Coverage = field(default_factory=Coverage)
+    unreached: Sequence[Unreached] = ()
 
     def diagnostics(self) -> list[Diagnostic]:
         """What did not hold, as messages."""
@@ -117,8 +125,36 @@ class Report:
 
     def notes(self) -> list[Diagnostic]:
         """What is worth a look, but no fault."""
+        return [*self.strays, *self._unreached(), *self._unused()]
+
+    def lines(self) -> str:
+        """How much of the code the histories have run. Empty if lines were not counted."""
+        return f"{self.coverage.run} of {self.coverage.total} lines" if self.coverage.run else ""
+
+    def finished(self) -> list[str]:
+        """The codes of which all histories were run."""
+        return [slug for slug in self.histories if slug not in self.unfinished]
+
+    def tried(self) -> str:
+        """What was tried, in one line: `no findings` means that nothing was found there."""
+        total = self.histories.total()
+        finished = ", ".join(slug.removeprefix("explore-") for slug in self.finished())
+        parts = [f"{total} histor{'y' if total == 1 else 'ies'}", self.lines(), f"finished: {finished or 'no code'}"]
+        return ", ".join(part for part in parts if part)
+
+    def _unreached(self) -> Iterator[Diagnostic]:
+        if not self.unreached:
+            return
+        shown = self.unreached[:_MOST_UNREACHED]
+        more = len(self.unreached) - len(shown)
+        notes = (*map(str, shown), *([f"and {more} more places"] if more else []))
+        message = f"no history reached {self.coverage.total - self.coverage.run} of {self.coverage.total} lines"
+        first = Span(shown[0].path, shown[0].first, 1)
+        yield codes.UNREACHED.at(first, message, "more about this: `pykb explain explore-unreached`", notes=notes)
+
+    def _unused(self) -> Iterator[Diagnostic]:
         if not self.unused:
-            return self.strays
+            return
         verbs: dict[str, list[str]] = {}
         for verb, group, resource in self.unused:
             plural, slash, subresource = resource.partition("/")
@@ -126,7 +162,7 @@ class Report:
             verbs.setdefault(name, []).append(verb)
         grants = "\n".join(f"{resource}: {', '.join(each)}" for resource, each in sorted(verbs.items()))
         notes = (f"by resource:\n{grants}",)
-        return [*self.strays, codes.UNUSED_GRANT.at(None, "no history used some permissions of the role", notes=notes)]
+        yield codes.UNUSED_GRANT.at(None, "no history used some permissions of the role", notes=notes)
 
     def check(self) -> None:
         """Raise if something did not hold.
@@ -135,7 +171,7 @@ class Report:
             AssertionError: With all findings, each with its history.
         """
         if diagnostics := self.diagnostics():
-            raise AssertionError(render(diagnostics))
+            raise AssertionError(f"{render(diagnostics)}in {self.tried()}")
 
 
 _FAILS = "Each reconcile fails with"

@@ -22,12 +22,13 @@ from pykb.explore._gate import place_in
 from pykb.explore._history import History, Identity, Step, Verb
 from pykb.explore._invariants import endless
 from pykb.explore._libraries import told_of_the_world
+from pykb.explore._lines import LineCounter
 from pykb.explore._memory import Memory, Variable, import_again
 from pykb.explore._outcome import Outcome
 from pykb.explore._project import Subject
 from pykb.explore._report import story
 from pykb.explore._time import TooLong, VirtualTime
-from pykb.explore._watch import MOST_CPU_SECONDS
+from pykb.explore._watch import MOST_CPU_SECONDS, is_debugged
 from pykb.explore._world import cluster_of, grow, play
 from pykb.fake import FakeApiServer
 from pykb.runtime import Manager
@@ -76,12 +77,13 @@ class Runner:
         subject: What is explored.
         seed: Selects the random values of the worlds.
         first: Histories that show what the operator imports late. Defaults to the life of each sample.
+        counts: Whether to count the lines that are run. In a debugger, they are not.
     """
 
     ahead = 0
     """How many histories to begin before the outcome of the first one is taken."""
 
-    def __init__(self, subject: Subject, seed: int, first: Sequence[History] = ()) -> None:
+    def __init__(self, subject: Subject, seed: int, first: Sequence[History] = (), *, counts: bool = True) -> None:
         self._subject = subject
         self._seed = seed
         self._first = first or tuple(
@@ -94,6 +96,7 @@ class Runner:
         self._forgotten: list[Variable] = []
         self._time = VirtualTime()
         self._stack = contextlib.ExitStack()
+        self._lines = LineCounter(subject.root if counts and not is_debugged() else None)
         self._outcomes: dict[int, Outcome] = {}
         self._begun = 0
         self._grown: dict[tuple[str, ...], tuple[FakeApiServer, str]] = {}
@@ -106,6 +109,7 @@ class Runner:
         """
         self._stack.enter_context(self._time.watch)
         self._stack.enter_context(told_of_the_world())
+        self._stack.enter_context(self._lines)
         self._cluster = self._run(lambda: cluster_of(self._subject), self._seed)
         with self._time.waiting():
             self._subject.load()  # an import may take longer than a history
@@ -128,12 +132,18 @@ class Runner:
     def begin(self, history: History, *, causes: bool = False, keeps: bool = False) -> int:
         """Run a history, see :meth:`run`. Returns its number."""
         self._begun += 1
-        self._outcomes[self._begun] = self.run(history, causes=causes, keeps=keeps)
+        self._outcomes[self._begun] = self.run_counted(history, causes=causes, keeps=keeps)
         return self._begun
 
     def outcome(self, number: int) -> Outcome:
         """Return an outcome."""
         return self._outcomes.pop(number)
+
+    def run_counted(self, history: History, *, causes: bool = False, keeps: bool = False) -> Outcome:
+        """Run a history, and note the lines that no earlier one has run in this process."""
+        outcome = self.run(history, causes=causes, keeps=keeps)
+        outcome.lines = self._lines.take()
+        return outcome
 
     def run(self, history: History, *, causes: bool = False, keeps: bool = False, most: float | None = None) -> Outcome:
         """Run a history.
@@ -348,7 +358,7 @@ def _work(pipe: Connection, others: Sequence[Connection], subject: Subject, seed
         with Runner(subject, seed) as runner:
             while True:
                 order: _Order = pipe.recv()
-                pipe.send(runner.run(order.history, causes=order.causes, keeps=order.keeps))
+                pipe.send(runner.run_counted(order.history, causes=order.causes, keeps=order.keeps))
     except EnvironmentProblem as problem:
         pipe.send(problem.diagnostic)
     except (EOFError, BrokenPipeError):

@@ -31,8 +31,9 @@ class ProjectExplorer:
             explorer.run(register).check()
     """
 
-    def __init__(self, project: Path) -> None:
+    def __init__(self, project: Path, note: Callable[[str], None] = lambda _: None) -> None:
         self._project = project
+        self._note = note
 
     def run(
         self,
@@ -98,7 +99,9 @@ class ProjectExplorer:
             known = earlier_of(self._project, earlier, subject.samples, seed=chosen, seconds=seconds)
             subject = replace(subject, earlier=known)
             seconds = None if seconds is None else max(0.0, seconds - (time.monotonic() - began))
-        return Explorer(subject, seconds=seconds, seed=chosen, only=only, ignore=ignore, workers=workers).run()
+        report = Explorer(subject, seconds=seconds, seed=chosen, only=only, ignore=ignore, workers=workers).run()
+        self._note(report.tried())
+        return report
 
 
 def _seconds(limit: timedelta | None) -> float | None:

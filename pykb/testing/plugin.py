@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 CRD_FOLDER = "crd/bases"
 """The folder of the CRDs, below `config/`."""
 
+_EXPLORED = "pykb explored"
+"""The property of a test that says what it has explored."""
+
 _ASSETS: pytest.StashKey[Assets | EnvironmentProblem] = pytest.StashKey()
 
 
@@ -181,11 +184,22 @@ def run_manager(control_plane: ControlPlane | ExistingCluster, pytestconfig: pyt
 
 
 @pytest.fixture
-def explorer(pytestconfig: pytest.Config) -> ProjectExplorer:
+def explorer(request: pytest.FixtureRequest) -> ProjectExplorer:
     """Looks for faults of the operator in memory and in virtual time: ``explorer.run(register).check()``."""
     from pykb.testing._explorers import ProjectExplorer
 
-    return ProjectExplorer(pytestconfig.rootpath)
+    properties = request.node.user_properties
+    return ProjectExplorer(request.config.rootpath, lambda tried: properties.append((_EXPLORED, tried)))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say what the explorer has tried: that nothing was found means no more than this."""
+    reports = [each for how in ("passed", "failed") for each in terminalreporter.getreports(how)]
+    lines = [f"{each.nodeid}: {value}" for each in reports for name, value in each.user_properties if name == _EXPLORED]
+    if lines:
+        terminalreporter.section("explored")
+        for line in lines:
+            terminalreporter.write_line(line)
 
 
 @pytest.fixture

@@ -157,6 +157,16 @@ UNUSED_GRANT = note(
     "can use. Not all code may have run: check before you remove its marker.",
 )
 
+UNREACHED = note(
+    "explore-unreached",
+    "no history reached some lines of the operator",
+    "What was not run was not explored, so `no findings` says nothing about these lines. They may need another sample, "
+    "such as one with an optional part of the spec, a state that only another controller brings about (an actor), or "
+    "an answer of a system outside the cluster (a double). Lines of functions in the files that the operator imports "
+    "are counted, without tests, generated files, and what `# pragma: no cover` marks. To reach more, the explorer "
+    "tries values near the constants with which these files compare.",
+)
+
 REAL_WORLD = warning(
     "explore-real-world",
     "the operator leaves the virtual world of the explorer",

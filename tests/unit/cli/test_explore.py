@@ -68,6 +68,9 @@ def test_findings_for_programs_are_one_document(project):
     ]
     assert (project / tried["findings"][0]["replay"]).exists()
     assert list(tried["histories"]) == ["explore-history"]
+    assert tried["finished"] == ["explore-history"]
+    assert 0 < tried["lines"]["run"] <= tried["lines"]["total"]
+    assert tried["lines"]["unreached"] == []  # other codes may reach them
     assert tried["runs"] > 0
     assert tried["unfinished"] == []
 

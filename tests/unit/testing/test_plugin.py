@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -75,3 +76,15 @@ def test_getting_the_control_plane_is_not_counted_against_a_tests_time_limit(tmp
     assert "error[envtest-assets-missing]: found no etcd, kube-apiserver" in done.stdout
     assert "Traceback" not in done.stdout
     assert "2 errors" in done.stdout
+
+
+def test_what_the_explorer_has_tried_is_said_after_the_tests(tmp_path: Path) -> None:
+    """A test that passes says only that nothing was found there. Processes of pytest-xdist make no difference."""
+    (tmp_path / "test_x.py").write_text(
+        "from app_operator.__main__ import register\n\n"
+        "def test_x(explorer):\n    explorer.run(register, only=['explore-leak']).check()\n"
+    )
+    app = Path(__file__).parents[3] / "testdata" / "app"
+    done = run_pytest(app, "-n1", str(tmp_path / "test_x.py"), f"--rootdir={app}", PYTHONPATH=str(app))
+    assert done.returncode == 0, done.stdout
+    assert re.search(r"test_x: \d+ histories, \d+ of \d+ lines, finished: leak\n", done.stdout), done.stdout
