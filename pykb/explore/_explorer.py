@@ -31,6 +31,9 @@ from pykb.explore._state import Difference, read
 
 _now = time.monotonic
 
+_OPTIONAL = {("apiextensions.k8s.io", "customresourcedefinitions"), ("", "namespaces")}
+"""What kopf watches if it may, and does without otherwise. Source: https://docs.kopf.dev/en/stable/deployment/#rbac"""
+
 _IS_THERE = ("404)", "409)")
 """The ends of refusals that say nothing about the act."""
 
@@ -551,7 +554,7 @@ class Explorer:
             if grant in self._used:
                 continue
             self._used.add(grant)
-            if not _allows(rules, sent):
+            if not _allows(rules, sent) and not (sent.is_of_kopf and grant[1:] in _OPTIONAL):
                 found = Finding(codes.RBAC, "", tuple(story(history, outcome)), (), sent.place, history)
                 self._forbidden.setdefault((sent.group, sent.resource), []).append((sent.verb, found))
 

@@ -23,7 +23,18 @@ from pykb.runtime import (
     set_controller_reference,
 )
 from tests.explorer.handled import ANIMALS, Handled
-from tests.explorer.zoo.kinds import Animal
+from tests.explorer.zoo.kinds import Animal, Manifest
+
+
+def rules(*, note: bool = True) -> list[Manifest]:
+    """A role for an operator of this module."""
+    read = ["get", "list", "watch"]
+    return [
+        {"apiGroups": ["zoo.example.com"], "resources": ["animals"], "verbs": [*read, *(["patch"] if note else [])]},
+        {"apiGroups": ["zoo.example.com"], "resources": ["animals/status"], "verbs": ["patch"]},
+        {"apiGroups": [""], "resources": ["configmaps"], "verbs": [*read, "create", "patch"]},
+        {"apiGroups": [""], "resources": ["events"], "verbs": ["create"]},
+    ]
 
 
 class RemembersInMemo(Handled):
@@ -420,3 +431,47 @@ class ForcesItsWayMended(ForcesItsWay):
     async def apply(self, animal: Animal, patch: kopf.Patch) -> None:
         """Apply what is its own."""
         await Handled.apply(self, animal, patch)
+
+
+class ScalesByIndex(CountsInIndex):
+    """Looks by a timer how many there are in an index, which may lag, and makes what is missing."""
+
+    fault = "explore-stale"
+
+    def register(self) -> None:
+        """A timer in place of changes."""
+        Handled.register(self)
+        kopf.index("", "v1", "configmaps", registry=self.registry, id="extras")(self.extras)
+        kopf.timer(*ANIMALS, interval=20, registry=self.registry)(self.feed)
+
+    async def make(self, animal: Animal) -> None:
+        """With a name of the API server's."""
+        extra = ConfigMap(metadata=ObjectMeta(generate_name="extra-", namespace=animal.metadata.namespace))
+        set_controller_reference(animal, extra)
+        await self.client.create(extra)  # fault
+
+
+class ScalesByIndexMended(ScalesByIndex):
+    """The name says whose it is."""
+
+    fault = ""
+    children = CountsInIndexMended.children
+    make = CountsInIndexMended.make
+
+
+class MayNotNote(Handled):
+    """Its role allows what the handlers do, and not what kopf itself does: it notes its progress in the object."""
+
+    fault = "explore-rbac"
+    rules = rules(note=False)
+
+    async def keep(self, body: kopf.Body, patch: kopf.Patch, **_: Any) -> None:  # fault
+        """Apply the child."""
+        await self.apply(Animal.from_wire(body), patch)
+
+
+class MayNotNoteMended(MayNotNote):
+    """With the verb."""
+
+    fault = ""
+    rules = rules()
