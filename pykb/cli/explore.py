@@ -80,10 +80,16 @@ class Options:
         "The same with the objects in a file that `kubectl get -o yaml` has printed.", "FILE", default=None
     )
     crd: tuple[str, ...] = option(
-        "Without a project: a file or folder with the CustomResourceDefinitions. Repeatable.", "FILE", default=()
+        "Without a project: a file or folder with the CustomResourceDefinitions. Repeatable.",
+        "FILE",
+        default=(),
+        completion="yaml",
     )
     sample: tuple[str, ...] = option(
-        "Without a project: a file with an object that the handlers work on. Repeatable.", "FILE", default=()
+        "Without a project: a file with an object that the handlers work on. Repeatable.",
+        "FILE",
+        default=(),
+        completion="yaml",
     )
 
 

@@ -79,6 +79,18 @@ def _resources() -> tuple[Resource, ...]:
         return ()
 
 
+def _complete_yaml(incomplete: str) -> list[str]:
+    """Files of YAML, and folders."""
+    start, slash, _ = incomplete.rpartition("/")
+    try:
+        found = sorted(Path(f"{start}{slash}" or ".").iterdir())
+    except OSError:
+        return []
+    names = [f"{each.name}/" if each.is_dir() else each.name for each in found if _WORD.fullmatch(each.name)]
+    paths = [f"{start}{slash}{name}" for name in names if name.endswith(("/", ".yaml", ".yml"))]
+    return [path for path in paths if path.startswith(incomplete)]
+
+
 complete_kinds = _completing(lambda resource: [resource.kind])
 _COMPLETIONS = {
     "groups": _completing(lambda resource: [resource.group]),
@@ -87,6 +99,7 @@ _COMPLETIONS = {
     "controllers": _completing(lambda resource: resource.controllers),
     "explorer codes": _complete_explorer_codes,
     "histories": _complete_histories,
+    "yaml": _complete_yaml,
 }
 
 

@@ -574,7 +574,7 @@ class Explorer:
             span = failure.place or self._subject.places.get(name)
             message = f"each handler of the sample {name} fails: {failure.kind}: {failure.message}"
             return codes.NOT_EXPLORED.at(span, message, "mend it first: everything is compared with this run")
-        if base.handlers and not base.reconciles and not any(sent.works_on for sent in base.sent):
+        if base.handlers and not base.unrest and not base.reconciles and not any(sent.works_on for sent in base.sent):
             return self._unhandled(name, base)
         if base.failures and not base.sent:
             failure = base.failures[-1]

@@ -167,7 +167,8 @@ class Operator(ReconcileListener):
         last = max(self.outcome.reconciles[-1:], default=0.0)
         if self.is_working and not self.outcome.unrest and self._loop.time() - last > _LONG_SECONDS:
             self.outcome.unrest = "waits without end in one reconcile"
-            self.outcome.unrest_at = place_in(self.subject.root, reconciling(self._loop))
+            threads = self._loop.threads.where() if isinstance(self._loop, VirtualLoop) else ()
+            self.outcome.unrest_at = place_in(self.subject.root, threads + reconciling(self._loop))
 
     @property
     def is_retrying(self) -> bool:

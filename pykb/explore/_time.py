@@ -32,7 +32,7 @@ from weakref import WeakSet
 from pydantic._internal import _generate_schema
 
 from pykb.client.clock import Timer
-from pykb.explore._watch import STEP, Interrupted, Watch
+from pykb.explore._watch import STEP, Interrupted, Watch, raise_in
 from pykb.runtime.controller import controller
 
 if TYPE_CHECKING:
@@ -179,6 +179,18 @@ class Threads:
             if work.is_busy:
                 work.is_stuck = True
                 self.strays.append(Stray(_SLOW, _OUTSIDE, stack_of(frames.get(work.thread)) + work.stack))
+
+    def where(self) -> Stack:
+        """Where the calls are that have not ended."""
+        frames = sys._current_frames()  # noqa: SLF001 - as above
+        works = sorted(self._works, key=lambda work: work.stack)
+        return tuple(line for work in works for line in stack_of(frames.get(work.thread)))
+
+    def end(self) -> None:
+        """End calls that work on and on, at their next step: they would take the time of what comes next."""
+        for work in tuple(self._works):
+            if work.thread and (work.is_stuck or work.is_busy):
+                raise_in(work.thread)
 
     def waited_outside(self, stack: Stack) -> None:
         """Note that the loop waited long for a real socket.
@@ -511,12 +523,13 @@ class VirtualTime:
             with self.watch.over(loop.interrupt, self.watch.most):
                 return loop.run_until_complete(main())
         except Interrupted as error:
-            raise TooLong(error.lines + reconciling(loop)) from None
+            raise TooLong(error.lines + loop.threads.where() + reconciling(loop)) from None
         finally:
             loop.interrupt(now=False)
             with contextlib.suppress(Interrupted), self.watch.over(loop.interrupt, _CLOSING_SECONDS):
                 _end_tasks(loop)
             _abandon(asyncio.all_tasks(loop))
+            loop.threads.end()
             loop.close()
             self._loop = None
 

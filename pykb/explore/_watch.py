@@ -109,7 +109,7 @@ class Watch:
                     self._stop()
                 else:
                     self._is_raised = True
-                    _raise_in(self._watched)
+                    raise_in(self._watched)
 
 
 def _lines_of(thread: int) -> Iterator[tuple[str, int]]:
@@ -119,7 +119,7 @@ def _lines_of(thread: int) -> Iterator[tuple[str, int]]:
         frame = frame.f_back
 
 
-def _raise_in(thread: int) -> None:
+def raise_in(thread: int) -> None:
     """Raise :class:`Interrupted` in another thread, at its next step."""
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(Interrupted))
 
@@ -130,7 +130,7 @@ def _clear() -> None:
     Python could take it back. Python 3.11 would then look for it at each call, and never get past one that is traced.
     """
     try:
-        _raise_in(threading.get_ident())
+        raise_in(threading.get_ident())
         while True:
             pass
     except Interrupted:

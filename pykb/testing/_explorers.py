@@ -10,7 +10,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from pykb.diagnostics.codes.explore import NOT_EXPLORED
-from pykb.explore import Actor, Check, Explorer, Report, earlier_of, subject_of
+from pykb.explore import Actor, Check, Explorer, Report, earlier_of, subject_of, subject_of_files
 from pykb.runtime import Manager
 
 LIMIT = "PYKB_EXPLORE_SECONDS"
@@ -102,6 +102,47 @@ class ProjectExplorer:
         report = Explorer(subject, seconds=seconds, seed=chosen, only=only, ignore=ignore, workers=workers).run()
         self._note(report.tried())
         return report
+
+    def run_handlers(
+        self,
+        *files: str,
+        crd: Sequence[str] = (),
+        sample: Sequence[str] = (),
+        only: Collection[str] = (),
+        ignore: Sequence[str] = (),
+        actors: Sequence[Actor] = (),
+        once: Sequence[str] = (),
+        seed: int = 0,
+        limit: timedelta | None = _BOUND,
+        workers: int = 1,
+    ) -> Report:
+        """Explore handlers of kopf without a project of pykb, as ``pykb explore FILE.py`` does.
+
+        ::
+
+            report = explorer.run_handlers("handlers.py", crd=["crd.yaml"], sample=["cr.yaml"])
+            report.check()
+
+        Args:
+            *files: The files with handlers, relative to the root of the test run.
+            crd: Files or folders with CustomResourceDefinitions.
+            sample: Files with objects that the handlers work on.
+            only: As in :meth:`run`, like all that follow.
+            ignore: Fields that may differ, and codes to leave out.
+            actors: What other controllers and people do.
+            once: Kinds that have an effect when they are created.
+            seed: Selects the random values of the worlds.
+            limit: The longest time.
+            workers: How many processes run histories.
+
+        Raises:
+            EnvironmentProblem: A file cannot be read or imported, or the definitions and samples do not fit.
+        """
+        paths = [[self._project / each for each in group] for group in (files, crd, sample)]
+        subject = subject_of_files(
+            paths[0], crds=paths[1], samples=paths[2], root=self._project, actors=actors, once=once
+        )
+        return Explorer(subject, seconds=_seconds(limit), seed=seed, only=only, ignore=ignore, workers=workers).run()
 
 
 def _seconds(limit: timedelta | None) -> float | None:

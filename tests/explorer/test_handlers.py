@@ -14,6 +14,7 @@ from pykb.diagnostics import EnvironmentProblem
 from pykb.explore import Explorer, Fault, FaultKind, History, Step, Subject, Verb, subject_of_files
 from pykb.explore._runner import Runner
 from pykb.runtime._kopf.offline import Bookkeeping
+from pykb.testing import ProjectExplorer
 from tests.explorer.zoo import handlers
 from tests.explorer.zoo.kinds import CRDS, SAMPLE, subject_of
 
@@ -43,6 +44,47 @@ def changes(subject: Subject, *steps: Step, fault: Fault | None = None) -> list[
     assert not outcome.failures, outcome.failures
     made = [change for change in outcome.changes if change.by and None in (change.before, change.after)]
     return [f"{change.identity.name}:{change.by.place.line if change.by.place else 0}" for change in made]
+
+
+ENDLESS = """
+    import kopf
+    import time
+
+    @kopf.on.create("animals")
+    def never_ends(**_):
+        while True:
+            {work}
+"""
+
+
+@pytest.mark.parametrize("work", ["pass", "time.sleep(3600)"])
+def test_a_handler_in_a_thread_that_never_ends_has_its_line(write, work):
+    """Whether it waits in the time of the world, or works on and on: the tests would not end either."""
+    with Runner(write(ENDLESS.format(work=work)), 0) as runner:
+        outcome = runner.run(History((CREATE,)), most=0.5)
+    assert "without end in one reconcile" in outcome.unrest
+    assert outcome.unrest_at is not None
+    assert (outcome.unrest_at.path, outcome.unrest_at.line) in [("handlers.py", 7), ("handlers.py", 8)]
+
+
+def test_handlers_are_explored_in_a_test_without_a_project(write, tmp_path):
+    """As on the command line. Files are relative to the root of the test run."""
+    write(
+        """
+        import kopf
+
+        @kopf.on.create("animals")
+        def counts(spec, patch, **_):
+            patch.status["count"] = spec["count"]
+        """
+    )
+    explorer = ProjectExplorer(tmp_path)
+    found = explorer.run_handlers(
+        "handlers.py", crd=["crd.yaml"], sample=["cr.yaml"], only=["explore-bug"], limit=None
+    ).findings
+    assert any("KeyError" in finding.message and finding.span.line == 6 for finding in found)
+    with pytest.raises(EnvironmentProblem, match=r"there is no file `.*nothing\.yaml`"):
+        explorer.run_handlers("handlers.py", crd=["nothing.yaml"], sample=["cr.yaml"])
 
 
 LIBRARIES = """
