@@ -288,7 +288,7 @@ def test_a_manager_that_cannot_be_imported_is_a_finding(project):
     assert "Traceback" not in shown
 
 
-def test_codes_kinds_and_histories_are_completed(tmp_path):
+def test_codes_kinds_histories_and_files_are_completed(tmp_path):
     """Also the last of several codes. A name that means something to the shell is left out."""
     root = tmp_path / "app"
     (root / ".pykb/explore").mkdir(parents=True)
@@ -311,6 +311,11 @@ def test_codes_kinds_and_histories_are_completed(tmp_path):
     folder = ".pykb/explore"
     assert completed("pykb explore --replay ") == [f"{folder}/1-explore-crash.json", f"{folder}/2-explore-leak.json"]
     assert completed(f"pykb explore --replay {folder}/2") == [f"{folder}/2-explore-leak.json"]
+    (root / "config").mkdir()
+    for name in ("crd.yaml", "cr.yml", "notes.txt", "$(date).yaml"):
+        (root / "config" / name).touch()
+    assert completed("pykb explore handlers.py --crd c") == ["config/"]
+    assert completed("pykb explore handlers.py --sample config/") == ["config/cr.yml", "config/crd.yaml"]
 
 
 def test_a_report_replaces_only_an_earlier_one(project):
