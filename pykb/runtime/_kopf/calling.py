@@ -73,7 +73,7 @@ async def call(
         Exception: The error of the handler, or the first error of its sub-handlers.
     """
     made = HandlerCall(extra)
-    cause = _cause(obj, old, logger)
+    cause = cause_of(obj, old, logger)
     registered = _registered(handler, cause, registry if registry is not None else kopf.get_default_registry())
     settings = kopf.OperatorSettings()
     settings.persistence.progress_storage = _NoProgress()
@@ -107,7 +107,8 @@ async def call(
     return made
 
 
-def _cause(obj: dict[str, Any], old: dict[str, Any] | None, logger: logging.Logger) -> causes.ChangingCause:
+def cause_of(obj: dict[str, Any], old: dict[str, Any] | None, logger: logging.Logger) -> causes.ChangingCause:
+    """The cause that kopf makes of a change. Without an object before it, the object was created."""
     body = kopf.Body(obj)  # type: ignore[arg-type] # its type is a TypedDict of a few keys
     essence = kopf.AnnotationsDiffBaseStorage()
     before = None if old is None else essence.build(body=kopf.Body(old))  # type: ignore[arg-type]

@@ -21,6 +21,9 @@ continuous_watch = watching.continuous_watch
 invoke = invocation.invoke
 """The same of what calls all handlers."""
 
+match, prematch = registries.match, registries.prematch
+"""The same of what asks the filters of a handler: of the present change, and of any change of an object."""
+
 __all__ = [
     "APIForbiddenError",
     "AmbiguousResourceError",
@@ -38,7 +41,9 @@ __all__ = [
     "execution",
     "invocation",
     "invoke",
+    "match",
     "posting",
+    "prematch",
     "reduce",
     "references",
     "registries",

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -32,7 +32,7 @@ from pykb.api.unreadable import UnreadableObject
 from pykb.client._pool import SocketSet
 from pykb.client.clock import Clock, SystemClock
 from pykb.client.connection import Call
-from pykb.client.guard import call_for_future, is_closing, is_end, keeping_its_task
+from pykb.client.guard import call_for_future, is_closing, is_end, keeping_its_task, outside_task
 from pykb.client.json_text import CUT, writable
 from pykb.client.listwatch import Listed, ListWatch, RawEvent, WatchFailed, WatchTarget
 from pykb.client.login import (
@@ -47,7 +47,17 @@ from pykb.client.server import environment_proxy, host_of, request_headers, tls_
 from pykb.client.task import check_fence
 from pykb.client.transport import RequestObserver, RequestRecord
 from pykb.meta.gvk import GroupVersionKind, GroupVersionResource
-from pykb.runtime._kopf.internals import APIForbiddenError, continuous_watch, invocation, invoke, references, watching
+from pykb.runtime._kopf.internals import (
+    APIForbiddenError,
+    continuous_watch,
+    invocation,
+    invoke,
+    match,
+    prematch,
+    references,
+    registries,
+    watching,
+)
 from pykb.runtime._lasting import Lasting
 
 # Configures the client libraries that handlers use, for the manager's cluster.
@@ -189,10 +199,29 @@ async def _guarded(fn: Callable[..., Any], **options: Any) -> Any:
             raise
         if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
             raise  # kopf stops a daemon, or the manager stops
-        shown = without_values(error)
-        if isinstance(shown, Exception) and not isinstance(shown, ValuesLeftOut) and _has_text(shown):
-            raise
-        raise RuntimeError(f"a handler ended by {error_text(error)}") from shown
+        _raise_for_kopf(error, "a handler")
+
+
+def _filtering(matches: Callable[..., bool]) -> Callable[..., bool]:
+    """What asks the filters of a handler, which are functions of the program, too."""
+
+    def guarded(**arguments: Any) -> bool:
+        try:
+            return call_for_future(partial(outside_task, matches, **arguments))
+        except BaseException as error:
+            if is_end(error):
+                raise
+            _raise_for_kopf(error, "a filter of a handler")
+
+    return guarded
+
+
+def _raise_for_kopf(error: BaseException, what: str) -> NoReturn:
+    """Raise an error as it is if kopf can take it, else one with its text."""
+    shown = without_values(error)
+    if isinstance(shown, Exception) and not isinstance(shown, ValuesLeftOut) and _has_text(shown):
+        raise error
+    raise RuntimeError(f"{what} ended by {error_text(error)}") from shown
 
 
 async def _awaited(fn: Callable[..., Any], /, **arguments: Any) -> Any:
@@ -237,6 +266,7 @@ class HandlerWatches:
         _operators += 1
         watching.continuous_watch = _continuous_watch
         invocation.invoke = guarded_invoke
+        registries.match, registries.prematch = _filtering(match), _filtering(prematch)
         try:
             yield
         finally:
@@ -244,6 +274,7 @@ class HandlerWatches:
             if not _operators:
                 watching.continuous_watch = continuous_watch
                 invocation.invoke = invoke
+                registries.match, registries.prematch = match, prematch
             _watches.reset(token)
 
     async def watch(self, target: WatchTarget) -> AsyncGenerator[Any, None]:

@@ -683,6 +683,44 @@ async def test_kopf_gets_an_exception_with_a_text_for_all_that_a_handler_raises(
     await asyncio.sleep(0)
 
 
+FILTERS = {
+    "when": lambda fails: {"when": fails},
+    "labels": lambda fails: {"labels": {"color": fails}},
+    "annotations": lambda fails: {"annotations": {"color": fails}},
+    "value": lambda fails: {"field": "spec.size", "value": fails},
+}
+"""What filters the objects of a handler of kopf, by the argument that takes a function."""
+
+
+@pytest.mark.parametrize("outcome", [*OUTCOMES, "a value that does not fit"])
+@pytest.mark.parametrize("kind", FILTERS)
+async def test_kopf_gets_an_exception_with_a_text_for_all_that_a_filter_raises(kind, outcome):
+    """It logs those, and tries the object again later. Others would end the watch of the kind."""
+    import kopf
+
+    from pykb.runtime._kopf.calling import cause_of
+    from pykb.runtime._kopf.watch import HandlerWatches
+
+    fails = {**OUTCOMES, "a value that does not fit": _misfit}[outcome]
+    registry = kopf.OperatorRegistry()
+
+    @kopf.on.create("boxes", registry=registry, **FILTERS[kind](lambda *_, **__: fails()))
+    def created(**_):
+        """Take every box."""
+
+    meta = {"name": "a", "labels": {"color": "red"}, "annotations": {"color": "red"}}
+    box = {"apiVersion": "example.com/v1", "kind": "Box", "metadata": meta, "spec": {"size": 1}}
+    cause = cause_of(box, None, logging.getLogger(__name__))
+    changing = registry._changing  # noqa: SLF001 - where kopf itself asks
+    with HandlerWatches(None).in_use():
+        for ask in (changing.prematch, changing.get_handlers):
+            with pytest.raises(Exception) as raised:
+                ask(cause=cause)
+            assert "hunter2" not in (str(raised.value) or repr(raised.value))
+    assert not asyncio.current_task().cancelling()
+    await asyncio.sleep(0)
+
+
 @pytest.mark.parametrize("is_async", [False, True])
 async def test_kopf_stops_a_daemon_by_cancelling_it(is_async):
     """That is no failure."""
