@@ -318,8 +318,6 @@ _PATIENCE = 1.0
 """Seconds to wait for the last sockets when closing."""
 _KEEP_ALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4}
 """Seconds until the first probe of a silent connection, seconds between two, and how many fail before it is lost."""
-_IDLE = 30.0
-"""Seconds after which an idle connection is not used again. A NAT or a load balancer may have dropped it silently."""
 
 ConnectionT = TypeVar("ConnectionT", bound=Http1Connection)
 StreamT = TypeVar("StreamT", bound=Http1Stream)
@@ -351,12 +349,15 @@ class Peer:
 class Pool:
     """Connections to one peer at a time. When the peer or its certificates change, old connections are closed."""
 
-    def __init__(self, connect_timeout: float) -> None:
+    def __init__(self, connect_timeout: float, *, trusted_for: float = 30.0) -> None:
         """Make a pool without connections.
 
         Args:
             connect_timeout: How many seconds connecting may take, including TLS.
+            trusted_for: Seconds after which an idle connection is not used again. A NAT or a load balancer may have
+                dropped it silently.
         """
+        self._trusted_for = trusted_for
         self._connect_timeout = connect_timeout
         self._peer: Peer | None = None
         self._idle: list[Http1Connection] = []
@@ -403,7 +404,7 @@ class Pool:
         await self._sockets.wait_closed()
 
     def _take(self) -> Http1Connection | None:
-        oldest = asyncio.get_running_loop().time() - _IDLE
+        oldest = asyncio.get_running_loop().time() - self._trusted_for
         while self._idle and (self._idle[0].idle_since < oldest or not self._idle[0].reusable):
             self._idle.pop(0).abort()
         while self._idle:

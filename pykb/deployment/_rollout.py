@@ -30,7 +30,6 @@ _SANDBOX = frozenset({"FailedCreatePodSandBox", "NetworkNotReady"})
 _SIGNALLED = frozenset({0, 137, 143})
 """The exit codes of a manager that the kubelet has ended: by SIGTERM, in time or not, or by SIGKILL."""
 _RESTARTS = 2
-_INTERVAL = 1.0
 _LOG_LINES = 12
 _LOG_GONE = ("unable to retrieve container logs for ", "failed to try resolving symlinks in path ")
 """What a kubelet answers, as if it were the log, for a container or a file that was removed a moment ago."""
@@ -335,7 +334,7 @@ def _follow(cluster: Cluster, deployment: dict[str, Any], step: Step, timeout: t
         if is_over or (cause is not None and cause.is_final):
             step.failed(cause.title if cause else f"not available after {timeout.total_seconds():g} s")
             raise EnvironmentProblem(_diagnostic(cluster, deployment, cause, timeout))
-        time.sleep(min(_INTERVAL, max(0.0, end - time.monotonic())))
+        time.sleep(min(cluster.interval, max(0.0, end - time.monotonic())))
 
 
 def _state(cluster: Cluster, deployment: dict[str, Any]) -> State:
@@ -374,7 +373,7 @@ def _log(cluster: Cluster, cause: Cause, namespace: str) -> str:
     words = ("logs", cause.pod, f"--namespace={namespace}", f"--container={cause.container}", f"--tail={_LOG_LINES}")
     for attempt in range(_LOG_ATTEMPTS):
         if attempt:
-            time.sleep(_INTERVAL)
+            time.sleep(cluster.interval)
         was_gone = False
         for previous in (("--previous",), ()) if cause.has_ended else ((),):
             answer = cluster.kubectl.attempt(*words, *previous)
@@ -469,7 +468,7 @@ def _await(
             step.failed(found.title)
             raise EnvironmentProblem(_webhooks_unanswered(operator, found, timeout))
         step.update(f"{found.title}{f': {found.reason}' if found.reason else ''}")
-        time.sleep(min(_INTERVAL, max(0.0, end - time.monotonic())))
+        time.sleep(min(cluster.interval, max(0.0, end - time.monotonic())))
 
 
 def _clients(obj: Object) -> Iterator[dict[str, Any]]:

@@ -32,10 +32,12 @@ class Cluster:
     Attributes:
         kubectl: Sends requests to it.
         own: The kubeconfig of the project's own control plane, relative to the project, if this is it.
+        interval: Seconds between two looks at what is awaited in it.
     """
 
     kubectl: Kubectl
     own: str = ""
+    interval: float = 1.0
 
 
 def program_folders() -> tuple[Path, ...]:

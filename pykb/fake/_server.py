@@ -97,8 +97,7 @@ class FakeApiServer:
             filters_by_shard: Honour a ``shardSelector``, as a server with the feature gate
                 ``ShardedListAndWatch``. Others ignore it.
         """
-        self._filters_by_shard = filters_by_shard
-        self._hold(Resources(), Storage())
+        self._hold(Resources(), Storage(), filters_by_shard=filters_by_shard)
         self.calls: list[Call] = []
         """Every request so far."""
         self.react: Reactor | None = None
@@ -124,14 +123,23 @@ class FakeApiServer:
             self.resources.add_definition(crd)
             self._seeds.append(dict(crd))
 
-    def _hold(self, resources: Resources, storage: Storage) -> None:
+    def _hold(self, resources: Resources, storage: Storage, *, filters_by_shard: bool) -> None:
         self.resources = resources
         self.storage = storage
         self.versions = Versions()
         """Converts objects of kinds with several versions."""
         self._webhooks = Webhooks(resources, storage, self.versions)
-        self._listing = Listing(storage, self.versions, filters_by_shard=self._filters_by_shard)
+        self._listing = Listing(storage, self.versions, filters_by_shard=filters_by_shard)
         self._writing = Writing(resources, storage, self.versions, self._webhooks)
+
+    @property
+    def filters_by_shard(self) -> bool:
+        """Whether it honours a ``shardSelector``. A restarted server may do so no longer."""
+        return self._listing.filters_by_shard
+
+    @filters_by_shard.setter
+    def filters_by_shard(self, filters: bool) -> None:
+        self._listing.filters_by_shard = filters
 
     async def copy(self) -> FakeApiServer:
         """Make another server with the same kinds and objects. This is faster than to begin with CRDs again.
@@ -139,8 +147,8 @@ class FakeApiServer:
         It calls no webhooks.
         """
         await self._sow()
-        other = FakeApiServer(filters_by_shard=self._filters_by_shard)
-        other._hold(self.resources.copy(), self.storage.copy())
+        other = FakeApiServer()
+        other._hold(self.resources.copy(), self.storage.copy(), filters_by_shard=self.filters_by_shard)
         other._writing.rules = self._writing.rules
         other._writing.accepted = self._writing.accepted = self._writing.accepted or AcceptedWrites()
         other._seeds.clear()

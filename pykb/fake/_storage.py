@@ -60,6 +60,8 @@ class Storage:
         self._history: deque[Change] = deque(maxlen=_REMEMBERED)
         self._forgotten = 0
         self._followers: dict[StorageKey, dict[asyncio.Future[int], None]] = {}
+        self.watches_sleep = False
+        """Whether watches learn of no change, as when the network loses what they are sent."""
 
     def copy(self) -> Storage:
         """The same objects at the same version, without the history and the observers."""
@@ -114,10 +116,16 @@ class Storage:
         await self._tell(Change(self.version, storage, *key, obj["apiVersion"], obj["kind"], before, None))
         return obj
 
-    def compact(self) -> None:
-        """Drop the history, like etcd's compaction. Older watches and continue tokens expire."""
+    def compact(self, *, at_once: bool = False) -> None:
+        """Drop the history, like etcd's compaction. Older watches and continue tokens expire.
+
+        Args:
+            at_once: Whether a watch expires now, not with the next change of its objects.
+        """
         self._history.clear()
         self._forgotten = self.version
+        for storage in tuple(self._followers) if at_once else ():
+            self._wake(storage, 0)
 
     def is_forgotten(self, version: int) -> bool:
         """Whether the history no longer has the changes since a version."""
@@ -152,9 +160,14 @@ class Storage:
         self._history.append(change)
         for observer in self.observers:
             observer(change)
-        for news in self._followers.pop(change.storage, {}):
+        if not self.watches_sleep:
+            self._wake(change.storage, change.version - 1)
+
+    def _wake(self, storage: StorageKey, version: int) -> None:
+        """Let the watches of these objects look for changes after a version, or after what they have seen."""
+        for news in self._followers.pop(storage, {}):
             if not news.done():
-                news.set_result(change.version - 1)
+                news.set_result(version)
 
 
 class Listing:
@@ -163,7 +176,7 @@ class Listing:
     def __init__(self, storage: Storage, versions: Versions, *, filters_by_shard: bool = False) -> None:
         self._storage = storage
         self._versions = versions
-        self._filters_by_shard = filters_by_shard
+        self.filters_by_shard = filters_by_shard
 
     def select(self, request: Request, *, version: int | None = None) -> Iterator[dict[str, Any]]:
         """Return the objects that match the selectors, now or at an earlier version."""
@@ -259,7 +272,7 @@ class Listing:
     def _matcher(self, request: Request) -> Matches | None:
         matches = _selected(request.resource, request.parameters)
         selector = request.parameters.get("shardSelector")
-        if not selector or not self._filters_by_shard:
+        if not selector or not self.filters_by_shard:
             return matches
         is_in = _shard(selector)
         return is_in if matches is None else lambda obj: matches(obj) and is_in(obj)

@@ -296,6 +296,8 @@ LARGEST = 50
 """How many allocating places are shown."""
 
 Measurement = Callable[[threading.Event], str]
+CpuTime = Callable[[int | None], int | None]
+"""The CPU time of a thread in nanoseconds, by its native id. ``None`` where the system does not report it."""
 
 LIMITS = Limits(connections=32, incomplete=16, received=64 * 1024)
 """Enough for a few engineers."""
@@ -337,9 +339,10 @@ class Profile:
     and the microseconds. Flame graph programs and speedscope can read it.
     """
 
-    def __init__(self, *, wall: bool, clock: Clock) -> None:
+    def __init__(self, *, wall: bool, clock: Clock, cpu_time: CpuTime) -> None:
         """Count CPU time, or with ``wall`` all time, including waiting threads."""
         self._wall = wall
+        self._cpu_time = cpu_time
         self._clock = clock
         self._counts: Counter[str] = Counter()
         self._used: dict[int, int] = {}
@@ -373,7 +376,7 @@ class Profile:
         for thread in threading.enumerate():
             if thread.ident is None or thread.ident == threading.get_ident():
                 continue
-            used = None if self._wall else _cpu_time(thread.native_id)
+            used = None if self._wall else self._cpu_time(thread.native_id)
             if used is None:
                 found[thread.ident] = (thread.name, passed)
                 continue
@@ -388,7 +391,7 @@ class Profile:
         return "".join(f"{stack} {count}\n" for stack, count in self._counts.most_common())
 
 
-def _cpu_time(native_id: int | None) -> int | None:
+def thread_cpu_time(native_id: int | None) -> int | None:
     """The CPU time of a thread in nanoseconds, or ``None`` if the system does not report it (only Linux does)."""
     try:
         # The C library's thread clock cannot be used: it crashes if the thread ends at that moment.
@@ -430,6 +433,7 @@ class DebugEndpoints:
 
     controllers: Callable[[], Iterable[Controller[Any]]]
     clock: Clock
+    cpu_time: CpuTime = thread_cpu_time
     _measuring: threading.Lock = field(default_factory=threading.Lock)
 
     def app(self, middlewares: Sequence[Middleware] = ()) -> Handler:
@@ -452,7 +456,7 @@ class DebugEndpoints:
 
     async def _profile(self, request: HttpRequest) -> HttpResponse:
         wall = request.first("wall", "false") == "true"
-        return await self._measured(request, Profile(wall=wall, clock=self.clock))
+        return await self._measured(request, Profile(wall=wall, clock=self.clock, cpu_time=self.cpu_time))
 
     async def _heap(self, request: HttpRequest) -> HttpResponse:
         return await self._measured(request, heap_growth)

@@ -178,7 +178,7 @@ def test_a_project_above_belongs_to_another(
     """A directory above is used only if it is the user's own; the working directory always."""
     from pykb import project as finding
 
-    monkeypatch.setattr(finding, "_is_trusted", lambda _: False)
+    monkeypatch.setattr(finding, "_is_trusted", lambda _: False)  # only root can give a folder to somebody else
     assert stderr_of(capfd, *DISK, "--dry-run", code=0) == "nothing was written (--dry-run)\n"
     monkeypatch.chdir(root / "sealvm")
     golden("project-owner/above", stderr_of(capfd, *DISK, code=1).replace(str(root), "<project>"))

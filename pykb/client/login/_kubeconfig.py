@@ -33,8 +33,6 @@ from pykb.diagnostics.codes.environment import EXEC_PLUGIN, KUBECONFIG
 
 _GROUP = "client.authentication.k8s.io"
 _VERSIONS = (f"{_GROUP}/v1", f"{_GROUP}/v1beta1")
-# A non-interactive plugin must not block an operator forever. An interactive one may take longer.
-_TIMEOUT = timedelta(seconds=60)
 _LAST_MOMENT = timedelta(seconds=1)
 
 
@@ -61,15 +59,18 @@ class ExecPlugin:
     cluster: Mapping[str, Any] | None
     owner: str
 
-    async def run(self) -> ExecCredential:
+    async def run(self, patience: timedelta) -> ExecCredential:
         """Run it and read its output. Its messages go to our standard error.
+
+        Args:
+            patience: How long it may take. An interactive one may take longer.
 
         Raises:
             EnvironmentProblem: It does not exist, fails, takes too long (if not interactive), or
                 prints something else.
         """
         interactive = self._interactive()
-        output = await self._communicate(interactive)
+        output = await self._communicate(None if interactive else patience.total_seconds())
         return self._read(output)
 
     def _interactive(self) -> bool:
@@ -81,7 +82,8 @@ class ExecPlugin:
             )
         return terminal and self.interactive_mode != "Never"
 
-    async def _communicate(self, interactive: bool) -> bytes:
+    async def _communicate(self, seconds: float | None) -> bytes:
+        interactive = seconds is None
         spec: dict[str, Any] = {"interactive": interactive}
         if self.cluster is not None:
             spec["cluster"] = self.cluster
@@ -105,11 +107,11 @@ class ExecPlugin:
             reason = getattr(error, "strerror", None) or error
             raise self._problem(f"cannot be run: {reason}", help_text=hint) from error
         try:
-            async with asyncio.timeout(None if interactive else _TIMEOUT.total_seconds()):
+            async with asyncio.timeout(seconds):
                 output, _ = await process.communicate()
         except TimeoutError as error:
             raise self._problem(
-                f"did not end within {_TIMEOUT.total_seconds():.0f} s",
+                f"did not end within {seconds:.0f} s",
                 help_text="run it yourself: it waits for something, or a process that it started keeps its output open",
             ) from error
         finally:
@@ -267,6 +269,7 @@ class KubeconfigSource:
         missing_ok: bool = False,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         monotonic: Callable[[], float] = time.monotonic,
+        plugin_timeout: timedelta = timedelta(seconds=60),
     ) -> None:
         """Make a source.
 
@@ -277,7 +280,9 @@ class KubeconfigSource:
             missing_ok: Whether to skip missing files.
             now: The wall clock, for expiry.
             monotonic: Seconds of a monotonic clock, for reading files again.
+            plugin_timeout: How long a plugin may block the program.
         """
+        self._plugin_timeout = plugin_timeout
         self._paths = tuple(paths)
         self.context = context
         self.server = server
@@ -327,7 +332,7 @@ class KubeconfigSource:
             return replace(credentials, token=self._read_token(*loaded.token_file))
         if loaded.plugin is None:
             return credentials
-        given = await loaded.plugin.run()
+        given = await loaded.plugin.run(self._plugin_timeout)
         return replace(
             credentials,
             token=given.token,

@@ -104,10 +104,15 @@ class Claims:
                 task.cancel()
             await asyncio.gather(*self._leaving.values(), return_exceptions=True)
 
+    @property
+    def leaving(self) -> frozenset[int]:
+        """The ranges that this member gives up at present."""
+        return frozenset(self._leaving)
+
     # -- one look
 
     async def _round(self) -> None:
-        leaving = frozenset(self._leaving)  # what is given up while the Leases are read still looks held
+        leaving = self.leaving  # what is given up while the Leases are read still looks held
         board = await self.group.look()
         self._warn_of_strangers(board)
         self._check(board, leaving)

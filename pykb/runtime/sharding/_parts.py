@@ -121,7 +121,7 @@ class ShardPart:
         self._targets: Sequence[WatchTarget] = ()
         self._runs = asyncio.Event()
         self._tasks: asyncio.TaskGroup | None = None
-        self._streams: dict[WatchTarget, _Stream] = {}
+        self.streams: dict[WatchTarget, _Stream] = {}
         self._changing = asyncio.Lock()
         self.server_filters = False
         """Whether the API server honours a ``shardSelector``. Set it before the first range is added."""
@@ -335,7 +335,7 @@ class ShardPart:
 
     async def _unlisted(self, numbers: frozenset[int]) -> list[_Stream]:
         async with self._changing:  # a change stops streams before it starts others
-            return [one for one in self._streams.values() if not one.is_listed and one.concerns(numbers)]
+            return [one for one in self.streams.values() if not one.is_listed and one.concerns(numbers)]
 
     def _filter_is_gone(self) -> None:
         """The server was restarted without its filter. Then one stream must do: each brings everything."""
@@ -349,7 +349,7 @@ class ShardPart:
 
     async def _join_streams(self) -> None:
         async with self._changing:
-            await self._stop(tuple(self._streams))
+            await self._stop(tuple(self.streams))
             if self._kept:
                 self._start(self._targets)
 
@@ -378,12 +378,12 @@ class ShardPart:
     def _start(self, targets: Iterable[WatchTarget], number: int | None = None) -> None:
         assert self._tasks is not None and self._source is not None  # noqa: PT018, S101 - it runs
         for target in targets:
-            if target not in self._streams:
-                stream = self._streams[target] = _Stream(self, self._informer, number)
+            if target not in self.streams:
+                stream = self.streams[target] = _Stream(self, self._informer, number)
                 stream.task = self._tasks.create_task(stream.run(target, self._source))
 
     async def _stop(self, targets: Iterable[WatchTarget]) -> None:
-        stopped = [self._streams.pop(target) for target in targets if target in self._streams]
+        stopped = [self.streams.pop(target) for target in targets if target in self.streams]
         await asyncio.gather(*(stream.stop() for stream in stopped))
 
 

@@ -193,7 +193,7 @@ def test_words_are_completed(spawn, line: str, expected: list[str]) -> None:
 
 def test_a_bug_is_called_a_bug(pykb, monkeypatch: pytest.MonkeyPatch) -> None:
     """Exit code 70, versions and arguments, no traceback without `--verbose`."""
-    monkeypatch.setattr("pykb.cli.explain._page_or_code", _broken)
+    monkeypatch.setattr("pykb.cli.explain._page_or_code", _broken)  # no input is known that breaks a command
     ended = pykb("explain", "usage")
     assert ended.code == 70
     assert "this is a bug in pykb: `ZeroDivisionError: division by zero`" in ended.err

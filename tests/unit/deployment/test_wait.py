@@ -4,7 +4,6 @@ from datetime import timedelta
 
 import pytest
 
-from pykb.deployment import _rollout
 from pykb.deployment._rollout import Cause, _log
 from pykb.deployment.apply import wait_established
 from pykb.deployment.cluster import Cluster
@@ -59,9 +58,8 @@ NO_FILE = 'failed to try resolving symlinks in path "/var/log/pods/op_op-1_2b/ma
     ],
     ids=["asked again", "of the running container", "its file is gone", "never there", "empty"],
 )
-def test_a_log_that_is_gone_is_asked_for_again(tmp_path, monkeypatch, answers, shown):
+def test_a_log_that_is_gone_is_asked_for_again(tmp_path, answers, shown):
     """A kubelet answers with an excuse while it replaces a container. It is not the log."""
-    monkeypatch.setattr(_rollout, "_INTERVAL", 0.0)
     (tmp_path / "answers").write_text("".join(f"{answer}\n" for answer in answers), encoding="utf-8")
     program = tmp_path / "kubectl"
     program.write_text(
@@ -70,5 +68,5 @@ def test_a_log_that_is_gone_is_asked_for_again(tmp_path, monkeypatch, answers, s
     )
     program.chmod(0o755)
     cause = Cause("", pod="op-1", container="manager", has_ended=True)
-    assert _log(Cluster(Kubectl(program)), cause, "op-system") == shown
+    assert _log(Cluster(Kubectl(program), interval=0.0), cause, "op-system") == shown
     assert len((tmp_path / "calls").read_text("utf-8").split()) == min(len(answers), 10)

@@ -5,11 +5,12 @@ import json
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 import yaml
 
-from pykb.client.login import KubeconfigSource, _kubeconfig
+from pykb.client.login import KubeconfigSource
 from pykb.diagnostics import EnvironmentProblem
 
 V1 = "client.authentication.k8s.io/v1"
@@ -31,7 +32,7 @@ print(json.dumps({{"apiVersion": info["apiVersion"], "kind": "ExecCredential", "
 
 
 def _source(
-    tmp_path: Path, script: Path | str, *, cluster: dict | None = None, now=None, **entry: object
+    tmp_path: Path, script: Path | str, *, cluster: dict | None = None, options=MappingProxyType({}), **entry: object
 ) -> KubeconfigSource:
     document = {
         "current-context": "c",
@@ -41,7 +42,7 @@ def _source(
     }
     path = tmp_path / "config"
     path.write_text(yaml.safe_dump(document), "utf-8")
-    return KubeconfigSource([path], **({"now": now} if now else {}))
+    return KubeconfigSource([path], **options)
 
 
 @pytest.mark.parametrize("version", [V1, V1BETA1])
@@ -102,7 +103,7 @@ status = {{"token": runs.read_text(), "expirationTimestamp": "2026-01-01T01:00:0
 print(json.dumps({{"apiVersion": "{V1}", "kind": "ExecCredential", "status": status}}))
 """,
     )
-    credentials = _source(tmp_path, script, now=lambda: moment)
+    credentials = _source(tmp_path, script, options={"now": lambda: moment})
     assert (await credentials.current()).token == "x"
     assert (await credentials.current()).token == "x"
     moment = start + timedelta(hours=1)
@@ -176,15 +177,15 @@ async def test_a_token_of_the_entry_is_stronger_than_its_plugin(tmp_path):
     ],
     ids=["a program below it", "left behind", "itself"],
 )
-def test_a_plugin_that_hangs_is_ended_with_what_it_started(tmp_path, monkeypatch, body, loop):
+def test_a_plugin_that_hangs_is_ended_with_what_it_started(tmp_path, body, loop):
     """A script around a program too: whoever holds its output open must not hold up the login for ever."""
     import uvloop
 
-    monkeypatch.setattr(_kubeconfig, "_TIMEOUT", timedelta(seconds=1))
+    short = {"plugin_timeout": timedelta(seconds=1)}
 
     async def log_in():
         async with asyncio.timeout(60):
-            await _source(tmp_path, _plugin(tmp_path, body)).current()
+            await _source(tmp_path, _plugin(tmp_path, body), options=short).current()
 
     factory = uvloop.new_event_loop if loop == "uvloop" else asyncio.new_event_loop
     with (

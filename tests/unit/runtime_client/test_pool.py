@@ -9,7 +9,6 @@ from dataclasses import replace
 import pytest
 import uvloop
 
-from pykb.client import _pool as pool_module
 from pykb.client._pool import ConnectFailed, ConnectionLost, Peer, Pool
 from pykb.client.connection import Call
 from pykb.client.login import Credentials, Impersonation
@@ -60,9 +59,9 @@ class Script:
 
 
 @asynccontextmanager
-async def _pool(script, connect_timeout=60.0):
+async def _pool(script, connect_timeout=60.0, **options):
     server = await asyncio.start_server(script.serve, "127.0.0.1", 0)
-    pool = Pool(connect_timeout)
+    pool = Pool(connect_timeout, **options)
     try:
         yield pool, Peer("127.0.0.1", server.sockets[0].getsockname()[1])
     finally:
@@ -148,12 +147,11 @@ async def test_the_same_peer_said_anew_is_the_same_peer():
     assert script.connections == 1
 
 
-async def test_a_connection_that_was_idle_for_long_is_not_trusted(monkeypatch):
+async def test_a_connection_that_was_idle_for_long_is_not_trusted():
     """What lies between client and server may have dropped it without telling either."""
     script = Script(*[_answer()] * 2)
-    async with _pool(script) as (pool, peer):
+    async with _pool(script, trusted_for=-1.0) as (pool, peer):
         await pool.exchange(peer, REQUEST)
-        monkeypatch.setattr(pool_module, "_IDLE", -1.0)
         await pool.exchange(peer, REQUEST)
     assert script.connections == 2
 

@@ -30,8 +30,8 @@ async def ask(running):
     """Serve the endpoints and give a function that asks: (status, text)."""
     async with aiohttp.ClientSession() as session:
 
-        async def serve(*controllers, middlewares=(), clock=None):
-            app = DebugEndpoints(lambda: controllers, clock=clock or SystemClock()).app(middlewares)
+        async def serve(*controllers, middlewares=(), clock=None, **options):
+            app = DebugEndpoints(lambda: controllers, clock=clock or SystemClock(), **options).app(middlewares)
             server = HttpServer("pprof", BindAddress("127.0.0.1", 0), app)
             running(server.run())
             await server.listening()
@@ -244,10 +244,9 @@ async def test_a_profile_names_the_thread_that_computes_and_not_those_that_wait(
     assert any(line.startswith("waits;") for line in wall.splitlines())
 
 
-async def test_where_a_system_tells_no_cpu_time_every_look_counts(ask, monkeypatch):
+async def test_where_a_system_tells_no_cpu_time_every_look_counts(ask):
     """Only Linux has it by thread."""
-    monkeypatch.setattr(measure, "_cpu_time", lambda native_id: None)
-    get = await ask()
+    get = await ask(cpu_time=lambda native_id: None)
     assert "MainThread;" in (await get("/debug/pprof/profile?seconds=0.1"))[1]
 
 

@@ -711,7 +711,7 @@ async def test_kopf_gets_an_exception_with_a_text_for_all_that_a_filter_raises(k
     meta = {"name": "a", "labels": {"color": "red"}, "annotations": {"color": "red"}}
     box = {"apiVersion": "example.com/v1", "kind": "Box", "metadata": meta, "spec": {"size": 1}}
     cause = cause_of(box, None, logging.getLogger(__name__))
-    changing = registry._changing  # noqa: SLF001 - where kopf itself asks
+    changing = registry._changing
     with HandlerWatches(None).in_use():
         for ask in (changing.prematch, changing.get_handlers):
             with pytest.raises(Exception) as raised:

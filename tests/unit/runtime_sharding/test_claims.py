@@ -140,7 +140,7 @@ async def test_a_range_that_is_given_up_while_the_leases_are_read_is_not_taken_f
         answer = await look(*args, **kwargs)
         one.idle.set()
         await settle()
-        assert not one.claims._leaving
+        assert not one.claims.leaving
         return answer
 
     monkeypatch.setattr(client, "list", slowly)
@@ -280,7 +280,7 @@ async def test_an_api_server_that_restarts_during_a_hand_over_loses_no_range(gro
     one.busy = set(range(8))
     two = group.join("two")
     await group.pass_time(5)
-    assert len(one.claims._leaving) == 4
+    assert len(one.claims.leaving) == 4
     original = group.server.request
 
     async def restarting(call):

@@ -138,10 +138,7 @@ class World:
 
     def compact(self):
         """End all watches, and forget what they have not brought yet."""
-        self.server.storage.compact()
-        for followers in self.server.storage._followers.values():
-            for news in [news for news in followers if not news.done()]:
-                news.set_result(0)
+        self.server.storage.compact(at_once=True)
 
     async def write(self):
         """Create, change or delete an object, with or without its finalizer."""

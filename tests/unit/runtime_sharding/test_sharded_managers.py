@@ -175,11 +175,7 @@ class Cluster:
 
     def end_watches(self):
         """As when the server is restarted."""
-        storage = self.server.storage
-        storage.compact()
-        for followers in storage._followers.values():
-            for news in list(followers):
-                news.set_result(0)
+        self.server.storage.compact(at_once=True)
 
     async def resize(self, number, size):
         """Change an app."""
@@ -530,7 +526,7 @@ async def test_readiness_and_metrics_show_the_share(cluster):
     assert 'pykb_shard_moves_total{direction="taken"} 8.0' in text
     assert 'pykb_shard_moves_total{direction="given"} 4.0' in text
     dropped = next(line for line in text.splitlines() if line.startswith("pykb_shard_foreign_objects_dropped_total"))
-    filtered = cluster.server._filters_by_shard and cluster.by is ShardBy.NAMESPACE
+    filtered = cluster.server.filters_by_shard and cluster.by is ShardBy.NAMESPACE
     assert (float(dropped.split()[1]) == 0) is filtered
 
 
@@ -592,7 +588,7 @@ async def test_events_of_a_former_root_may_come_after_those_of_the_new_one(clust
     one = cluster.join()
     await cluster.pass_time(6)
     informer = one.manager.cache.informer(App)
-    part = one.manager.sharding._parts[informer]
+    part = informer.part
     events = []
     informer.add_handler(lambda event: events.append((str(event.type), event.raw["metadata"]["uid"])))
     key = Request("default", "app-0")
@@ -602,7 +598,7 @@ async def test_events_of_a_former_root_may_come_after_those_of_the_new_one(clust
     while cluster.ranges.of(new["metadata"]["uid"]) == number:
         new["metadata"]["uid"] = str(random.random())
     late = {**old, "metadata": {**old["metadata"], "resourceVersion": "999"}}
-    streams = {stream.number: stream for stream in part._streams.values()}
+    streams = {stream.number: stream for stream in part.streams.values()}
     streams[cluster.ranges.of(new["metadata"]["uid"])].upsert(key, new, listed=False)
     streams[number].upsert(key, late, listed=False)
     streams[number].remove(key, late)
@@ -636,7 +632,7 @@ async def test_a_range_opens_when_its_own_list_is_complete(cluster, monkeypatch)
     await cluster.make(6)
     one = cluster.join()
     await cluster.pass_time(6)
-    part = one.manager.sharding._parts[one.manager.cache.informer(ConfigMap)]
+    part = one.manager.cache.informer(ConfigMap).part
     for number in (0, 1):
         await part.narrow(number)
     serves = asyncio.Event()
@@ -663,7 +659,7 @@ async def test_the_server_may_lose_its_filter(cluster):
     await cluster.make(20)
     one, two = cluster.join(), cluster.join()
     await cluster.pass_time(8)
-    cluster.server._filters_by_shard = cluster.server._listing._filters_by_shard = False
+    cluster.server.filters_by_shard = False
     cluster.end_watches()
     for number in range(20):
         await cluster.resize(number, 500)
@@ -681,7 +677,7 @@ async def test_the_server_may_lose_its_filter(cluster):
         call for call in cluster.server.calls[before:] if any(name == "shardSelector" for name, _ in call.query)
     ]
     for replica in (one, two, three):
-        assert len(replica.manager.sharding._parts[replica.manager.cache.informer(App)]._streams) == 1
+        assert len(replica.manager.cache.informer(App).part.streams) == 1
 
 
 async def test_nothing_is_lost_when_the_history_is_compacted(cluster):
@@ -690,7 +686,7 @@ async def test_nothing_is_lost_when_the_history_is_compacted(cluster):
     one, two = cluster.join(), cluster.join()
     await cluster.pass_time(8)
     storage = cluster.server.storage
-    followers, storage._followers = storage._followers, {}  # no watch hears of what comes
+    storage.watches_sleep = True
     await cluster.client.delete(App, f"{cluster.namespace(0)}/app-0")
     await cluster.client.delete(App, f"{cluster.namespace(1)}/app-1")
     for number in (1, 12):
@@ -698,7 +694,7 @@ async def test_nothing_is_lost_when_the_history_is_compacted(cluster):
         await cluster.client.create(App(metadata=metadata, spec=AppSpec(size=700)))
     await cluster.resize(2, 700)
     assert (one.gone, two.gone) == ([], [])
-    storage._followers = followers
+    storage.watches_sleep = False
     cluster.end_watches()
     await cluster.pass_time(2)
     assert one.gone + two.gone == ["app-0"]
