@@ -44,13 +44,18 @@ class Life:
     records: tuple[Record, ...]
 
 
+def name_of(identity: Identity) -> str:
+    """Names the sample of a life."""
+    return f"{identity.api_version}/{identity.kind}/{identity.namespace}/{identity.name}"
+
+
 @dataclass(frozen=True, slots=True)
 class Earlier:
     """An earlier version of the operator.
 
     Attributes:
         name: Its revision.
-        lives: What it made of each sample, by :attr:`Identity.key`.
+        lives: What it made of each sample, by its identity as a text: a sample can have several versions.
         crds: Its CustomResourceDefinitions.
         is_recorded: Whether a cluster has recorded the objects, in which other controllers and people acted, too.
     """
@@ -66,8 +71,14 @@ class Earlier:
         return f"taking over the objects of {self.name}" if self.is_recorded else f"the upgrade from {self.name}"
 
     def life_of(self, sample: Manifest) -> Life | None:
-        """What it made of a sample; ``None`` if it did not know the kind, or refused the sample."""
-        return self.lives.get(Identity.of(sample).key)
+        """What it made of a sample, or of one in another version.
+
+        Returns:
+            ``None`` if it did not know the kind, or refused the sample.
+        """
+        identity = Identity.of(sample)
+        alike = (life for life in self.lives.values() if Identity.of(life.sample).key == identity.key)
+        return self.lives.get(name_of(identity)) or next(alike, None)
 
     def beginning(self, start: Takeover, chance: int) -> tuple[Moment, Sequence[Change]]:
         """The beginning of a history, and the changes before it.

@@ -135,7 +135,7 @@ class Takeover:
 
     Attributes:
         name: Its revision.
-        sample: The sample for which it worked: :attr:`Identity.key`.
+        sample: The sample for which it worked, as a text.
         write: It stopped right after this write, counted from 1; 0 if everything was at rest.
         what: The write, for people.
         is_recorded: Whether a cluster has recorded what is there; ``name`` says where.

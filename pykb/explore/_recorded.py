@@ -23,7 +23,7 @@ from pykb.client.login import discover_credentials
 from pykb.diagnostics import Span
 from pykb.diagnostics.codes.explore import NOT_EXPLORED
 from pykb.envtest.rest import Rest
-from pykb.explore._earlier import Earlier, Life, Record
+from pykb.explore._earlier import Earlier, Life, Record, name_of
 from pykb.explore._history import Identity, Manifest
 from pykb.explore._outcome import Moment
 from pykb.explore._project import Subject
@@ -309,14 +309,14 @@ def with_record(
     chosen = [obj for obj in roots if not kind or obj["kind"].lower() == kind.lower()]
     if not chosen:
         wanted = kind or ", ".join(sorted(name for _, name in own))
-        helps = (f"it has {recorded}",) if recorded.objects else ("name another namespace in the kubeconfig",)
+        helps = (f"it has {recorded}",) if recorded.objects else ("name a namespace or a file that has one",)
         raise NOT_EXPLORED.problem(f"{recorded.name} has no {wanted} to explore", *helps)
     samples = [_sample_of(obj) for obj in chosen[:_MOST_SAMPLES]]
     owned = _below(recorded.objects, {obj["metadata"]["uid"] for obj in roots})
     around = [obj for obj in recorded.objects if obj["metadata"]["uid"] not in owned]
     namespaces = {sample["metadata"]["namespace"] for sample in samples if sample["metadata"].get("namespace")}
     start = Moment(tuple(map(orjson.dumps, recorded.objects)), frozenset(), 0.0, 0)
-    lives = {Identity.of(sample).key: Life(sample, (Record((start,), ()),)) for sample in samples}
+    lives = {name_of(Identity.of(sample)): Life(sample, (Record((start,), ()),)) for sample in samples}
     explored = replace(
         subject,
         samples=samples,

@@ -20,7 +20,7 @@ from pykb.diagnostics.codes.environment import TOOL_MISSING
 from pykb.diagnostics.codes.explore import NOT_EXPLORED
 from pykb.diagnostics.suggest import closest
 from pykb.envtest.crds import read_crds
-from pykb.explore._earlier import Earlier, Life, Record
+from pykb.explore._earlier import Earlier, Life, Record, name_of
 from pykb.explore._history import History, Identity, Manifest, Step, Verb
 from pykb.explore._outcome import Change, Moment, Outcome, unfitness
 from pykb.explore._project import CRDS, SAMPLES, Subject, subject_of
@@ -63,7 +63,7 @@ def record(subject: Subject, name: str, seed: int = 0) -> Earlier:
             history = History((Step(Verb.CREATE, sample),), is_kept=True, background=_around(subject, sample, runner))
             outcomes = [runner.run(replace(history, chance=chance)) for chance in range(_CHANCES)]
             if not any(outcome.refused for outcome in outcomes):
-                lives[Identity.of(sample).key] = Life(sample, tuple(_records(outcomes)))
+                lives[name_of(Identity.of(sample))] = Life(sample, tuple(_records(outcomes)))
     known = {key: life for key, life in lives.items() if all(each.moments for each in life.records)}
     return Earlier(name, known, subject.crds)
 
@@ -177,16 +177,16 @@ def _subject_of(tree: Path, samples: Sequence[Manifest]) -> Subject:
     project, _ = read_project(tree)
     definitions = [crd["spec"] for _, crd in read_crds(filter(Path.is_dir, [config_path(tree, CRDS)]))]
     own = [GroupKind(spec["group"], spec["names"]["kind"]) for spec in definitions]
-    wanted = {Identity.of(each).key: each for each in samples if gvk_of(each).group_kind in own}
+    wanted = [each for each in samples if gvk_of(each).group_kind in own]
     if not wanted:
         return Subject(lambda _: None, (), ())
     folder = config_path(tree, SAMPLES)
     folder.mkdir(parents=True, exist_ok=True)
     # It is read first: a sample of the tree replaces the same one of today.
-    (folder / "!.yaml").write_text("\n---\n".join(map(json.dumps, wanted.values())), encoding="utf-8")
+    (folder / "!.yaml").write_text("\n---\n".join(map(json.dumps, wanted)), encoding="utf-8")
     subject = subject_of(tree, package=project.package)
-    of_then = {Identity.of(each).key: each for each in subject.samples}
-    return replace(subject, samples=[of_then[key] for key in wanted if key in of_then])
+    keys = {Identity.of(each).key for each in wanted}
+    return replace(subject, samples=[each for each in subject.samples if Identity.of(each).key in keys])
 
 
 def _answer(earlier: Earlier) -> dict[str, Any]:

@@ -137,11 +137,7 @@ class _World:
         self.outcome.inherited = len(changes)
         self._actors.take_over(moment.made)
         before = earlier.lives[start.sample].sample
-        self._applied = {
-            identity: before
-            for identity in (Identity.of(step.manifest) for step in self._history.steps)
-            if identity.key == start.sample
-        }
+        self._applied = {Identity.of(before): before}
 
     async def play(self) -> None:
         """Take all steps. The outcome has what came of them."""

@@ -18,11 +18,12 @@ import pytest
 from pykb.diagnostics import Diagnostic, EnvironmentProblem
 from pykb.explore import Explorer, History, Report, Subject, subject_of
 from pykb.explore._recording import earlier_of, record
-from pykb.runtime import Manager
+from pykb.runtime import Manager, Result
 from pykb.testing import ProjectExplorer
 from tests.explorer.keeper import Keeper
 from tests.explorer.test_project import CONTROLLER, DEFINITION, PACKAGE, SAMPLE, change, root
 from tests.explorer.zoo import kinds, upgrades
+from tests.explorer.zoo.kinds import Animal, AnimalStatus
 
 __all__ = ["root"]
 NAMED = "name=app.spec.service.name, namespace"
@@ -205,3 +206,29 @@ def test_a_dropped_version_in_which_objects_are_stored_is_found():
     assert finding.message == (
         "the API server refuses today's definition of Animal: objects are stored in v1alpha1, which it lacks"
     )
+
+
+def test_an_object_that_the_operator_itself_deletes_need_not_be_there():
+    """As one with a time to live."""
+
+    class Deletes(Keeper):
+        async def report(self, animal: Animal, before: AnimalStatus) -> Result | None:
+            await self.client.delete(animal, missing_ok=True)
+            return None
+
+    subject = kinds.subject_of(lambda manager: Deletes(manager.client).setup(manager))
+    report = Explorer(replace(subject, earlier=record(subject, "v1")), only=("explore-upgrade",)).run()
+    report.check()
+    assert report.histories
+
+
+def test_a_sample_in_two_versions_is_upgraded_in_each():
+    """Each begins with what the earlier operator made of the sample in this version."""
+    both = copy.deepcopy(kinds.CRDS)
+    both[0]["spec"]["versions"].append({**both[0]["spec"]["versions"][0], "name": "v1alpha1", "storage": False})
+    samples = [kinds.SAMPLE, {**kinds.SAMPLE, "apiVersion": "zoo.example.com/v1alpha1", "spec": {"count": 3}}]
+    subject = kinds.subject_of(lambda manager: Keeper(manager.client).setup(manager))
+    subject = replace(subject, crds=both, samples=samples)
+    earlier = record(subject, "v1")
+    assert [earlier.life_of(sample).sample for sample in samples] == samples
+    Explorer(replace(subject, earlier=earlier), only=("explore-upgrade",)).run().check()
