@@ -22,7 +22,7 @@ from pykb.api import Unstructured
 from pykb.client.codec import gvk_of
 from pykb.client.guard import is_end
 from pykb.explore._history import Fault, FaultKind, Identity, Manifest
-from pykb.explore._state import read
+from pykb.explore._state import look_at
 from pykb.explore._variants import leaves
 from pykb.fake import FakeApiServer
 from pykb.meta.gvk import GroupVersion
@@ -64,7 +64,7 @@ class Actors:
         self._delay = fault.seconds if fault is not None and fault.kind in (FaultKind.LATE, FaultKind.FAIL) else 0.0
         self._end = Health.FAILED if fault is not None and fault.kind is FaultKind.FAIL else Health.READY
         self._due: dict[tuple[str, float], float] = {}
-        self._old = {read(content)["metadata"]["uid"] for content in server.storage.everything()}
+        self._old = {look_at(content)["metadata"]["uid"] for content in server.storage.everything()}
         self.worked: set[int] = set()
         """The further actors of which a call did not fail, by their place in the list."""
         self.failed: dict[int, BaseException] = {}
@@ -92,7 +92,7 @@ class Actors:
             await self._changed.wait()
             await asyncio.sleep(PAUSE)
             self._changed.clear()
-            objects = [read(content) for content in self._server.storage.everything()]
+            objects = [look_at(content) for content in self._server.storage.everything()]
             await _Collector(self._server, self._client, objects).run()
             for found in objects:
                 if not found["metadata"].get("deletionTimestamp"):

@@ -21,7 +21,7 @@ from pykb.explore._history import FaultKind, History, Identity, Manifest
 from pykb.explore._libraries import Reach, reach
 from pykb.explore._outcome import Outcome, failure_of, place_of_error
 from pykb.explore._project import Subject
-from pykb.explore._state import read
+from pykb.explore._state import look_at
 from pykb.explore._time import LoopClock, Stack, VirtualLoop, real_day, reconciling, stack_of
 from pykb.explore._webhooks import Conditions, use_webhooks
 from pykb.fake import FakeApiServer
@@ -186,7 +186,7 @@ class Operator(ReconcileListener):
     def _handlers_fail(self) -> bool:
         if self._handlers is None:
             return False
-        return self._handlers.fail({each["metadata"]["uid"] for each in map(read, self.server.storage.everything())})
+        return self._handlers.fail({each["metadata"]["uid"] for each in map(look_at, self.server.storage.everything())})
 
     def without_notes(self, obj: Mapping[str, Any]) -> Mapping[str, Any]:
         """An object without what kopf notes in it."""

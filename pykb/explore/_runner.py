@@ -39,6 +39,9 @@ _now = time.monotonic
 _LEAST_CPU_SECONDS = 1.0
 """A history may always take so much."""
 
+_PARTS = 3
+"""A history may take one of so many parts of the time that is left."""
+
 _FIRST_CPU_SECONDS = 1.0
 """Of a history that only shows what the operator imports."""
 
@@ -204,7 +207,7 @@ class Runner:
 
     def _most(self) -> float:
         """An operator that never ends is to be found in a short time, too."""
-        return min(MOST_CPU_SECONDS, max(_LEAST_CPU_SECONDS, (self._time.watch.until - _now()) / 3))
+        return min(MOST_CPU_SECONDS, max(_LEAST_CPU_SECONDS, (self._time.watch.until - _now()) / _PARTS))
 
     def stop_at(self, until: float) -> None:
         """Stop at this moment of the real clock, even in the middle of a history. A signal handler may call it."""
@@ -240,12 +243,13 @@ def _rare_garbage() -> Iterator[None]:
 
 
 class _Order(NamedTuple):
-    """A history to run; see :meth:`Runner.run`."""
+    """A history to run, see :meth:`Runner.run`, and the moment of the real clock at which everything must end."""
 
     number: int
     history: History
     causes: bool
     keeps: bool
+    until: float
 
 
 class Workers:
@@ -293,7 +297,7 @@ class Workers:
     def begin(self, history: History, *, causes: bool = False, keeps: bool = False) -> int:
         """Give a history to the next free worker; see :class:`Runner`."""
         self._begun += 1
-        self._waiting.append(_Order(self._begun, history, causes, keeps))
+        self._waiting.append(_Order(self._begun, history, causes, keeps, self._until))
         self._hand_out()
         return self._begun
 
@@ -342,7 +346,8 @@ class Workers:
         try:
             answer: Outcome | Diagnostic = pipe.recv()
         except (EOFError, ConnectionResetError) as error:
-            raise Stopped(None if self._stopped else _died(self._processes[pipe], history)) from error
+            is_over = self._stopped or _now() > self._until
+            raise Stopped(None if is_over else _died(self._processes[pipe], history)) from error
         if isinstance(answer, Diagnostic):
             raise EnvironmentProblem(answer)
         del self._running[pipe]
@@ -358,11 +363,12 @@ def _work(pipe: Connection, others: Sequence[Connection], subject: Subject, seed
         with Runner(subject, seed) as runner:
             while True:
                 order: _Order = pipe.recv()
+                runner.stop_at(order.until)
                 pipe.send(runner.run_counted(order.history, causes=order.causes, keeps=order.keeps))
     except EnvironmentProblem as problem:
         pipe.send(problem.diagnostic)
-    except (EOFError, BrokenPipeError):
-        pass  # the first process has ended
+    except (EOFError, BrokenPipeError, Stopped):
+        pass  # the first process has ended, or will know that the time is up
 
 
 def _died(process: BaseProcess, history: History) -> Diagnostic:

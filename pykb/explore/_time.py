@@ -299,7 +299,8 @@ class _Selector(selectors.SelectSelector):
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         if self.is_interrupted:
             raise Interrupted
-        if timeout == 0 and not (self._threads.any or self._outside or self._given_up):
+        if timeout is not None and not (self._threads.any or self._outside or self._given_up):
+            self.now += timeout
             return []  # nobody else uses the loop's own socket
         # While a thread works, the loop does nothing. So they always alternate in the same way.
         waits = self._threads.busy or (self._outside and timeout != 0)

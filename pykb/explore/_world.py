@@ -21,7 +21,7 @@ from pykb.explore._libraries import answered_here
 from pykb.explore._operator import RESTART_SECONDS, Operator
 from pykb.explore._outcome import Change, Moment, Outcome, failure_of, unfitness
 from pykb.explore._project import Subject
-from pykb.explore._state import State, read, state_of
+from pykb.explore._state import State, look_at, state_of
 from pykb.explore._webhooks import Rules
 from pykb.fake import FakeApiServer
 from pykb.runtime import ApiError, Client, ClientOptions, MergePatch, NoKindMatch, NotFound
@@ -109,7 +109,7 @@ class _World:
         self._changes = 0
         self._watched: Watched | None = None
         if subject.invariants:
-            objects = {Identity.of(read(each)): each for each in server.storage.everything()}
+            objects = {Identity.of(look_at(each)): each for each in server.storage.everything()}
             self._watched = Watched(subject.invariants, subject.root, outcome, objects)
         self._applied: dict[Identity, Manifest] = {}
         self._due = [step for step in history.steps if step.after_write is not None]
@@ -261,7 +261,7 @@ class _World:
         self.outcome.rested_at = self._loop.time()
 
     def _state(self) -> State:
-        every = map(read, self.server.storage.everything())
+        every = map(look_at, self.server.storage.everything())
         judged = (each for each in every if each["metadata"]["uid"] not in self._actors.made)
         return state_of(map(self._operator.without_notes, judged))
 

@@ -139,6 +139,15 @@ def test_the_limit_of_time_holds_in_the_middle_of_a_history(operator, workers):
         report.check()
 
 
+def test_workers_have_the_time_of_the_exploration(monkeypatch):
+    """A history may take a part of what is left, in other processes as in this one."""
+    limits = {"MOST_CPU_SECONDS": 1000.0, "_LEAST_CPU_SECONDS": 0.1, "_FIRST_CPU_SECONDS": 0.1, "_PARTS": 100}
+    for name, value in limits.items():
+        monkeypatch.setattr(f"pykb.explore._runner.{name}", value)
+    [finding] = explorer_of(Spins, seconds=30, workers=2, only=("explore-loop",)).run().findings
+    assert "works without end" in finding.message
+
+
 def test_an_interrupt_ends_a_history():
     """Within a moment."""
     explorer = explorer_of(Spins)
