@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 
 import orjson
 
+from pykb.api.builtin import find_class
+from pykb.client.codec import gvk_of
 from pykb.diagnostics import Code, Span
 from pykb.explore._chance import masked
 from pykb.explore._gate import Sent
@@ -179,6 +181,21 @@ class Context:
         """The objects that the operator made for the sample, without those of generated names: nobody can name them."""
         named = {change.identity for change in self.base.changes} - {self.own, *self.base.initial}
         return [each for each in self.base.states[0] if each in named and self.base.maker_of(each)]
+
+    def sources(self) -> list[Manifest]:
+        """Objects of the background that the operator reads, or whose kind it watches."""
+        read_names = {(sent.group, sent.resource, sent.name) for sent in self.base.sent if sent.verb == "get"}
+        listed = {(sent.group, sent.resource) for sent in self.base.sent if sent.verb in ("list", "watch")}
+        plurals = {(crd["spec"]["group"], crd["spec"]["names"]["kind"]): crd for crd in self.subject.crds}
+        found = []
+        for manifest in self.subject.background:
+            gvk, name = gvk_of(manifest), manifest["metadata"]["name"]
+            cls, crd = find_class(gvk), plurals.get((gvk.group, gvk.kind))
+            plural = crd["spec"]["names"]["plural"] if crd is not None else ""
+            plural = cls.resource.plural if cls is not None and cls.resource is not None else plural
+            if (gvk.group, plural) in listed or (gvk.group, plural, name) in read_names:
+                found.append(manifest)
+        return found
 
     def created(self, identity: Identity) -> Manifest:
         """An object as the operator last wrote it."""

@@ -181,6 +181,7 @@ class Explorer:
         self.start()
         self._runs = self._workers or Runner(self._subject, self._seed)
         self._runs.stop_at(self._deadline)
+        self._report.strays += self._subject.notes
         untried = list(self._subject.samples)
         if self._is_all_left_out:
             message = (

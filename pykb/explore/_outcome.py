@@ -141,6 +141,7 @@ class Outcome:
     Attributes:
         history: The history. Set where the outcome is judged.
         initial: The state at rest before the first step.
+        later: The state after some time at rest, at most until the first write. Only of histories with such a time.
         worked: The actors of the user of which a call did not fail, by number.
         stuck: The last failures of the others, and of these. Those that are no answers of the API server are bugs.
         unfit: Why the objects of the background cannot be there, if they cannot.
@@ -177,6 +178,7 @@ class Outcome:
 
     history: History | None = None
     initial: State = field(default_factory=dict)
+    later: State | None = None
     worked: frozenset[int] = frozenset()
     stuck: dict[int, Failure] = field(default_factory=dict)
     unfit: str = ""

@@ -43,7 +43,7 @@ from pykb.explore._history import (
     Verb,
 )
 from pykb.explore._outcome import Change, Failure, Outcome, unfitness
-from pykb.explore._state import Difference, read
+from pykb.explore._state import Difference, State, read
 from pykb.explore._variants import another, leaves, patch_of, put, shorten, spell, spread
 from pykb.explore._webhooks import defaulting
 from pykb.meta.json_diff import Path
@@ -73,6 +73,9 @@ _MOST_VIEWS = 8
 """Earlier states that the caches of another process show."""
 
 _STATUS = {FaultKind.REFUSE: 500}
+
+_MOST_SOURCES = 4
+"""Objects that the operator reads and somebody changes."""
 
 _NOTE = {"example.com/note": "somebody else's"}
 
@@ -431,6 +434,54 @@ def drift(context: Context) -> Iterator[Case]:
     """Somebody changes or deletes what the operator made."""
     for identity in context.children():
         yield one_after_the_other(list(_drifts(context, identity)), context.create)
+    for source in context.sources()[:_MOST_SOURCES]:
+        yield from _followed(context, source)
+
+
+def _followed(context: Context, source: Manifest) -> Iterator[Case]:
+    """Somebody changes an object that the operator reads, or creates it only after the sample."""
+    identity = Identity.of(source)
+    late = (Step(Verb.DELETE, source), context.create, Step(Verb.CREATE, source))
+    yield Case(codes.DRIFT, History(late), _follows(context, source, context.base, f"when {identity} came late"))
+    changed = copy.deepcopy({name: source[name] for name in _CONTENT if name in source})
+    for path, value in list(leaves(changed))[:_MOST_FIELDS]:
+        put(changed, path, another(identity.kind, path, value))
+    if not changed:
+        return
+    change = Step(Verb.PATCH, {**identity.manifest, **changed}, note=", ".join(changed))
+    expected = context.undisturbed(change, context.create)
+    if not unfitness(expected):
+        judge = _follows(context, source, expected, f"after the change of {identity}")
+        yield Case(codes.DRIFT, History((context.create, change)), judge)
+
+
+def _follows(context: Context, source: Manifest, expected: Outcome, what: str) -> Judge:
+    """A verdict: the same end as in another run, at once or when the operator looks again in some hours."""
+    identity = Identity.of(source)
+    wanted = expected.states[-1]
+
+    def unlike(outcome: Outcome, state: State) -> tuple[Difference, ...]:
+        versions = [_last_version(run, identity) for run in (expected, outcome)]
+        every = context.compare(wanted, state, outcome=outcome, of=expected)
+        return tuple(each for each in every if [str(each.expected), str(each.found)] != versions)
+
+    def judge(outcome: Outcome) -> Iterator[Violation]:
+        if outcome.refused or not outcome.at_rest or not unlike(outcome, outcome.states[-1]):
+            yield from _ends(what)(outcome) if not outcome.refused else ()
+            return
+        history = History(outcome.history.steps if outcome.history is not None else (), idle=_IDLE_SECONDS)
+        later = context.run(history)
+        if later.later is not None and not unlike(later, later.later):
+            return
+        found = unlike(outcome, outcome.states[-1])
+        yield Violation(f"{found[0]} {what}", place_among(found, outcome, expected), found, (what, identity.kind))
+
+    return judge
+
+
+def _last_version(outcome: Outcome, identity: Identity) -> str:
+    """The ``resourceVersion`` that an object has in the end. Operators note it."""
+    return next((str(change.version) for change in reversed(outcome.changes) if change.identity == identity), "")
 
 
 def _drifts(context: Context, identity: Identity) -> Iterator[Case]:
@@ -642,6 +693,23 @@ def bug(context: Context) -> Iterator[Case]:
         steps = (Step(Verb.CREATE, other, note=path), Step(Verb.REPLACE, context.sample))
         yield Case(codes.BUG, History(steps), judge)
     yield from converted_edges(context)
+    for source in context.sources()[:_MOST_SOURCES]:
+        yield from _without(context, source)
+
+
+def _without(context: Context, source: Manifest) -> Iterator[Case]:
+    """An object that the operator reads is not there, or goes. Errors of the API server are right then."""
+    gone, identity = Step(Verb.DELETE, source), Identity.of(source)
+
+    def judge(outcome: Outcome) -> Iterator[Violation]:
+        if failure := first_bug(outcome):
+            message = f"{failure.kind} without {identity}: {failure.message}"
+            yield Violation(message, failure.place, (), (failure.kind, failure.place))
+        elif not outcome.refused:
+            yield from _ends(f"without {identity}")(outcome)
+
+    yield Case(codes.BUG, History((context.create, gone)), judge)
+    yield Case(codes.BUG, History((gone, context.create)), judge)
 
 
 _KEYS = ("name", "key", "type", "ip", "port", "containerPort", "protocol", "mountPath", "devicePath", "topologyKey")

@@ -31,7 +31,9 @@ from pykb.explore._earlier import Earlier
 from pykb.explore._gate import place_in
 from pykb.explore._history import Identity, Manifest
 from pykb.explore._invariants import Check, Invariant, invariant_of
+from pykb.explore._objects import Objects
 from pykb.explore._settings import Settings, settings_of
+from pykb.files.plan import OutsideError, locate
 from pykb.project.settings import CONFIG, config_folder, config_path
 from pykb.reading import yaml_text
 from pykb.runtime import Client, Manager
@@ -39,6 +41,10 @@ from pykb.runtime import Client, Manager
 CRDS = "crd/bases"
 SAMPLES = "samples"
 ROLE = "rbac/role.yaml"
+FIXTURES = "tests/fixtures"
+_MOST_FIXTURES = 200
+"""Files of fixtures that are read."""
+
 _NAMESPACE = "default"
 
 
@@ -60,6 +66,7 @@ class Subject:
         neighbours: Samples that are there while another one is explored.
         background: Objects that are there before the operator starts, in all histories. They are stored as they are
             given, as if a cluster had recorded them: with uid and status, unchecked and without defaults.
+        notes: What of the samples and fixtures is not there.
         settings: What the project says of its exploration.
         is_plain_kopf: Whether kopf runs the handlers without a manager of pykb.
         namespaces: The namespaces that kopf's handlers are restricted to; empty for all.
@@ -79,6 +86,7 @@ class Subject:
     places: Mapping[Identity, Span] = field(default_factory=dict)
     neighbours: Sequence[Manifest] = ()
     background: Sequence[Manifest] = ()
+    notes: Sequence[Diagnostic] = ()
     settings: Settings = field(default_factory=Settings)
     is_plain_kopf: bool = False
     namespaces: tuple[str, ...] = ()
@@ -124,7 +132,9 @@ def subject_of(
     places: dict[Identity, Span] = {}
     of_kind = [(found, span) for found, span in written if not kind or found["kind"].lower() == kind.lower()]
     samples = _samples(of_kind, own, places)
-    neighbours = {} if only_sample else _samples(_written(root, every), own, places)
+    objects = _objects(root, settings, crds, every)
+    others = [*_written(root, every), *objects.own]
+    neighbours = {} if only_sample else _samples(others, own, places)
     if not samples:
         place = sample or f"{config_folder(root)}/{SAMPLES}"
         raise EnvironmentProblem(_no_sample(kind, place, own, [found["kind"] for found, _ in written]))
@@ -137,7 +147,7 @@ def subject_of(
     called = register or _register_of(root, module)
     return Subject(
         called,
-        crds,
+        [*crds, *objects.definitions],
         list(samples.values()),
         rules or None,
         root.resolve(),
@@ -145,12 +155,54 @@ def subject_of(
         once=[*settings.once, *once],
         invariants=[invariant_of(each) for each in invariants],
         webhooks=list(webhooks.values()),
-        places=places,
+        places={**objects.places, **places},
+        background=list(objects.background.values()),
+        notes=objects.notes,
         neighbours=list(neighbours.values()),
         namespaces=tuple(sorted({each.namespace for each in samples if each.namespace})) if is_namespaced else (),
         settings=settings,
         load=lambda: _load(root, "" if register else module, named),
     )
+
+
+def _objects(root: Path, settings: Settings, crds: Sequence[Manifest], samples: Sequence[Path]) -> Objects:
+    """The objects of other kinds in the samples, in ``tests/fixtures``, and in the files that the settings name.
+
+    Raises:
+        EnvironmentProblem: A file that the settings name is not there, or has something else.
+    """
+    written = [*documents(root, list(samples))]
+    named = {each["metadata"].get("namespace") for each, _ in written if isinstance(each.get("metadata"), dict)}
+    objects = Objects(crds, {each for each in named if isinstance(each, str)})
+    for each, span in written:
+        objects.take(each, span, is_named=False)
+    fixtures = sorted(path for path in (root / FIXTURES).glob("*") if path.suffix in (".yaml", ".yml"))
+    for path in fixtures[:_MOST_FIXTURES]:
+        try:
+            found = list(documents(root, [path]))
+        except (EnvironmentProblem, OSError):
+            continue  # a test may need a file that is not right
+        for each, span in found:
+            objects.take(each, span, is_named=False)
+    for name in settings.objects:
+        path = _inside(root, name, settings.place("objects"))
+        for each, span in documents(root, [path]):
+            objects.take(each, span, is_named=True)
+    objects.sort()
+    return objects
+
+
+def _inside(root: Path, name: str, place: Span | None) -> Path:
+    """A file of the project that the settings name."""
+    try:
+        path = locate(root.resolve(), name)
+    except (OutsideError, ValueError) as error:
+        reason = error.diagnostic.message if isinstance(error, OutsideError) else "it is not a path"
+        raise SETTING.problem(f"`objects` names no file of the project: {reason}", span=place) from error
+    if not path.is_file():
+        known = sorted(each.relative_to(root).as_posix() for each in (root / FIXTURES).glob("*.y*ml"))
+        raise SETTING.problem(f"`objects` names `{name}`, which is no file", *did_you_mean(name, known), span=place)
+    return path
 
 
 def _written(root: Path, files: list[Path]) -> list[tuple[Manifest, Span]]:

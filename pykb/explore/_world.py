@@ -150,6 +150,7 @@ class _World:
             await self._take_over()
             if self._history.idle and self.outcome.at_rest:
                 await self._idle()
+                self.outcome.later = self._state()
             self._note_actors()
             self.outcome.fails = self._operator.fails
             self.outcome.strays = list(self._operator.strays())

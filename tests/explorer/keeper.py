@@ -40,6 +40,8 @@ class Keeper(Reconciler):
     """What must always hold."""
     neighbours: ClassVar[tuple[Manifest, ...]] = ()
     """Samples that are there meanwhile."""
+    background: ClassVar[tuple[Manifest, ...]] = ()
+    """Objects of other kinds that are there."""
 
     async def reconcile(self, request: Request) -> Result | None:
         """Keep the child, then report."""

@@ -130,6 +130,7 @@ SOUND = [
     Guard,
     Handled,
     Feeder,
+    sound.LooksAgain,
     sound.Threaded,
     sound.Sleeps,
     sound.Mirrors,
@@ -153,7 +154,7 @@ def _subject_of(operator: type[Reconciler]) -> Subject:
     def register(manager: Manager) -> None:
         operator(manager.client).setup(manager)
 
-    more = {name: getattr(operator, name, ()) for name in ("once", "invariants", "neighbours")}
+    more = {name: getattr(operator, name, ()) for name in ("once", "invariants", "neighbours", "background")}
     return subject_of(register, rules=operator.rules, sample=operator.sample, **more)
 
 

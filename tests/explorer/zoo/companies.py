@@ -1,14 +1,20 @@
-"""Faults that show only when there are other objects of the kind: elsewhere, at the same time, or before."""
+"""Faults that show only beside other objects: elsewhere, at the same time, before, or those that it copies."""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
 from pykb.api.core.v1 import ConfigMap, Secret
-from pykb.runtime import ControllerBuilder, Manager, ensure_applied
+from pykb.runtime import ControllerBuilder, Manager, Request, ensure_applied
 from tests.explorer.keeper import Guard, Keeper
 from tests.explorer.zoo.kinds import SAMPLE, Animal, Manifest
 
+PRICES: Manifest = {
+    "apiVersion": "v1",
+    "kind": "Secret",
+    "metadata": {"name": "kiki-prices", "namespace": "default"},
+    "data": {"hay": "Mw=="},
+}
 BOBO: Manifest = {**SAMPLE, "metadata": {"name": "bobo", "namespace": "default"}, "spec": {"food": "leaves"}}
 
 
@@ -107,3 +113,34 @@ class EmptiesNamespaceMended(EmptiesNamespace):
     def is_to_go(self, animal: Animal, secret: Secret) -> bool:
         """Whether a secret goes with an animal."""
         return self.is_own(animal, secret)
+
+
+class CopiesOnce(Keeper):
+    """Copies the price from a Secret that it does not watch, and sees no change of it."""
+
+    fault = "explore-drift"
+    background: ClassVar[tuple[Manifest, ...]] = (PRICES,)
+
+    async def keep(self, animal: Animal) -> None:
+        """Apply the child with the price."""
+        name, namespace = f"{animal.metadata.name}-prices", animal.metadata.namespace
+        prices = await self.client.find(Secret, name, namespace=namespace)
+        child = self.child(animal)
+        child.data = {**(child.data or {}), "price": str((prices.data or {}).get("hay", "")) if prices else "unknown"}
+        await ensure_applied(self.client, child, owner=animal)  # fault: nothing wakes it
+
+
+class CopiesOnceMended(CopiesOnce):
+    """Watches the Secret."""
+
+    fault = ""
+
+    def setup(self, manager: Manager) -> None:
+        """By its name."""
+
+        def animal(secret: Secret) -> list[Request]:
+            name = secret.metadata.name or ""
+            is_one = name.endswith("-prices")
+            return [Request(secret.metadata.namespace, name.removesuffix("-prices"))] if is_one else []
+
+        ControllerBuilder(manager).for_(Animal).owns(ConfigMap).watches(Secret, animal).complete(self)

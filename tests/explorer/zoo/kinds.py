@@ -120,7 +120,18 @@ def subject_of(
     once: tuple[str, ...] = (),
     invariants: tuple[Check, ...] = (),
     neighbours: tuple[Manifest, ...] = (),
+    background: tuple[Manifest, ...] = (),
 ) -> Subject:
     """An operator of the zoo, as the explorer takes it."""
     checks = [invariant_of(each) for each in invariants]
-    return Subject(register, CRDS, [sample], rules, HERE, once=once, invariants=checks, neighbours=neighbours)
+    return Subject(
+        register,
+        CRDS,
+        [sample],
+        rules,
+        HERE,
+        once=once,
+        invariants=checks,
+        neighbours=neighbours,
+        background=background,
+    )

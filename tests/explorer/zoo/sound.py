@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import timedelta
 
 from pykb.api.apps.v1 import Deployment, DeploymentSpec, StatefulSet, StatefulSetSpec
 from pykb.api.core.v1 import (
@@ -10,6 +11,7 @@ from pykb.api.core.v1 import (
     PersistentVolumeClaim,
     PersistentVolumeClaimSpec,
     Pod,
+    Secret,
     VolumeResourceRequirements,
 )
 from pykb.api.meta.v1 import LabelSelector, ObjectMeta
@@ -27,6 +29,7 @@ from pykb.runtime import (
     set_controller_reference,
 )
 from tests.explorer.keeper import Keeper
+from tests.explorer.zoo import companies
 from tests.explorer.zoo.kinds import SAMPLE, Animal, AnimalStatus
 from tests.explorer.zoo.specs import deployment, labels, template
 
@@ -156,3 +159,19 @@ class Mirrors(Keeper):
         animal.status.phase = "Ready" if is_ready else "Starting"
         await patch_status(self.client, animal, before)
         return None
+
+
+class LooksAgain(companies.CopiesOnce):
+    """Does not watch what it copies, but looks again every ten minutes, and fails without it."""
+
+    fault = ""
+
+    async def keep(self, animal: Animal) -> None:
+        """Ask for it first."""
+        await self.client.get(Secret, f"{animal.metadata.name}-prices", namespace=animal.metadata.namespace)
+        await super().keep(animal)
+
+    async def report(self, animal: Animal, before: AnimalStatus) -> Result | None:
+        """Come back."""
+        await super().report(animal, before)
+        return Result(requeue_after=timedelta(minutes=10))
