@@ -28,6 +28,7 @@ from pykb.explore._runner import Runner
 from pykb.explore._variants import spread
 from pykb.files.durable import temporary
 from pykb.meta.gvk import GroupKind
+from pykb.project import FILE_NAME
 from pykb.project.file import read as read_project
 from pykb.project.settings import config_path
 from pykb.tools import git
@@ -102,10 +103,13 @@ def earlier_of(
         EnvironmentProblem: There is no such revision, or its operator cannot be run.
     """
     commit = _commit_of(root, revision)
-    with temporary("explore") as folder:
+    with temporary("revision") as folder:
         tree, order, answer = folder / "tree", folder / "order.json", folder / "answer.json"
         tree.mkdir()
         commit.export(tree)
+        if not (tree / FILE_NAME).is_file():
+            message = f"{revision} has no project in this folder: it has no `{FILE_NAME}`"
+            raise NOT_EXPLORED.problem(message, "name a later revision")
         order.write_text(json.dumps({"name": revision, "samples": list(samples), "seed": seed}), encoding="utf-8")
         argv = (sys.executable, "-P", "-m", __name__, tree, order, answer)
         variables = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
@@ -139,7 +143,7 @@ def _read(answer: dict[str, Any], revision: str) -> Earlier:
     if "problem" in answer:
         message = f"the operator of {revision} cannot be run: {answer['problem']}"
         place = (f"at {answer['place']} of {revision}",) if answer["place"] else ()
-        raise NOT_EXPLORED.problem(message, *(answer["help"] or [_REMEDY]), notes=place)
+        raise NOT_EXPLORED.problem(message, *answer["help"], notes=place)
     lives = {key: Life(life["sample"], tuple(map(_record, life["records"]))) for key, life in answer["lives"].items()}
     return Earlier(revision, lives, answer["crds"])
 
@@ -168,7 +172,8 @@ def _main(tree: Path, order: Path, answer: Path) -> None:
     try:
         result = _answer(record(_subject_of(tree, asked["samples"]), asked["name"], asked["seed"]))
     except EnvironmentProblem as problem:
-        result = _problem(problem.diagnostic)
+        remedy = [_REMEDY] if isinstance(problem.__cause__, ImportError) else []
+        result = _problem(problem.diagnostic, remedy)
     answer.write_text(json.dumps(result), encoding="utf-8")
 
 
@@ -214,10 +219,10 @@ def _decoded(content: bytes | None) -> str | None:
     return None if content is None else content.decode()
 
 
-def _problem(diagnostic: Diagnostic) -> dict[str, Any]:
+def _problem(diagnostic: Diagnostic, remedy: list[str]) -> dict[str, Any]:
     span = diagnostic.span
     place = f"{span.path}:{span.line}" if span is not None else ""
-    return {"problem": diagnostic.message, "place": place, "help": list(diagnostic.help)}
+    return {"problem": diagnostic.message, "place": place, "help": [*diagnostic.help, *remedy]}
 
 
 if __name__ == "__main__":

@@ -122,6 +122,7 @@ def test_an_unknown_revision_is_told(tmp_path, revision):
     """With the nearest one, if there is one like it."""
     git(tmp_path, "init", "--quiet")
     commit(tmp_path, "v0.2.0")
+    assert problem(tmp_path, "v0.2.0").message == "v0.2.0 has no project in this folder: it has no `PROJECT`"
     told = problem(tmp_path, revision)
     assert told.message == f"the repository has no revision `{revision}`"
     assert told.help
