@@ -51,6 +51,27 @@ class Violation:
     by: Sent | None = None
 
 
+Judge = Callable[["Outcome"], Iterable[Violation]]
+"""Says what did not hold in a run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A judge that can judge other histories of its kind, too.
+
+    Attributes:
+        judge: Judges the history.
+        again: Makes the verdict about other steps, perhaps with another sample.
+    """
+
+    judge: Judge
+    again: Callable[[Context, Sequence[Step]], Verdict]
+
+    def __call__(self, outcome: Outcome) -> Iterator[Violation]:
+        """What did not hold."""
+        yield from self.judge(outcome)
+
+
 @dataclass(frozen=True, slots=True)
 class Case:
     """A history, and its verdict.
@@ -269,7 +290,7 @@ def _is_fine(outcome: Outcome, step: Step, number: int) -> bool:
 
 def same_states(
     context: Context, expected: Outcome, what: str, counts: Callable[[Difference], bool] = lambda _: True
-) -> Callable[[Outcome], Iterator[Violation]]:
+) -> Verdict:
     """A verdict: the same states at rest as in another run.
 
     Args:
@@ -293,7 +314,12 @@ def same_states(
                 return
         yield from once(context, expected, outcome, what)
 
-    return judge
+    return Verdict(judge, lambda other, steps: same_states(other, calm(other, steps), what, counts))
+
+
+def calm(context: Context, steps: Sequence[Step]) -> Outcome:
+    """What comes of steps if the operator sees each of them, and has the time for it."""
+    return context.undisturbed(*(replace(step, unseen=False, soon=False, together=False) for step in steps))
 
 
 WORK = ("Job", "Pod")
@@ -331,9 +357,7 @@ def times(number: int) -> str:
     return {0: "never", 1: "once", 2: "twice"}.get(number, f"{number} times")
 
 
-def same_end(
-    context: Context, expected: Outcome, what: str, *, is_alone: bool = True
-) -> Callable[[Outcome], Iterator[Violation]]:
+def same_end(context: Context, expected: Outcome, what: str, *, is_alone: bool = True) -> Verdict:
     """A verdict: the same last state as in another run, of which each step was accepted.
 
     Args:
@@ -354,10 +378,10 @@ def same_end(
         elif is_alone:
             yield from once(context, expected, outcome, what)
 
-    return judge
+    return Verdict(judge, lambda other, steps: same_end(other, calm(other, steps), what, is_alone=is_alone))
 
 
-def comes_back(context: Context, after: str, cause: tuple[str, ...] = ()) -> Callable[[Outcome], Iterator[Violation]]:
+def comes_back(context: Context, after: str, cause: tuple[str, ...] = ()) -> Verdict:
     """A verdict: what somebody did to a child has no lasting effect."""
 
     def judge(outcome: Outcome) -> Iterator[Violation]:
@@ -372,7 +396,7 @@ def comes_back(context: Context, after: str, cause: tuple[str, ...] = ()) -> Cal
             place = place_among(unlike, outcome, context.base)
             yield Violation(f"{unlike[0]} after the {after}", place, unlike, cause or cause_of(unlike))
 
-    return judge
+    return Verdict(judge, lambda other, _: comes_back(other, after, cause))
 
 
 def broken(outcome: Outcome) -> Iterator[Violation]:

@@ -7,7 +7,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import starmap
+from itertools import chain, starmap
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -15,7 +15,7 @@ from pykb.client.errors import rule_marker
 from pykb.diagnostics import Diagnostic, Span
 from pykb.diagnostics.codes import explore as codes
 from pykb.diagnostics.suggest import closest
-from pykb.explore._context import Case, Context, Violation, broken, first_bug, place_among
+from pykb.explore._context import Case, Context, Judge, Verdict, Violation, broken, first_bug, place_among
 from pykb.explore._debugger import traced_threads
 from pykb.explore._files import page
 from pykb.explore._gate import Sent
@@ -27,7 +27,9 @@ from pykb.explore._plans import CODES, LAST, PLANS
 from pykb.explore._project import Subject
 from pykb.explore._report import Finding, Grant, Report, reason, story, told, transcript
 from pykb.explore._runner import Runner, Runs, Stopped, Workers
+from pykb.explore._shrinking import counted_by_step, simpler, smaller
 from pykb.explore._state import Difference, read
+from pykb.explore._variants import schema_of
 
 _now = time.monotonic
 
@@ -50,6 +52,10 @@ _MOST_KNOWN = 32
 """Undisturbed runs that are kept: plans ask for the same ones, or for their first steps."""
 
 
+_MOST_TRIALS = 16
+"""Smaller histories that are tried for a finding."""
+
+
 @dataclass(frozen=True, slots=True)
 class Progress:
     """How far an exploration is.
@@ -68,13 +74,23 @@ class Progress:
 
 
 class _Found(NamedTuple):
-    """A finding, what is known about its root cause, the verdict, the wrong request, and what modules forgot before."""
+    """A finding, and what is known about it.
+
+    Attributes:
+        finding: The finding.
+        evidence: What is known about its root cause.
+        judge: The verdict that found it.
+        by: The request that is wrong.
+        forgotten: What modules forgot before.
+        context: The sample.
+    """
 
     finding: Finding
     evidence: Evidence
-    judge: Callable[[Outcome], Iterable[Violation]]
+    judge: Judge
     by: Sent | None
     forgotten: tuple[Variable, ...]
+    context: Context
 
 
 class _Doubt(NamedTuple):
@@ -292,6 +308,7 @@ class Explorer:
                 self._run_alone(context, runs)
                 self._note_doubts(context)
             self._start_again(context, runs)
+            self._shrink(context, runs)
             self._note_causes(runs)
             self._note_forgotten(runs)
         except Stopped:
@@ -481,14 +498,21 @@ class Explorer:
         self._report.strays += [stray for stray in dict.fromkeys(outcome.strays) if stray not in self._report.strays]
 
     def _note(self, context: Context, case: Case, outcome: Outcome, violation: Violation) -> None:
+        """Note what did not hold, unless a shorter story tells the same."""
+        key, found = self._found_by(context, case, outcome, violation)
+        known = self._found.get(key)
+        if known is None or _shortness(found.finding) < _shortness(known.finding):
+            self._found[key] = found
+
+    def _found_by(
+        self, context: Context, case: Case, outcome: Outcome, violation: Violation
+    ) -> tuple[tuple[object, ...], _Found]:
+        """What did not hold as a finding, with its cause."""
         history = self._placed(case.history.first(violation.steps))
         evidence = evidence_of(context, history, violation, outcome)
         key = (case.code.slug, evidence.asleep, *violation.cause)
         differs = any(each.path for each in violation.found)
         steps = tuple(story(history, outcome, evidence.asleep, differs=differs))
-        known = self._found.get(key)
-        if known is not None and _shortness(known.finding.story, known.finding.history) <= _shortness(steps, history):
-            return
         refused = _refused(history, violation, outcome)
         finding = Finding(
             case.code,
@@ -500,7 +524,54 @@ class Explorer:
             is_of_kopf=outcome.is_of_kopf,
             refusal=refused.refusal if refused is not None else "",
         )
-        self._found[key] = _Found(finding, evidence, case.judge, violation.by, outcome.forgotten)
+        return key, _Found(finding, evidence, case.judge, violation.by, outcome.forgotten, context)
+
+    def _shrink(self, context: Context, runs: Runs) -> None:
+        """Tell each finding of a sample by the simplest history and the smallest values that show it."""
+        background = self._background
+        for key in [group[0] for group in self._groups()]:
+            found = self._found[key] if self._found[key].context is context else None
+            tried: list[History] = []
+            while found is not None and isinstance(found.judge, Verdict):
+                self._found[key] = found
+                found = self._smaller(key, found, found.judge, tried, runs)
+        self._background = background
+
+    def _smaller(
+        self, key: tuple[object, ...], found: _Found, verdict: Verdict, tried: list[History], runs: Runs
+    ) -> _Found | None:
+        """The same finding by a smaller history that was not tried before; ``None`` if there is none."""
+        sample, history = found.context.sample, found.finding.history
+        self._background = history.background
+        if not history.is_plain or history.after is not None:
+            return None
+        if len(history.steps) > 1:
+            history = counted_by_step(history, self._outcome_of(history, runs))
+        schema = schema_of(self._subject.crds, sample)
+        every = chain(((sample, each) for each in simpler(history)), smaller(schema, sample, history))
+        for other, candidate in every:
+            if candidate in tried:
+                continue
+            if len(tried) >= _MOST_TRIALS or _now() > self._deadline:
+                return None
+            tried.append(candidate)
+            self._background = candidate.background
+            context = Context(self._subject, other, lambda each: self._outcome_of(each, runs), self._ignore)
+            case = Case(found.finding.code, candidate, verdict.again(context, candidate.steps))
+            outcome = self._outcome_of(candidate, runs)
+            for violation in () if unfitness(context.base) else case.judge(outcome):
+                cause, again = self._found_by(context, case, outcome, violation)
+                if cause == key and again.finding.span == found.finding.span:
+                    return again
+        return None
+
+    def _outcome_of(self, history: History, runs: Runs) -> Outcome:
+        """Run a history that is not counted: it only makes a finding smaller."""
+        history = self._placed(history)
+        outcome = runs.outcome(runs.begin(history))
+        outcome.history = history
+        self._report.runs += 1
+        return outcome
 
     def _start_again(self, context: Context, runs: Runs) -> None:
         """Wake operators that slept. What stays wrong even then has another cause."""
@@ -538,11 +609,15 @@ class Explorer:
                 self._found[key] = found._replace(finding=replace(finding, forgotten=told))
 
     def _joined(self) -> Iterator[Finding]:
-        every = [(found.finding, found.evidence) for found in self._found.values()]
-        groups = joined(every, self._changed, _directness)
+        groups = [[self._found[key].finding for key in group] for group in self._groups()]
         for first, *others in sorted(groups, key=lambda group: CODES.index(group[0].code.slug)):
             simple = tuple(each for each in others if each.code.slug not in LAST)
             yield replace(first, others=simple)
+
+    def _groups(self) -> Iterator[list[tuple[object, ...]]]:
+        """Yield the causes of findings that have one root cause together, the most direct one first."""
+        every = [(key, found.evidence) for key, found in self._found.items()]
+        yield from joined(every, self._changed, lambda key: _directness(self._found[key].finding))
 
     def _check_access(self, history: History, outcome: Outcome) -> None:
         rules = self._subject.rules
@@ -593,9 +668,10 @@ class Explorer:
         return codes.NOT_EXPLORED.at(self._subject.places.get(name), message, "correct the sample, or name another one")
 
 
-def _shortness(steps: Sequence[str], history: History) -> tuple[int, int]:
+def _shortness(finding: Finding) -> tuple[int, int]:
     """Of two stories with as many steps, the one with the earlier fault is told, whichever was run first."""
-    return len(steps), history.fault.request if history.fault is not None else 0
+    fault = finding.history.fault
+    return len(finding.story), fault.request if fault is not None else 0
 
 
 def _directness(finding: Finding) -> tuple[int, int]:

@@ -17,8 +17,11 @@ from pykb.explore._context import (
     WORK,
     Case,
     Context,
+    Judge,
+    Verdict,
     Violation,
     bug_of,
+    calm,
     cause_of,
     comes_back,
     first_bug,
@@ -79,8 +82,6 @@ _MOST_SOURCES = 4
 
 _NOTE = {"example.com/note": "somebody else's"}
 
-Judge = Callable[[Outcome], Iterable[Violation]]
-
 
 def crash(context: Context) -> Iterator[Case]:
     """The process dies before or after each write."""
@@ -137,16 +138,22 @@ def two_faults(context: Context) -> Iterator[Case]:
     kinds = (FaultKind.REFUSE, FaultKind.CRASH_AFTER)
     strikes = [Fault(kind, sent.number, _STATUS.get(kind, 0)) for kind in kinds for sent in writes]
     lag = Fault(FaultKind.LAG, seconds=_LAGS_SECONDS[0])
-    same = same_states(context, expected, "after two faults")
-
-    def judge(outcome: Outcome) -> Iterator[Violation]:  # each fault alone is survived: the line is the cause
-        yield from (replace(each, cause=("two faults", each.place)) for each in same(outcome))
-
+    judge = _survived(context, expected)
     for first in (*spread(strikes, _MOST_FIRST), lag):
         alone = context.run(History(steps, first))
         if alone.at_rest and not any(judge(alone)):
             for second in _in_recovery(alone, first):
                 yield Case(codes.TWO_FAULTS, History(steps, first, further=(second,)), judge)
+
+
+def _survived(context: Context, expected: Outcome) -> Verdict:
+    """A verdict: two faults have no lasting effect. Each of them alone has none, so the line is the cause."""
+    same = same_states(context, expected, "after two faults")
+
+    def judge(outcome: Outcome) -> Iterator[Violation]:
+        yield from (replace(each, cause=("two faults", each.place)) for each in same(outcome))
+
+    return Verdict(judge, lambda other, steps: _survived(other, calm(other, steps)))
 
 
 def _in_recovery(alone: Outcome, first: Fault) -> Iterator[Fault]:
@@ -221,26 +228,36 @@ def history(context: Context) -> Iterator[Case]:
         if fresh.refused or fresh.fails or not fresh.at_rest:
             continue
 
-        def judge(outcome: Outcome, fresh: Outcome = fresh, path: str = path) -> Iterator[Violation]:
-            if outcome.refused:
-                return  # the field cannot be changed
-            yield from _ends(f"after the change to `{path}`")(outcome)
-            expected = (fresh, context.base)
-            words = (f"after the change to `{path}`", f"after a change to `{path}` and back")
-            every = zip(expected, outcome.states[1:], words, strict=False)
-            for number, (wanted, found, what) in enumerate(every, start=2):
-                if unlike := context.compare(wanted.states[0], found, outcome=outcome, of=wanted):
-                    place = place_among(unlike, outcome, fresh)
-                    yield Violation(f"{unlike[0]} {what}", place, unlike, cause_of(unlike), steps=number)
-                    return
-
         steps = (context.create, Step(Verb.REPLACE, other, note=path), Step(Verb.REPLACE, context.sample))
-        yield Case(codes.HISTORY, History(steps), judge)
+        yield Case(codes.HISTORY, History(steps), _as_fresh(context, fresh, path))
     row, expected = _soon(context)
     if row:
         yield Case(codes.HISTORY, History(row), same_end(context, expected, "after two changes in a row"))
     yield from _put_right(context)
     yield from converted(context)
+
+
+def _as_fresh(context: Context, fresh: Outcome, path: str) -> Verdict:
+    """A verdict: a change leads to the same as a fresh object, and the change back to the same as the sample."""
+
+    def judge(outcome: Outcome) -> Iterator[Violation]:
+        if outcome.refused:
+            return  # the field cannot be changed
+        yield from _ends(f"after the change to `{path}`")(outcome)
+        expected = (fresh, context.base)
+        words = (f"after the change to `{path}`", f"after a change to `{path}` and back")
+        every = zip(expected, outcome.states[1:], words, strict=False)
+        for number, (wanted, found, what) in enumerate(every, start=2):
+            if unlike := context.compare(wanted.states[0], found, outcome=outcome, of=wanted):
+                place = place_among(unlike, outcome, fresh)
+                yield Violation(f"{unlike[0]} {what}", place, unlike, cause_of(unlike), steps=number)
+                return
+
+    def again(other: Context, steps: Sequence[Step]) -> Verdict:
+        changed = steps[min(1, len(steps) - 1)]
+        return _as_fresh(other, other.undisturbed(replace(changed, verb=Verb.CREATE)), path)
+
+    return Verdict(judge, again)
 
 
 def _put_right(context: Context) -> Iterator[Case]:
@@ -500,6 +517,16 @@ def _drifts(context: Context, identity: Identity) -> Iterator[Case]:
 
 def leak(context: Context) -> Iterator[Case]:
     """The object is deleted at any moment."""
+    judge = _nothing_left(context)
+    yield Case(codes.LEAK, History((context.create, context.delete)), judge)
+    for sent in context.base.writes:
+        if sent.status >= HTTPStatus.BAD_REQUEST or not _step_of(sent, context.base):
+            continue  # nobody acts after a write that was refused, nor is there anything to delete at the start
+        steps = (context.create, Step(Verb.DELETE, context.sample, after_write=sent.write))
+        yield Case(codes.LEAK, History(steps), judge)
+
+
+def _nothing_left(context: Context) -> Verdict:
     own = context.own
 
     def judge(outcome: Outcome) -> Iterator[Violation]:
@@ -521,12 +548,7 @@ def leak(context: Context) -> Iterator[Case]:
             if maker is not None:
                 yield Violation(f"{found} after the deletion", maker.place, (found,), (found.identity.kind,))
 
-    yield Case(codes.LEAK, History((context.create, context.delete)), judge)
-    for sent in context.base.writes:
-        if sent.status >= HTTPStatus.BAD_REQUEST or not _step_of(sent, context.base):
-            continue  # nobody acts after a write that was refused, nor is there anything to delete at the start
-        steps = (context.create, Step(Verb.DELETE, context.sample, after_write=sent.write))
-        yield Case(codes.LEAK, History(steps), judge)
+    return Verdict(judge, lambda other, _: _nothing_left(other))
 
 
 def _taken(outcome: Outcome, *, since: int) -> Change | None:
@@ -805,7 +827,7 @@ def stale(context: Context) -> Iterator[Case]:
             yield Case(codes.STALE, History(row, fault), same_end(context, end, "when caches lag"))
 
 
-def _nothing_twice(context: Context, expected: Outcome) -> Callable[[Outcome], Iterator[Violation]]:
+def _nothing_twice(context: Context, expected: Outcome) -> Verdict:
     same = same_states(context, expected, "when caches lag")
     normal = _made(expected)
 
@@ -822,7 +844,7 @@ def _nothing_twice(context: Context, expected: Outcome) -> Callable[[Outcome], I
             found = (Difference(identity, "", None, {}),) if what == "created" else ()
             yield Violation(message, place_of(last), found, (what, identity.kind, place_of(last)), steps, last)
 
-    return judge
+    return Verdict(judge, lambda other, steps: _nothing_twice(other, calm(other, steps)))
 
 
 def _behind(context: Context, steps: tuple[Step, ...]) -> Iterator[Case]:

@@ -1,0 +1,120 @@
+"""Simpler histories and smaller values, to tell a finding by the least that shows it."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from pykb.explore._history import Fault, History, Identity, Manifest, Verb
+from pykb.explore._outcome import Outcome
+from pykb.explore._variants import put
+from pykb.meta.json_diff import MISSING, Path
+
+
+def counted_by_step(history: History, outcome: Outcome) -> History:
+    """The same history, of which the faults strike in the same way whatever steps are before.
+
+    Args:
+        history: The history.
+        outcome: What came of it.
+    """
+    faults = [_counted_by_step(fault, outcome) for fault in history.faults]
+    return replace(history, fault=faults[0], further=tuple(faults[1:])) if faults else history
+
+
+def _counted_by_step(fault: Fault, outcome: Outcome) -> Fault:
+    struck = outcome.struck.get(fault)
+    if struck is None or fault.step or not fault.request:
+        return fault
+    step, what = sum(began <= struck.at for began in outcome.began), str(struck)
+    since = outcome.began[step - 1]
+    alike = [sent for sent in outcome.sent if sent.number and sent.at >= since and str(sent) == what]
+    return replace(fault, request=alike.index(struck) + 1, step=step, what=what)
+
+
+def simpler(history: History) -> Iterator[History]:
+    """Yield histories with fewer objects, faults or acts. The first act stays."""
+    if history.background:
+        yield replace(history, background=())
+        for index in range(len(history.background) if len(history.background) > 1 else 0):
+            yield replace(history, background=_without(history.background, index))
+    for index in range(len(history.further)):
+        yield replace(history, further=_without(history.further, index))
+    for index in reversed(range(1, len(history.steps))):
+        left = [_before_step(fault, index + 1) for fault in history.faults]
+        faults = [fault for fault in left if fault is not None]
+        if history.is_plain and len(faults) == len(left):
+            steps = _without(history.steps, index)
+            first = faults[0] if faults else None
+            yield replace(history, steps=steps, fault=first, further=tuple(faults[1:]))
+
+
+def _without(every: tuple[Any, ...], index: int) -> tuple[Any, ...]:
+    return (*every[:index], *every[index + 1 :])
+
+
+def _before_step(fault: Fault, gone: int) -> Fault | None:
+    """A fault when a step is gone; ``None`` if it has no place any more."""
+    if fault.request and fault.step in (0, gone):
+        return None
+    return replace(fault, step=fault.step - 1) if fault.step > gone else fault
+
+
+def smaller(schema: Mapping[str, Any], sample: Manifest, history: History) -> Iterator[tuple[Manifest, History]]:
+    """Yield smaller samples, each with the history in which it takes the place of the sample.
+
+    Args:
+        schema: The schema of the spec.
+        sample: The sample.
+        history: The history. What its steps change stays as it is.
+    """
+    own = Identity.of(sample).key
+    manifests = [step.manifest for step in history.steps]
+    specs = [each.get("spec") for each in manifests if Identity.of(each).key == own and "spec" in each]
+    for path, value in _smaller(schema, sample.get("spec"), ()):
+        before = _at(sample.get("spec"), path)
+        if all(_at(spec, path) == before for spec in specs):
+            steps = [
+                replace(step, manifest=_changed(step.manifest, path, value))
+                if Identity.of(step.manifest).key == own and "spec" in step.manifest and step.verb is not Verb.PATCH
+                else step
+                for step in history.steps
+            ]
+            yield _changed(sample, path, value), replace(history, steps=tuple(steps))
+
+
+def _smaller(schema: Mapping[str, Any], value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
+    """Yield values to remove, shorter lists and smaller numbers, the largest savings first."""
+    if isinstance(value, dict):
+        properties: Mapping[str, Any] = schema.get("properties") or {}
+        extra = schema.get("additionalProperties")
+        for name in value:
+            if name not in (schema.get("required") or ()):
+                yield (*path, name), MISSING
+        for name, each in value.items():
+            inner = properties.get(name) or (extra if isinstance(extra, dict) else {})
+            yield from _smaller(inner, each, (*path, name))
+    elif isinstance(value, list):
+        if len(value) > schema.get("minItems", 0):
+            yield path, value[:-1]
+        for index, each in enumerate(value):
+            yield from _smaller(schema.get("items") or {}, each, (*path, index))
+    elif type(value) is int and value > max(schema.get("minimum", 1), 1):
+        yield path, max(schema.get("minimum", 1), 1)
+
+
+def _at(value: Any, path: Path) -> Any:
+    for step in path:
+        try:
+            value = value[step]
+        except (KeyError, IndexError, TypeError):
+            return MISSING
+    return value
+
+
+def _changed(manifest: Manifest, path: Path, value: Any) -> Manifest:
+    changed = copy.deepcopy(manifest)
+    put(changed, ("spec", *path), value)
+    return changed
