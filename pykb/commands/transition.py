@@ -210,7 +210,8 @@ class Merged:
 
 
 def merge(content: bytes, before: bytes, after: bytes) -> Merged:
-    """Make the change of a scaffold in a file. Lines that were edited stay as they are."""
+    """Make the change of a scaffold in a file. Lines that were edited stay as they are, and so do line ends."""
+    before, after = (with_line_ends(each, content) for each in (before, after))
     lines, old, new = (text.splitlines(keepends=True) for text in (content, before, after))
     places: dict[int, int] = {}
     for block in SequenceMatcher(None, old, lines, autojunk=False).get_matching_blocks():
@@ -233,6 +234,13 @@ def merge(content: bytes, before: bytes, after: bytes) -> Merged:
             wanted = b"".join(new[new_start:new_end]).decode("utf-8", "replace").strip()
             left_out.append((min(above + 2, max(len(lines), 1)), wanted))
     return Merged(b"".join(result), tuple(sorted(left_out)))
+
+
+def with_line_ends(scaffolded: bytes, content: bytes) -> bytes:
+    """A scaffolded file with the line ends of the user's. If those are mixed, they are edits like others."""
+    if b"\r\n" in content and content.count(b"\n") == content.count(b"\r\n"):
+        return scaffolded.replace(b"\n", b"\r\n")
+    return scaffolded
 
 
 def _is_there(lines: list[bytes], around: list[int | None], wanted: list[bytes]) -> bool:
@@ -508,7 +516,7 @@ def carry_out(
 def _replace(plan: PlanBuilder, path: str, content: bytes, before: bytes, after: bytes) -> None:
     """Make the change in a file. Edits that are in its way are lost, with those of the whole file."""
     rest = merge(content, before, after)
-    plan.update(path, after if rest.left_out else rest.content)
+    plan.update(path, with_line_ends(after, content) if rest.left_out else rest.content)
     for line, _ in rest.left_out:
         plan.lose(path, line)
 

@@ -19,7 +19,7 @@ import pykb
 from pykb._regular_file import SETTINGS, read_bytes
 from pykb.commands.init import pin
 from pykb.commands.options import Conflicts, NewApi, NewProject, NewWebhook, Updates
-from pykb.commands.transition import GENERATED, style_of_controller, with_styles
+from pykb.commands.transition import GENERATED, style_of_controller, with_line_ends, with_styles
 from pykb.commands.transition import merge as merge_lines
 from pykb.diagnostics import Diagnostics, Span
 from pykb.diagnostics.codes import commands as codes
@@ -254,13 +254,11 @@ def _is_resolved(path: str, before: Tree, mine: Tree, after: Tree, update: Updat
 
 
 def _with_line_ends(tree: Tree, mine: Tree) -> Tree:
-    """The files with the line ends of the user's."""
-    found = dict(tree)
-    for path, file in tree.items():
-        own = mine[path].content if path in mine else b""
-        if b"\r\n" in own and own.count(b"\n") == own.count(b"\r\n"):
-            found[path] = File(file.content.replace(b"\n", b"\r\n"), file.executable)
-    return found
+    edited = {
+        path: File(with_line_ends(tree[path].content, mine[path].content), tree[path].executable)
+        for path in tree.keys() & mine.keys()
+    }
+    return {**tree, **edited}
 
 
 def _origin(options: Updates, project: Project, root: Path, diagnostics: Diagnostics) -> Release | None:

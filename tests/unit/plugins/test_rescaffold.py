@@ -64,6 +64,26 @@ CONTROLLER = "fleet/controllers/machine_controller.py"
 RESOURCE = "resources=machines,verbs=get;list;watch;create;update;patch;delete"
 
 
+def test_files_with_windows_line_ends_take_the_change(root: Path) -> None:
+    """With their line ends. Those are no edit that keeps the change away."""
+    kept = ("config/manager/manager.yaml", "config/rbac/role_binding.yaml")
+    edit(root, kept[0], "cpu: 500m", "cpu: 600m")
+    for path in kept:
+        content = (root / path).read_bytes()
+        (root / path).write_bytes(content.replace(b"\n", b"\r\n"))
+    before = {path: (root / path).read_bytes() for path in kept}
+    plan, found = changed(root, Edits(namespaced=True))
+    assert list(found) == []
+    write(plan, found)
+    for path in kept:
+        content = (root / path).read_bytes()
+        assert content != before[path]
+        assert content.count(b"\n") == content.count(b"\r\n")
+    assert b"WATCH_NAMESPACE" in (root / kept[0]).read_bytes()
+    assert b"cpu: 600m" in (root / kept[0]).read_bytes()
+    assert b"kind: RoleBinding" in (root / kept[1]).read_bytes()
+
+
 def test_a_namespaced_project_keeps_edits_and_names_what_is_cluster_wide(root: Path) -> None:
     """Permissions of the user's own stay, with a warning."""
     edit(root, CONTROLLER, RESOURCE, "resources=machines,verbs=get")

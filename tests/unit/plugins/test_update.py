@@ -13,12 +13,13 @@ import pytest
 
 from pykb.commands.init import LINKS
 from pykb.commands.options import NewApi, NewProject
-from pykb.commands.transition import GENERATED
+from pykb.commands.transition import GENERATED, Merged, merge
 from pykb.commands.update import Update, combine, recipe
 from pykb.plugins import Style
 from pykb.project.file import read
 from pykb.project.options import ApiOptions
 from pykb.scaffold.release import render, running
+from pykb.tools import git
 from pykb.tools.git import File
 from tests.unit.plugins.older import EARLIER, NEXT, TODAY, scaffold
 from tests.unit.plugins.scaffolding import start
@@ -251,6 +252,25 @@ def test_two_hundred_edits_are_kept(then: str, now: str) -> None:
 
     assert_nothing_is_lost(author.files, before, update)
     assert sum(written(author.files, before).values()) > 200
+
+
+def test_an_edited_file_takes_a_change_in_an_update_as_in_other_commands() -> None:
+    """Where git finds no conflict, `edit` would write the same bytes. It also writes some that git calls a conflict."""
+    older, newer = scaffold(EARLIER, "groups"), scaffold(TODAY, "groups")
+    changed = [path for path in older if path in newer and older[path] != newer[path] and path != GENERATED]
+    before, after = ({path: files[path] for path in changed} for files in (older, newer))
+    agreed = []
+    for kind in (append, insert, change, remove):
+        author = Author(before, f"as elsewhere {kind.__name__}")
+        while author._untouched:
+            kind(author)
+        found = git.merge(before, author.files, after, label="next")
+        for path in changed:
+            if path not in found.conflicts:
+                taken = merge(author.files[path].content, before[path].content, after[path].content)
+                assert taken == Merged(found.files[path].content), path
+                agreed.append(path)
+    assert len(set(agreed)) > 3
 
 
 @pytest.mark.parametrize("name", NAMES)
