@@ -122,6 +122,14 @@ docs-version: $(DOCS_VENV)/.ready ## Commit the site of a version to the branch 
 	@if [ -z "$(VERSION)" ]; then echo "error: no version was named" >&2; echo "help: make docs-version VERSION=0.1" >&2; exit 2; fi
 	PATH="$(abspath $(DOCS_VENV))/bin:$$PATH" mike deploy --update-aliases "$(VERSION)" latest
 	PATH="$(abspath $(DOCS_VENV))/bin:$$PATH" mike set-default latest
+	@$(MAKE) --no-print-directory docs-not-found
+
+.PHONY: docs-not-found
+docs-not-found: ## Commit the page for addresses without one to the branch gh-pages. mike writes only below a version.
+	@page=$$(git hash-object -w hack/site/404.html) && \
+	tree=$$({ git ls-tree gh-pages | awk '$$4 != "404.html"'; printf '100644 blob %s\t404.html\n' "$$page"; } | git mktree) && \
+	commit=$$(git commit-tree -p gh-pages -m "Say what to do where there is no page" "$$tree") && \
+	git update-ref refs/heads/gh-pages "$$commit"
 
 ##@ Test
 
