@@ -296,6 +296,7 @@ class Explorer:
         if problem is not None:
             self._report.problems.append(problem)
             return
+        self._report.problems += self._failing(context)
         plans = {slug: PLANS[slug](context) for slug in self._wanted}
         if not context.base.at_rest:  # nothing can be compared with a run that does not end
             self._judge_case(context, next(PLANS[codes.LOOP.slug](context)), context.base)
@@ -657,6 +658,15 @@ class Explorer:
             span = failure.place or self._subject.places.get(name)
             return codes.NOT_EXPLORED.at(span, f"the sample {name} fails: {failure.kind}: {failure.message}")
         return None
+
+    def _failing(self, context: Context) -> Iterator[Diagnostic]:
+        """Yield a problem if a reconcile fails in the end: what comes after the error was never tried."""
+        base, name = context.base, Identity.of(context.sample)
+        if base.at_rest and base.fails and base.failures:
+            failure = base.failures[-1]
+            message = f"the operator still fails for the sample {name} at rest: {failure.kind}: {failure.message}"
+            remedy = "give it what it waits for: a double that answers, an actor, or an object in `tests/fixtures`"
+            yield codes.NOT_EXPLORED.at(failure.place or self._subject.places.get(name), message, remedy)
 
     def _unhandled(self, name: Identity, base: Outcome) -> Diagnostic:
         """Why kopf calls no handler for a sample."""

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from http import HTTPStatus
-from itertools import chain, islice, zip_longest
+from itertools import chain, zip_longest
 from typing import Any
 
 from pykb.diagnostics import Code, Span
@@ -468,7 +468,7 @@ def _followed(context: Context, source: Manifest) -> Iterator[Case]:
         return
     change = Step(Verb.PATCH, {**identity.manifest, **changed}, note=", ".join(changed))
     expected = context.undisturbed(change, context.create)
-    if not unfitness(expected):
+    if expected.refused or not unfitness(expected):
         judge = _follows(context, source, expected, f"after the change of {identity}")
         yield Case(codes.DRIFT, History((context.create, change)), judge)
 
@@ -611,7 +611,8 @@ def _beside_namesake(context: Context) -> Iterator[Case]:
     sample = context.sample
     if not sample["metadata"].get("namespace") or context.subject.namespaces:
         return  # there is but one of a name, or the operator does not look there
-    spec = next((manifest for _, manifest in context.changed(edges=False)), sample)
+    change = context.smaller()
+    spec = change.manifest if change is not None else sample
     namesake, other = (
         {**each, "metadata": {**each["metadata"], "namespace": SECOND_NAMESPACE}} for each in (spec, _renamed(spec))
     )
@@ -621,7 +622,8 @@ def _beside_namesake(context: Context) -> Iterator[Case]:
     def nothing_taken(outcome: Outcome) -> Iterator[Violation]:
         if outcome.states and (taken := _taken(outcome, since=1)):
             message = f"{taken.identity} is deleted with {Identity.of(namesake)}, which is another one"
-            yield Violation(message, place_of(taken.by), (), ("others", taken.identity.kind), by=taken.by)
+            cause = ("deleted", taken.identity.kind, place_of(taken.by))
+            yield Violation(message, place_of(taken.by), (), cause, by=taken.by)
         else:
             yield from same_end(context, context.base, what, is_alone=False)(outcome)
 
@@ -636,14 +638,15 @@ def _beside_namesake(context: Context) -> Iterator[Case]:
 
 def _at_once(context: Context) -> Iterator[Case]:
     """Another object of the kind changes at the same time."""
-    for path, manifest in islice(context.changed(edges=False), 1):
-        create = Step(Verb.CREATE, _renamed(context.sample))
-        first, second = (Step(Verb.REPLACE, each, note=path) for each in (manifest, _renamed(manifest)))
-        expected = context.undisturbed(context.create, create, first, second)
-        if not unfitness(expected):
-            steps = (context.create, create, replace(first, together=True), second)
-            what = f"when another {manifest['kind']} changes at the same time"
-            yield Case(codes.THEFT, History(steps), same_end(context, expected, what, is_alone=False))
+    first = context.smaller()
+    if first is None:
+        return
+    create, second = Step(Verb.CREATE, _renamed(context.sample)), replace(first, manifest=_renamed(first.manifest))
+    expected = context.undisturbed(context.create, create, first, second)
+    if expected.refused or not unfitness(expected):  # or the two do not bear each other, and the operator may say so
+        steps = (context.create, create, replace(first, together=True), second)
+        what = f"when another {first.manifest['kind']} changes at the same time"
+        yield Case(codes.THEFT, History(steps), same_end(context, expected, what, is_alone=False))
 
 
 def _noted(context: Context) -> Iterator[Case]:

@@ -12,7 +12,7 @@ import pytest
 from pykb.diagnostics.render import render
 from pykb.explore import CODES, Explorer, Finding, History, Report, Subject
 from pykb.explore._recording import record
-from pykb.runtime import Manager, Reconciler
+from pykb.runtime import Manager, Reconciler, Result
 from tests.explorer.feeder import Feeder
 from tests.explorer.handled import Handled
 from tests.explorer.keeper import Guard, Keeper
@@ -36,7 +36,7 @@ from tests.explorer.zoo import (
     upgrades,
     workloads,
 )
-from tests.explorer.zoo.kinds import HERE, subject_of
+from tests.explorer.zoo.kinds import HERE, Animal, AnimalStatus, subject_of
 
 THEMES = (
     clusters,
@@ -327,6 +327,21 @@ def test_ignored_fields_may_differ():
     subject = subject_of(register)
     assert Explorer(subject, only=("explore-history",)).run().findings
     assert not Explorer(subject, only=("explore-history",), ignore=("ConfigMap.data",)).run().findings
+
+
+def test_an_operator_that_fails_for_its_sample_is_said():
+    """As with a double that only fails: nothing after it was ever tried. The rest is explored."""
+
+    class Pays(Keeper):
+        async def report(self, animal: Animal, before: AnimalStatus) -> Result | None:
+            raise ConnectionError(f"the bank of {animal.metadata.name} is closed")
+
+    report = Explorer(subject_of(lambda manager: Pays(manager.client).setup(manager)), only=["explore-drift"]).run()
+    [problem] = report.problems
+    closed = "ConnectionError: the bank of kiki is closed"
+    assert problem.message == f"the operator still fails for the sample Animal kiki at rest: {closed}"
+    assert "a double that answers" in problem.help[0]
+    assert report.histories["explore-drift"]
 
 
 def test_a_manager_that_ends_with_an_error_is_said():
