@@ -83,6 +83,7 @@ class Case:
         parts: The cases that one run tries together. Each is run alone if anything does not hold.
         is_telling: Whether the run did try all of them.
         hinders: Whether not even a right operator can do its work at rest.
+        about: The context of the case, if it is not that of the sample.
     """
 
     code: Code
@@ -91,6 +92,12 @@ class Case:
     parts: tuple[Case, ...] = ()
     is_telling: Callable[[Outcome], bool] = lambda _: True
     hinders: bool = False
+    about: Context | None = None
+
+
+def about(case: Case, context: Context) -> Case:
+    """The same case, which is about another context."""
+    return replace(case, about=context, parts=tuple(replace(part, about=context) for part in case.parts))
 
 
 @dataclass(slots=True)
@@ -103,6 +110,7 @@ class Context:
         run: Runs a history.
         ignore: Fields that may differ.
         ignored: Those of them that did.
+        note: What is special about the sample, for people.
         left_out: How many specs were not yielded by :meth:`changed`, at the edges of the schema and others.
         base: What comes of the creation of the sample.
     """
@@ -112,6 +120,7 @@ class Context:
     run: Callable[[History], Outcome]
     ignore: Sequence[str] = ()
     ignored: set[str] = field(default_factory=set)
+    note: str = ""
     left_out: dict[bool, int] = field(default_factory=dict)
     base: Outcome = field(init=False)
     _uses_chance: bool | None = field(init=False, default=None)
@@ -121,6 +130,10 @@ class Context:
     def __post_init__(self) -> None:
         """Create the sample. Everything is compared with this."""
         self.base = self.undisturbed(self.create)
+
+    def with_sample(self, sample: Manifest, note: str) -> Context:
+        """The context of another spec of the sample."""
+        return Context(self.subject, sample, self.run, self.ignore, self.ignored, note)
 
     def undisturbed(self, *steps: Step) -> Outcome:
         """What comes of steps without a fault."""
@@ -148,7 +161,7 @@ class Context:
     @property
     def create(self) -> Step:
         """Creates the sample."""
-        return Step(Verb.CREATE, self.sample)
+        return Step(Verb.CREATE, self.sample, note=self.note)
 
     @property
     def delete(self) -> Step:

@@ -27,6 +27,7 @@ from pykb.explore._plans import CODES, LAST, PLANS
 from pykb.explore._project import Subject
 from pykb.explore._report import Finding, Grant, Report, reason, story, told, transcript
 from pykb.explore._runner import Runner, Runs, Stopped, Workers
+from pykb.explore._search import Search
 from pykb.explore._shrinking import counted_by_step, simpler, smaller
 from pykb.explore._state import Difference, read
 from pykb.explore._variants import schema_of
@@ -35,6 +36,9 @@ _now = time.monotonic
 
 _OPTIONAL = {("apiextensions.k8s.io", "customresourcedefinitions"), ("", "namespaces")}
 """What kopf watches if it may, and does without otherwise. Source: https://docs.kopf.dev/en/stable/deployment/#rbac"""
+
+_SEARCH = "search"
+"""Stands for what the plans of the codes do not have: histories that may reach further lines."""
 
 _IS_THERE = ("404)", "409)")
 """The ends of refusals that say nothing about the act."""
@@ -165,6 +169,7 @@ class Explorer:
         self._forbidden: dict[tuple[str, str], list[tuple[str, Finding]]] = {}
         self._changed: set[Identity] = set()
         self._used: set[Grant] = set()
+        self._search: Search | None = None
         self._begun: deque[_Run] = deque()
         self._doubtful: list[_Doubt] = []
         self._guilty: set[int] = set()
@@ -301,9 +306,14 @@ class Explorer:
         if not context.base.at_rest:  # nothing can be compared with a run that does not end
             self._judge_case(context, next(PLANS[codes.LOOP.slug](context)), context.base)
             plans = {}
+        self._search = Search(context, self._report.coverage, list(plans))
         last = {slug: plans.pop(slug) for slug in LAST if slug in plans}
+        again: dict[str, Iterator[Case]] = {}
+        if plans:
+            plans[_SEARCH] = self._searched(context, self._search, runs)
+            again[_SEARCH] = self._searched(context, self._search, runs)  # what the plans have reached is known then
         try:
-            for part in (plans, last):
+            for part in (plans, again, last):
                 self._run_in_turn(context, part, runs)
                 self._judge(context, runs)
                 self._run_alone(context, runs)
@@ -397,8 +407,17 @@ class Explorer:
                     self._begin(case.history, runs, case)
                     self._judge(context, runs, ahead=runs.ahead)
 
+    def _searched(self, context: Context, search: Search, runs: Runs) -> Iterator[Case]:
+        """Yield cases that may reach further lines."""
+        while True:
+            self._judge(context, runs)  # all that were begun, or the choice would depend on the number of workers
+            cases = search.batch()
+            if not cases:
+                return
+            yield from cases
+
     def _leave_out(self, plans: Collection[str]) -> None:
-        self._report.unfinished += [left for left in plans if left not in self._report.unfinished]
+        self._report.unfinished += [left for left in plans if left not in (*self._report.unfinished, _SEARCH)]
 
     def _begin(self, history: History, runs: Runs, case: Case | None = None) -> _Run:
         history = self._placed(history)
@@ -430,7 +449,9 @@ class Explorer:
         while len(self._begun) > ahead:
             run = self._begun.popleft()
             outcome = run.take(runs)
-            self._report.coverage.add(outcome.lines)
+            new = self._report.coverage.add(outcome.lines)
+            if self._search is not None:
+                self._search.learn(run.history, run.case, new)
             self._check_access(run.history, outcome)
             self._note_strays(outcome)
             self._working |= outcome.worked

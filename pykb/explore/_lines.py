@@ -342,6 +342,11 @@ class Coverage:
         return sorted(self.reached)
 
     @property
+    def files_run(self) -> list[str]:
+        """Those of which lines were run."""
+        return [path for path in self.files if self.reached[path]]
+
+    @property
     def run(self) -> int:
         """How many statements were run."""
         return sum(map(len, self.reached.values()))

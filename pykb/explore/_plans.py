@@ -222,19 +222,23 @@ def history(context: Context) -> Iterator[Case]:
             codes.HISTORY, History((context.create,), Fault(FaultKind.LATE, seconds=_WORKLOADS_LATE_SECONDS)), judge
         )
     for path, other in context.changed(edges=False):
-        fresh = context.undisturbed(Step(Verb.CREATE, other, note=path))
-        if not fresh.at_rest:
-            yield Case(codes.LOOP, History((Step(Verb.CREATE, other, note=path),)), _ends(f"with `{path}`"))
-        if fresh.refused or fresh.fails or not fresh.at_rest:
-            continue
-
-        steps = (context.create, Step(Verb.REPLACE, other, note=path), Step(Verb.REPLACE, context.sample))
-        yield Case(codes.HISTORY, History(steps), _as_fresh(context, fresh, path))
+        yield from to_and_back(context, path, other)
     row, expected = _soon(context)
     if row:
         yield Case(codes.HISTORY, History(row), same_end(context, expected, "after two changes in a row"))
     yield from _put_right(context)
     yield from converted(context)
+
+
+def to_and_back(context: Context, path: str, other: Manifest) -> Iterator[Case]:
+    """The sample gets another spec, and is changed back."""
+    fresh = context.undisturbed(Step(Verb.CREATE, other, note=path))
+    if not fresh.at_rest:
+        yield Case(codes.LOOP, History((Step(Verb.CREATE, other, note=path),)), _ends(f"with `{path}`"))
+    if fresh.refused or fresh.fails or not fresh.at_rest:
+        return
+    steps = (context.create, Step(Verb.REPLACE, other, note=path), Step(Verb.REPLACE, context.sample))
+    yield Case(codes.HISTORY, History(steps), _as_fresh(context, fresh, path))
 
 
 def _as_fresh(context: Context, fresh: Outcome, path: str) -> Verdict:
@@ -700,27 +704,32 @@ def loop(context: Context) -> Iterator[Case]:
 def bug(context: Context) -> Iterator[Case]:
     """Valid specs at the edges of the schema, and back to the sample."""
     for path, other in context.changed(edges=True):
-
-        def judge(outcome: Outcome, path: str = path) -> Iterator[Violation]:
-            if failure := first_bug(outcome):
-                yield bug_of(failure, f"`{path}`", steps=1 if failure.at < outcome.began[-1] else None)
-                return
-            if outcome.refused:
-                return
-            yield from _ends(f"with `{path}`")(outcome)
-            if outcome.at_rest and len(outcome.states) > 1:
-                base = context.base
-                unlike = context.compare(base.states[0], outcome.states[1], outcome=outcome, of=base)
-                if unlike:
-                    place = place_among(unlike, outcome, context.base)
-                    message = f"{unlike[0]}: no way back from `{path}`"
-                    yield Violation(message, place, unlike, cause_of(unlike))
-
-        steps = (Step(Verb.CREATE, other, note=path), Step(Verb.REPLACE, context.sample))
-        yield Case(codes.BUG, History(steps), judge)
+        yield without_way_back(context, path, other)
     yield from converted_edges(context)
     for source in context.sources()[:_MOST_SOURCES]:
         yield from _without(context, source)
+
+
+def without_way_back(context: Context, path: str, other: Manifest) -> Case:
+    """The object has another spec from the beginning, and then that of the sample."""
+
+    def judge(outcome: Outcome) -> Iterator[Violation]:
+        if failure := first_bug(outcome):
+            yield bug_of(failure, f"`{path}`", steps=1 if failure.at < outcome.began[-1] else None)
+            return
+        if outcome.refused:
+            return
+        yield from _ends(f"with `{path}`")(outcome)
+        if outcome.at_rest and len(outcome.states) > 1:
+            base = context.base
+            unlike = context.compare(base.states[0], outcome.states[1], outcome=outcome, of=base)
+            if unlike:
+                place = place_among(unlike, outcome, context.base)
+                message = f"{unlike[0]}: no way back from `{path}`"
+                yield Violation(message, place, unlike, cause_of(unlike))
+
+    steps = (Step(Verb.CREATE, other, note=path), Step(Verb.REPLACE, context.sample))
+    return Case(codes.BUG, History(steps), judge)
 
 
 def _without(context: Context, source: Manifest) -> Iterator[Case]:

@@ -7,9 +7,10 @@ import binascii
 import copy
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
+from pykb.explore._constants import Constant, plain
 from pykb.explore._history import Manifest
 from pykb.meta.json_diff import MISSING, Path
 
@@ -51,6 +52,107 @@ def variants(schema: Mapping[str, Any], manifest: Manifest, *, edges: bool) -> I
         put(changed, ("spec", *path), value)
         name = spell(("spec", *path))
         yield f"no {name}" if value is MISSING else f"{name} = {shorten(value)}", changed
+
+
+def near(
+    schema: Mapping[str, Any], manifest: Manifest, constants: Sequence[Constant]
+) -> Iterator[tuple[str, Manifest]]:
+    """Yield manifests in which one field is near a constant of the code, each with a text about it.
+
+    Those whose field is named as what the code compares come first. Objects that the field is in are made, too.
+
+    Args:
+        schema: The schema of the spec.
+        manifest: The sample.
+        constants: What the code compares with.
+    """
+    spec = manifest.get("spec") or {}
+    fields = list(_fields(schema, spec, ()))
+    for is_named in (True, False):
+        for made, path, inner in fields:
+            of_field = [each for each in constants if (each.name == plain(str(path[-1]))) == is_named]
+            present = at(spec, path)
+            values = [each for constant in of_field for each in _near(inner, present, constant.value)]
+            for value in _distinct(values):
+                if value != present:
+                    changed = copy.deepcopy(manifest)
+                    changed.setdefault("spec", {})
+                    for each in made:
+                        put(changed, ("spec", *each[0]), copy.deepcopy(each[1]))
+                    put(changed, ("spec", *path), value)
+                    yield f"{spell(('spec', *path))} = {shorten(value)}", changed
+
+
+def _fields(
+    schema: Mapping[str, Any], value: Any, path: Path, made: tuple[tuple[Path, Any], ...] = ()
+) -> Iterator[tuple[tuple[tuple[Path, Any], ...], Path, Mapping[str, Any]]]:
+    """Yield the fields of an object with their schemas, and what must be made before they can be set."""
+    if len(path) > _DEPTH:
+        return
+    for name, inner in (schema.get("properties") or {}).items():
+        at_name = (*path, name)
+        if inner.get("properties"):
+            is_there = isinstance(value, dict) and isinstance(value.get(name), dict)
+            within = value[name] if is_there else _sample(inner)
+            if within is not None:
+                yield from _fields(inner, within, at_name, made if is_there else (*made, (at_name, within)))
+        else:
+            yield made, at_name, inner
+    if isinstance(value, dict):
+        for name, each in value.items():
+            for index, element in enumerate(each if isinstance(each, list) else ()):
+                inner = (schema.get("properties") or {}).get(name, {}).get("items") or {}
+                yield from _fields(inner, element, (*path, name, index), made)
+
+
+def _near(schema: Mapping[str, Any], present: Any, constant: int | str) -> Iterator[Any]:
+    """Values of a field near a constant: it, its neighbours, or what has such a length."""
+    kind = schema.get("type")
+    if isinstance(constant, str):
+        choices = schema.get("enum")
+        is_short = len(constant) <= schema.get("maxLength", len(constant))
+        if kind == "string" and (constant in choices if choices else is_short):
+            yield constant
+        return
+    around = (constant + 1, constant, constant - 1)
+    if kind in ("integer", "number"):
+        yield from (each for each in around if schema.get("minimum", each) <= each <= schema.get("maximum", each))
+    elif kind == "string" and not schema.get("enum") and not schema.get("pattern"):
+        yield from ("a" * each for each in around if 0 < each <= min(schema.get("maxLength", _LONGEST), _LONGEST))
+    elif kind == "array":
+        yield from (_of_length(schema, present, each) for each in around if 0 <= each <= _LONGEST_LIST)
+
+
+def _of_length(schema: Mapping[str, Any], present: Any, length: int) -> list[Any]:
+    """A list with so many elements, whose texts differ."""
+    known = list(present) if isinstance(present, list) else []
+    last = known[-1] if known else _sample(schema.get("items") or {})
+    more = [f"{last}-{number}" if isinstance(last, str) else last for number in range(len(known), length)]
+    return (known + more)[:length]
+
+
+def _distinct(values: Iterable[Any]) -> Iterator[Any]:
+    seen: set[str] = set()
+    for value in values:
+        if (text := json.dumps(value)) not in seen:
+            seen.add(text)
+            yield value
+
+
+def at(value: Any, path: Path) -> Any:
+    """A value in an object; ``MISSING`` if it is not there."""
+    for step in path:
+        try:
+            value = value[step]
+        except (KeyError, IndexError, TypeError):
+            return MISSING
+    return value
+
+
+_LONGEST = 63
+"""Characters of a text whose length the code compares."""
+
+_LONGEST_LIST = 16
 
 
 def lower(schema: Mapping[str, Any], manifest: Manifest) -> Iterator[tuple[str, Manifest]]:

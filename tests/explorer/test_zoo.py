@@ -17,6 +17,7 @@ from tests.explorer.feeder import Feeder
 from tests.explorer.handled import Handled
 from tests.explorer.keeper import Guard, Keeper
 from tests.explorer.zoo import (
+    branches,
     clusters,
     companies,
     crashes,
@@ -39,6 +40,7 @@ from tests.explorer.zoo import (
 from tests.explorer.zoo.kinds import HERE, Animal, AnimalStatus, subject_of
 
 THEMES = (
+    branches,
     clusters,
     companies,
     crashes,
@@ -81,6 +83,7 @@ SHOWN = (
 )
 """Those whose finding docs/reference/explore.md shows."""
 SEVERAL = {
+    branches.CountsPackFirst: 2,  # nor is a pack that was fed ever fed otherwise
     crashes.ForgetsOldName: 2,  # the order of note and deletion; nothing prunes what an older process makes again
     errors.SwallowsErrors: 2,  # nor does it watch the child
     errors.CreatesTwice: 2,  # nor does it ever change the child
@@ -92,6 +95,8 @@ SEVERAL = {
 }
 """Operators with further bugs."""
 ALSO = {
+    branches.CountsPackFirst: ("explore-crash", "explore-error", "explore-bug"),
+    branches.ForgetsPool: ("explore-history", "explore-bug"),
     specs.CannotChangeJob: ("explore-history", "explore-bug"),
     specs.CannotChangeSet: ("explore-history", "explore-bug"),
     specs.SwallowsRefusal: ("explore-history", "explore-bug"),

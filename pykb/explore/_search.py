@@ -1,0 +1,160 @@
+"""Chooses further histories by what earlier ones have reached.
+
+The plans try each field of a sample alone, with the values that its schema suggests. Code often waits for others: for a
+number above a constant, for two fields together. So specs near the constants of the code are tried too. A spec that
+reaches new lines is changed further, and is explored as the sample is.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Iterator, Sequence
+from itertools import islice
+
+import orjson
+
+from pykb.diagnostics.codes import explore as codes
+from pykb.explore._constants import constants_of
+from pykb.explore._context import Case, Context, about
+from pykb.explore._history import History, Identity, Manifest, Verb
+from pykb.explore._lines import Coverage
+from pykb.explore._outcome import unfitness
+from pykb.explore._plans import PLANS, to_and_back, without_way_back
+from pykb.explore._variants import near, schema_of, spread, variants
+
+_MOST_NEAR = 48
+"""Specs near constants of the code, each of which differs from the sample in one field."""
+
+_MOST_FURTHER = 16
+"""Specs that differ from one that reached new lines in another field."""
+
+_MOST_LEARNED = 16
+"""Specs that reached new lines and are changed further."""
+
+_MOST_EXPLORED = 4
+"""Specs that reached new lines and are explored as samples are."""
+
+_MOST_AROUND = 40
+"""Cases of each of these."""
+
+_BATCH = 8
+_MOST_IDLE = 32
+"""Specs in a row without a new line, after which no further ones are tried."""
+
+_AROUND = (codes.CRASH, codes.ERROR, codes.HISTORY, codes.LEAK, codes.DRIFT, codes.STALE, codes.LOOP, codes.UNSEEN)
+"""What is tried with a spec that reached new lines, the most telling first."""
+
+Spec = tuple[str, Manifest]
+"""A manifest, and what is special about it."""
+
+
+class Search:
+    """Chooses cases in batches. What a batch has reached decides on the next one.
+
+    Args:
+        context: The sample.
+        coverage: What was reached.
+        wanted: The codes to look for.
+    """
+
+    def __init__(self, context: Context, coverage: Coverage, wanted: Collection[str]) -> None:
+        self._context = context
+        self._coverage = coverage
+        self._wanted = wanted
+        self._seen = {_key(context.sample)}
+        self._specs: deque[Spec] | None = None
+        self._learned: dict[bytes, Spec] = {}
+        self._followed = 0
+        self._around: deque[Iterator[Case]] = deque()
+        self._trying: list[Case] = []
+        self._idle = 0
+
+    def learn(self, history: History, case: Case | None, new: int) -> None:
+        """Note how many lines a history was the first one to run."""
+        if any(each is case for each in self._trying):
+            self._trying = [each for each in self._trying if each is not case]
+            self._idle = 0 if new else self._idle + 1
+        if new and history.fault is None and len(self._learned) < _MOST_LEARNED:
+            for step in reversed(history.steps):
+                if step.verb in (Verb.CREATE, Verb.REPLACE) and self._is_other(step.manifest):
+                    self._learned.setdefault(_key(step.manifest), (step.note, step.manifest))
+                    return
+
+    def batch(self) -> list[Case]:
+        """The next cases. None if nothing promises to reach more."""
+        if self._specs is None:
+            self._specs = deque(self._new(spread(list(self._near(self._context.sample)), _MOST_NEAR)))
+        for spec in list(self._learned.values())[self._followed :]:
+            self._follow(spec, self._specs)
+        cases: list[Case] = []
+        while len(cases) < _BATCH:
+            sources = [self._next_spec, self._next_around]
+            first, second = sources if len(cases) % 2 == 0 else reversed(sources)
+            case = first() or second()
+            if case is None:
+                break
+            cases.append(case)
+        return cases
+
+    def _is_other(self, manifest: Manifest) -> bool:
+        sample = self._context.sample
+        return Identity.of(manifest) == Identity.of(sample) and _key(manifest) != _key(sample)
+
+    def _near(self, manifest: Manifest) -> Iterator[Spec]:
+        """Specs near the constants of the code."""
+        sources = map(self._coverage.source_of, self._coverage.files_run)
+        return near(schema_of(self._context.subject.crds, manifest), manifest, constants_of(sources))
+
+    def _new(self, specs: Sequence[Spec]) -> Iterator[Spec]:
+        """Those that were not yielded before."""
+        for note, manifest in specs:
+            if _key(manifest) not in self._seen:
+                self._seen.add(_key(manifest))
+                yield note, manifest
+
+    def _follow(self, spec: Spec, specs: deque[Spec]) -> None:
+        """Change a spec further, and explore it as a sample is, if an operator can come to rest with it."""
+        self._followed += 1
+        note, manifest = spec
+        schema = schema_of(self._context.subject.crds, manifest)
+        further = [*self._near(manifest), *variants(schema, manifest, edges=False)]
+        specs.extendleft(
+            (f"{note}`, `{more}", other) for more, other in reversed(list(self._new(spread(further, _MOST_FURTHER))))
+        )
+        if self._followed <= _MOST_EXPLORED:
+            context = self._context.with_sample(manifest, note)
+            if not unfitness(context.base):
+                self._around.append(islice(self._cases(spec, context), _MOST_AROUND))
+
+    def _cases(self, spec: Spec, context: Context) -> Iterator[Case]:
+        """Cases of all codes with a spec, one of each after the other."""
+        plans = [PLANS[code.slug](context) for code in _AROUND if code.slug in self._wanted]
+        if codes.HISTORY.slug in self._wanted:
+            yield from to_and_back(self._context, *spec)
+        while plans:
+            for plan in list(plans):
+                case = next(plan, None)
+                if case is None:
+                    plans.remove(plan)
+                else:
+                    yield about(case, context)
+
+    def _next_spec(self) -> Case | None:
+        if not self._specs or self._idle > _MOST_IDLE or codes.BUG.slug not in self._wanted:
+            return None
+        case = without_way_back(self._context, *self._specs.popleft())
+        self._trying.append(case)
+        return case
+
+    def _next_around(self) -> Case | None:
+        while self._around:
+            case = next(self._around[0], None)
+            if case is not None:
+                self._around.rotate(-1)
+                return case
+            self._around.popleft()
+        return None
+
+
+def _key(manifest: Manifest) -> bytes:
+    return orjson.dumps(manifest.get("spec"), option=orjson.OPT_SORT_KEYS)

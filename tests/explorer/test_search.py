@@ -1,0 +1,108 @@
+"""Further histories are chosen by the lines that they reach."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pykb.explore import Explorer, Report
+from pykb.explore._constants import constants_of
+from pykb.explore._variants import near
+from pykb.runtime import Manager
+from tests.explorer.zoo import branches
+from tests.explorer.zoo.kinds import subject_of
+
+SOURCE = """
+LIMIT = 7
+MODES = ("slow", "fast")
+TABLE = {"small": 1, "large": 2}
+
+class Phase:
+    DONE = "done"
+
+def reconcile(site):
+    if site.spec.max_size > LIMIT or 3 <= len(site.spec.names) or site.spec.get("mode") in MODES:
+        pass
+    match site.spec.kind:
+        case "one" | "two":
+            pass
+    if TABLE[site.spec.scale] and site.status.phase == Phase.DONE and site.spec.url.startswith("https://"):
+        pass
+    if site.ready is True or site.offset != -1 or "no name" == "another":
+        pass
+"""
+
+
+def test_constants_are_those_with_which_the_code_compares():
+    """With the name of what is compared, as Python and JSON spell it alike."""
+    assert set(constants_of([SOURCE, "def broken(:"])) == {
+        ("maxsize", 7),
+        ("names", 3),
+        ("mode", "slow"),
+        ("mode", "fast"),
+        ("kind", "one"),
+        ("kind", "two"),
+        ("scale", "small"),
+        ("scale", "large"),
+        ("phase", "done"),
+        ("url", "https://"),
+        ("offset", -1),
+    }
+
+
+SCHEMA: dict[str, Any] = {
+    "properties": {
+        "maxSize": {"type": "integer", "maximum": 7},
+        "names": {"type": "array", "items": {"type": "string"}},
+        "mode": {"type": "string", "enum": ["slow", "usual"]},
+        "backup": {"type": "object", "required": ["kind"], "properties": {"kind": {"type": "string"}}},
+    }
+}
+
+
+def test_specs_near_constants_fit_the_schema():
+    """Fields of the same name come first. What is around a field is made, too."""
+    constants = constants_of([SOURCE])
+    every = [text for text, _ in near(SCHEMA, {"spec": {"maxSize": 1, "names": ["a"]}}, constants)]
+    assert every[:8] == [
+        "spec.maxSize = 7",
+        "spec.maxSize = 6",
+        'spec.names = ["a", "a-1", "a-2", "a-3"]',
+        'spec.names = ["a", "a-1", "a-2"]',
+        'spec.names = ["a", "a-1"]',
+        'spec.mode = "slow"',
+        'spec.backup.kind = "one"',
+        'spec.backup.kind = "two"',
+    ]
+    specs = dict(near(SCHEMA, {"spec": {}}, constants))
+    assert specs['spec.backup.kind = "two"'] == {"spec": {"backup": {"kind": "two"}}}
+
+
+@pytest.fixture(scope="module")
+def explored() -> Report:
+    """An operator with a fault behind two conditions, of a field that is removed and of one near a constant."""
+    return report_of(1)
+
+
+def report_of(workers: int) -> Report:
+    """What the explorer says of it."""
+
+    def register(manager: Manager) -> None:
+        branches.CountsPackFirst(manager.client).setup(manager)
+
+    codes = ["explore-crash", "explore-bug"]
+    return Explorer(subject_of(register), only=codes, workers=workers).run()
+
+
+def test_a_spec_that_reaches_new_lines_is_changed_further_and_explored(explored):
+    """Crashes meet it. The story says which spec it is."""
+    assert any("`no spec.house`, `spec.count = " in finding.story[0] for finding in explored.findings)
+
+
+def test_any_number_of_workers_chooses_the_same(explored):
+    """Though each of them has run other histories before."""
+    other = report_of(3)
+    assert other.histories == explored.histories
+    assert other.findings == explored.findings
+    assert other.coverage.reached == explored.coverage.reached
