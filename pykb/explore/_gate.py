@@ -23,6 +23,7 @@ from pykb.client.connection import Call, ExecResult, parse_path
 from pykb.client.errors import Invalid, ServerUnreachable, error_from_status
 from pykb.diagnostics import Span
 from pykb.diagnostics.codes.environment import CLUSTER_UNREACHABLE
+from pykb.explore import _time
 from pykb.explore._history import Fault, FaultKind
 from pykb.explore._time import VirtualLoop
 from pykb.explore._watch import STEP
@@ -61,6 +62,31 @@ def _place_here(root: Path | None) -> Span | None:
         return place
     thread = waiting_thread.get()  # of a plain function, for which the request is sent
     return _place_above(folder, sys._current_frames().get(thread)) if thread is not None else None  # noqa: SLF001
+
+
+def naming(root: Path | None) -> Callable[..., asyncio.Task[Any]]:
+    """Make a factory of tasks. A task that the user's code starts sends its requests from the line that starts it.
+
+    That is where ``asyncio.gather`` is called with coroutines of the client: these have no line of the user's.
+    """
+    folder = str(root)
+
+    def begin(
+        loop: asyncio.AbstractEventLoop, coroutine: Any, context: contextvars.Context | None = None, **options: Any
+    ) -> asyncio.Task[Any]:
+        starter: FrameType | None = sys._getframe(1)  # noqa: SLF001 - the caller
+        while starter is not None and starter.f_code.co_filename.startswith(_STARTERS):
+            starter = starter.f_back
+        if root is not None and starter is not None and (path := path_in(folder, starter.f_code.co_filename)):
+            context = context or contextvars.copy_context()
+            context.run(whence.set, Span(path, starter.f_lineno, 1))
+        return asyncio.Task(coroutine, loop=loop, context=context, **options)
+
+    return begin
+
+
+_STARTERS = (str(Path(asyncio.__file__).parent), _time.__file__)
+"""Where tasks are started for others."""
 
 
 def _place_above(folder: str, frame: FrameType | None) -> Span | None:

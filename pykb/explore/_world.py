@@ -14,7 +14,7 @@ from pykb.client.codec import gvk_of
 from pykb.client.mapper import ResourceMapper
 from pykb.explore._actors import Actors
 from pykb.explore._earlier import begin_with, lacks_beginning
-from pykb.explore._gate import Behind, Tape, author, unavoidable
+from pykb.explore._gate import Behind, Tape, author, naming, unavoidable
 from pykb.explore._history import SECOND_NAMESPACE, Fault, FaultKind, History, Identity, Manifest, Step, Takeover, Verb
 from pykb.explore._invariants import Watched
 from pykb.explore._libraries import answered_here
@@ -115,6 +115,7 @@ class _World:
         self._due = [step for step in history.steps if step.after_write is not None]
         self._acting: set[asyncio.Task[None]] = set()
         self._tape = Tape(subject.root, history.faults, self._act_after_write)
+        asyncio.get_running_loop().set_task_factory(naming(subject.root))
         outcome.sent, outcome.struck = self._tape.sent, self._tape.struck
         mapper = ResourceMapper(server)
         self._somebody = Client(server, mapper=mapper, options=ClientOptions(field_manager="somebody-else"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 
 from pykb.runtime import ApiError, ServerUnreachable, ensure_applied, set_controller_reference
@@ -62,6 +63,28 @@ class CreatesTwiceMended(CreatesTwice):
         """Apply."""
         await ensure_applied(self.client, self.child(animal), owner=animal)
         animal.status.child = self.name(animal)
+
+
+class GathersErrors(Keeper):
+    """Applies its children at once, and looks at no result (`return_exceptions` in many asynchronous operators)."""
+
+    fault = "explore-error"
+    keeps_errors = True
+
+    async def keep(self, animal: Animal) -> None:
+        """Apply a child for each field."""
+        food, count = self.child(animal), self.child(animal)
+        count.metadata.name = f"{animal.metadata.name}-count"
+        food.data, count.data = {"food": animal.spec.food}, {"count": str(animal.spec.count)}
+        works = [ensure_applied(self.client, each, owner=animal) for each in (food, count)]
+        await asyncio.gather(*works, return_exceptions=self.keeps_errors)  # fault
+
+
+class GathersErrorsMended(GathersErrors):
+    """Lets the first error go."""
+
+    fault = ""
+    keeps_errors = False
 
 
 class GivesUp(Keeper):
