@@ -16,6 +16,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any, NamedTuple, Self, TypeVar
 
+from pykb.client.guard import is_end
 from pykb.diagnostics import Diagnostic, EnvironmentProblem
 from pykb.diagnostics.codes.explore import NOT_EXPLORED
 from pykb.explore._gate import place_in
@@ -24,7 +25,7 @@ from pykb.explore._invariants import endless
 from pykb.explore._libraries import told_of_the_world
 from pykb.explore._lines import LineCounter
 from pykb.explore._memory import Memory, Variable, import_again
-from pykb.explore._outcome import Outcome
+from pykb.explore._outcome import Outcome, place_of_error
 from pykb.explore._project import Subject
 from pykb.explore._report import story
 from pykb.explore._time import TooLong, VirtualTime
@@ -169,6 +170,12 @@ class Runner:
             self._memory.restore()
             self._keeps, self._is_later, self._forgotten = keeps, False, []
             self._run(lambda: play(self._played, cluster, history, outcome, causes=causes), seed)
+        except SystemExit as error:  # in a task of the operator's own
+            if is_end(error):
+                raise
+            outcome.at_rest = False
+            outcome.unrest = "ends the process"
+            outcome.unrest_at = place_of_error(error, self._subject.root)
         except TooLong as error:
             if outcome.checks:
                 raise EnvironmentProblem(

@@ -15,6 +15,7 @@ import ctypes
 import os
 import random
 import selectors
+import signal
 import ssl
 import sys
 import threading
@@ -267,6 +268,7 @@ def _suspended(coroutine: object) -> Stack:
 
 _CONTROLLER = controller.__file__
 _WAIT = concurrent.futures.wait
+_EXIT, _KILL = os._exit, os.kill
 
 
 START = datetime(2030, 1, 1, tzinfo=UTC).timestamp()
@@ -499,8 +501,8 @@ class VirtualTime:
 
     @contextlib.contextmanager
     def waiting(self) -> Iterator[None]:
-        """Replace only what waits, so that modules imported meanwhile keep the real clocks."""
-        replaced: dict[int, object] = {id(time.sleep): self._sleep, id(concurrent.futures.wait): wait}
+        """Replace only what waits or ends the process, so that modules imported meanwhile keep the real clocks."""
+        replaced: dict[int, object] = {id(time.sleep): self._sleep, id(concurrent.futures.wait): wait, **_ends()}
         with _replacing(replaced), mock.patch.object(threading.Thread, "start", self._note_thread()):
             yield
 
@@ -583,6 +585,27 @@ def real_day() -> str:
 
 _MONOTONIC, _WALL, _SLEEP = time.monotonic, time.time, time.sleep
 _GMTIME, _LOCALTIME, _STRFTIME = time.gmtime, time.localtime, time.strftime
+
+
+def _ends() -> dict[int, object]:
+    """What would end this process, and what raises an error with the line instead, by the id of the first."""
+    own, thread = os.getpid(), threading.get_ident()
+
+    def is_of_world() -> bool:
+        is_ours = threading.get_ident() == thread or getattr(_here, "work", None) is not None
+        return os.getpid() == own and is_ours
+
+    def leave(code: int) -> None:
+        if is_of_world():
+            raise SystemExit(code)
+        _EXIT(code)
+
+    def kill(pid: int, number: int) -> None:
+        if pid == own and number and is_of_world():
+            raise SystemExit(128 + number)
+        _KILL(pid, number)
+
+    return {id(_EXIT): leave, id(os.abort): lambda: leave(128 + signal.SIGABRT), id(_KILL): kill}
 
 
 @contextlib.contextmanager

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import inspect
+import os
 import secrets
+import signal
 import socket
 import subprocess
 import sys
@@ -272,3 +274,52 @@ def played(operator: type[Reconciler], seed: int = 0) -> Outcome:
 def vars_of(sent: Sent) -> tuple[object, ...]:
     """What can be compared of a request."""
     return (sent.verb, sent.resource, sent.name, sent.at, sent.status)
+
+
+class Leaves(Waits):
+    """Ends its process."""
+
+    async def wait(self) -> None:
+        """Leave."""
+        os._exit(3)  # here
+
+
+class LeavesByKill(Waits):
+    """Asks for its end."""
+
+    async def wait(self) -> None:
+        """As `kill` in a shell."""
+        os.kill(os.getpid(), signal.SIGTERM)  # here
+
+
+class LeavesInThread(Waits):
+    """Ends its process in a thread."""
+
+    async def wait(self) -> None:
+        """Leave."""
+        await asyncio.to_thread(os._exit, 3)  # here
+
+
+@pytest.mark.parametrize("operator", [Leaves, LeavesByKill, LeavesInThread])
+def test_what_ends_the_process_is_said_with_its_line(operator):
+    """And does not end the explorer."""
+    [problem] = explored(operator).problems
+    assert "SystemExit: " in problem.message
+    assert problem.span is not None
+    lines = (HERE / problem.span.path).read_text(encoding="utf-8").splitlines()
+    assert "# here" in lines[problem.span.line - 1]
+
+
+class LeavesInTask(Waits):
+    """Ends its process in a task that nobody waits for."""
+
+    async def wait(self) -> None:
+        """Start it."""
+        asyncio.get_running_loop().call_soon(sys.exit, 3)
+        await asyncio.sleep(1)
+
+
+def test_what_ends_the_process_later_is_a_finding():
+    """It has no line if none of the operator's lines did it."""
+    [finding] = explored(LeavesInTask).findings
+    assert finding.message.endswith("it ends the process")
