@@ -702,7 +702,9 @@ def loop(context: Context) -> Iterator[Case]:
 
 
 def bug(context: Context) -> Iterator[Case]:
-    """Valid specs at the edges of the schema, and back to the sample."""
+    """Valid specs at the edges of the schema, and back to the sample. The sample itself, if it shows an error."""
+    if first_bug(context.base):
+        yield Case(codes.BUG, History((context.create,)), _without_bugs((context.create,)))
     for path, other in context.changed(edges=True):
         yield without_way_back(context, path, other)
     yield from converted_edges(context)

@@ -298,6 +298,20 @@ def test_what_is_put_right_has_a_help_of_its_own():
     assert finding.to_diagnostic().help[0].startswith("users change specs")
 
 
+class FailsAtOnce(Keeper):
+    """Fails for the sample, after a write."""
+
+    async def report(self, animal: Animal, before: object) -> None:
+        """Fail."""
+        raise TypeError("no such option")
+
+
+def test_an_error_for_the_sample_itself_is_told_of_the_sample():
+    """Not of a spec at an edge."""
+    [finding] = explored(FailsAtOnce, ("explore-bug",)).findings
+    assert finding.message == "TypeError, though the schema accepts the sample: no such option"
+
+
 def test_a_refusal_that_is_swallowed_has_the_same_help():
     """The line is that of the write, and the help names the field and the rule."""
     [finding] = explored(specs.SwallowsRefusal, ("explore-history",)).findings
