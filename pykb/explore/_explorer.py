@@ -167,7 +167,7 @@ class Explorer:
         self._report = Report(coverage=Coverage(subject.root))
         self._found: dict[tuple[object, ...], _Found] = {}
         self._forbidden: dict[tuple[str, str], list[tuple[str, Finding]]] = {}
-        self._changed: set[Identity] = set()
+        self._changed: set[Part] = set()
         self._used: set[Grant] = set()
         self._search: Search | None = None
         self._begun: deque[_Run] = deque()
@@ -752,6 +752,9 @@ def _has(values: Sequence[str] | None, value: str) -> bool:
 # whether the operator was awake.
 
 
+Part = tuple[Identity, str]
+"""A field of an object at the top, or in its spec. Empty for any."""
+
 Line = Span | str
 """A line of the user's code. The kind of an object if the line that wrote it is not known."""
 
@@ -791,7 +794,7 @@ class Evidence:
     Attributes:
         marks: What is wrong.
         line: The line that met the fault, or else that wrote the first of the objects.
-        fields: The objects of which fields are wrong, each with the line that wrote it.
+        fields: The parts of objects in which fields are wrong, each with the line that wrote the object.
         asleep: The kind of the object of which the last change did not wake the operator.
         absent: The lines whose object was deleted and does not come back though the operator is awake.
         stuck: What is wrong in the status of the object if the operator is awake, and has written nothing since the
@@ -801,33 +804,34 @@ class Evidence:
 
     marks: frozenset[Mark] = frozenset()
     line: Line = ""
-    fields: frozenset[tuple[Identity, Line]] = frozenset()
+    fields: frozenset[tuple[Part, Line]] = frozenset()
     asleep: str = ""
     absent: frozenset[Line] = frozenset()
     stuck: frozenset[tuple[str, str]] = frozenset()
     refused: tuple[Line, str] | None = None
 
-    def explains(self, other: Evidence, changed: Collection[Identity]) -> bool:
+    def explains(self, other: Evidence, changed: Collection[Part]) -> bool:
         """Whether another finding has the same root cause.
 
         Args:
             other: What is known about the other one.
-            changed: The objects that the operator has changed in some history.
+            changed: The parts of objects that the operator has changed in some history.
         """
         if self.asleep or other.asleep:
             return self.asleep == other.asleep
         if any(mark.how in _UNSEEN and mark.line in self.absent and not mark.gone for mark in other.marks):
             return True  # the operator does not look at the object, so it does not change it either
         if self._frozen(changed) & other._frozen(changed):
-            return True  # the operator never writes the object a second time, whatever happens
+            return True  # the operator never writes the object, or this part, a second time, whatever happens
         if self.refused and self.refused == other.refused:
             return True
         if self.stuck and self.stuck == other.stuck:
             return True  # it has come into this state, and looks no further
         return bool(self.marks) and self.line == other.line and self.marks <= other.marks
 
-    def _frozen(self, changed: Collection[Identity]) -> set[Line]:
-        return {line for identity, line in self.fields if identity not in changed}
+    def _frozen(self, changed: Collection[Part]) -> set[tuple[Line, str]]:
+        whole = {(line, "") for (identity, _), line in self.fields if (identity, "") not in changed}
+        return whole | {(line, part) for (identity, part), line in self.fields if (identity, part) not in changed}
 
 
 def evidence_of(context: Context, history: History, violation: Violation, outcome: Outcome) -> Evidence:
@@ -850,7 +854,11 @@ def evidence_of(context: Context, history: History, violation: Violation, outcom
     return Evidence(
         frozenset(_mark(each, line, gone=gone) for each, line in lines),
         place,
-        frozenset((each.identity, line) for each, line in lines if each.path and each.identity != context.own),
+        frozenset(
+            ((each.identity, _part_of(each.path)), line)
+            for each, line in lines
+            if each.path and each.identity != context.own
+        ),
         asleep,
         frozenset() if asleep else frozenset(_absent(history, lines)),
         frozenset() if asleep else frozenset(_stuck(history, violation, context, outcome)),
@@ -859,13 +867,13 @@ def evidence_of(context: Context, history: History, violation: Violation, outcom
 
 
 def joined(
-    every: Iterable[tuple[T, Evidence]], changed: Collection[Identity], order: Callable[[T], Any]
+    every: Iterable[tuple[T, Evidence]], changed: Collection[Part], order: Callable[[T], Any]
 ) -> Iterator[list[T]]:
     """Yield findings with one root cause together, the most direct one first.
 
     Args:
         every: The findings.
-        changed: The objects that the operator has changed in some history.
+        changed: The parts of objects that the operator has changed in some history.
         order: A finding's place in the order of directness.
     """
     groups: list[tuple[Evidence, list[T]]] = []
@@ -880,13 +888,28 @@ def joined(
     yield from (sorted(members, key=order) for _, members in groups)
 
 
-def changes_of(outcome: Outcome, changed: Collection[Identity]) -> Iterator[Identity]:
-    """The objects of which the operator has changed the content, beside those that are known."""
+def changes_of(outcome: Outcome, changed: Collection[Part]) -> Iterator[Part]:
+    """The parts of objects that the operator has changed, beside those that are known."""
     for change in outcome.changes:
-        if change.by is not None and change.before and change.after and change.identity not in changed:
-            before, after = read(change.before), read(change.after)
-            if any(before.get(name) != after.get(name) for name in {*before, *after} - {"metadata", "status"}):
-                yield change.identity
+        if change.by is not None and change.before and change.after:
+            for part in _differing(read(change.before), read(change.after)):
+                yield from (each for each in ((change.identity, ""), (change.identity, part)) if each not in changed)
+
+
+def _differing(before: Manifest, after: Manifest) -> Iterator[str]:
+    """The parts in which two states of an object differ."""
+    for name in sorted({*before, *after} - {"metadata", "status"}):
+        old, new = before.get(name), after.get(name)
+        if name == "spec" and isinstance(old, dict) and isinstance(new, dict):
+            yield from (f"spec.{each}" for each in sorted({*old, *new}) if old.get(each) != new.get(each))
+        elif old != new:
+            yield name
+
+
+def _part_of(path: str) -> str:
+    """The part of an object to which a field belongs."""
+    steps = path.partition("[")[0].split(".")
+    return ".".join(steps[:2] if steps[0] == "spec" else steps[:1])
 
 
 def _mark(difference: Difference, line: Line, *, gone: bool) -> Mark:

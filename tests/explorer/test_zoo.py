@@ -100,6 +100,7 @@ ALSO = {
     specs.CannotChangeJob: ("explore-history", "explore-bug"),
     specs.CannotChangeSet: ("explore-history", "explore-bug"),
     specs.SwallowsRefusal: ("explore-history", "explore-bug"),
+    workloads.ChangesOnlyReplicas: ("explore-history", "explore-drift", "explore-bug"),
     specs.WrongGeneration: ("explore-history", "explore-drift", "explore-bug"),
     specs.KeepsRemovedKeys: ("explore-history", "explore-bug"),
     specs.LeavesOldName: ("explore-history", "explore-bug"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from pykb.api.apps.v1 import Deployment
-from pykb.runtime import ensure_applied, patch_status
+from pykb.runtime import ensure_applied, is_controlled_by, patch_status, set_controller_reference
 from tests.explorer.feeder import Feeder
 from tests.explorer.zoo.kinds import Animal, AnimalStatus
 
@@ -94,3 +94,40 @@ class WaitsInsideMended(WaitsInside):
 
     fault = ""
     waits = False
+
+
+class ChangesOnlyReplicas(Feeder):
+    """Looks at one field of a workload that has many (Acto, 6: operations that never reach the system)."""
+
+    fault = "explore-history"
+
+    async def keep(self, animal: Animal) -> None:
+        """Create the Deployment, or change its replicas."""
+        wanted = self.wanted(animal)
+        found = await self.client.find(Deployment, wanted)
+        if found is None:
+            set_controller_reference(animal, wanted)
+            found = await self.client.create(wanted)  # fault
+        elif not is_controlled_by(found, animal):
+            self.recorder.event(animal, "Warning", "Taken", "the Deployment is somebody else's")
+        elif self.differs(found, wanted):
+            found.spec = wanted.spec
+            found = await self.client.update(found)  # fault
+        self.look(animal, found)
+
+    def differs(self, found: Deployment, wanted: Deployment) -> bool:
+        """In the replicas."""
+        if found.spec.replicas != wanted.spec.replicas:
+            wanted.spec.template = found.spec.template
+            return True
+        return False
+
+
+class ChangesOnlyReplicasMended(ChangesOnlyReplicas):
+    """Applies the whole."""
+
+    fault = ""
+
+    async def keep(self, animal: Animal) -> None:
+        """Apply the Deployment."""
+        await Feeder.keep(self, animal)
