@@ -70,6 +70,11 @@ class Options:
         "Write a page with a picture of each finding. It needs no network.", "FILE", default=None
     )
     junit: Path | None = option("Write the findings as JUnit's XML, for CI.", "FILE", default=None)
+    export: Path | None = option(
+        "Write each finding as a pytest into this folder. It fails until the operator is mended.",
+        "FOLDER",
+        default=None,
+    )
     only_sample: bool = option("Leave the other samples of the project out while one is explored.", default=False)
     from_cluster: bool = option(
         "Explore the objects of your kinds in the kubeconfig's namespace, with what is around them. It only reads, and "
@@ -140,6 +145,7 @@ def explore(
         return
     for path in (options.html, options.junit):
         _check_place(path)
+    _check_export(what or [], options)
     seconds = _limit_of(subject, options)
     explorer = Explorer(
         subject,
@@ -170,6 +176,8 @@ def explore(
         _write(options.html, explorer.page(result, again))
     if options.junit is not None:
         _write(options.junit, junit(result))
+    if options.export is not None:
+        _export(result, subject, options.export, _seed(subject, options))
     if stopped:
         raise typer.Exit(EXIT_INTERRUPTED)
     if result.findings or result.problems:
@@ -436,6 +444,36 @@ def _check_place(path: Path | None) -> None:
     if not is_ours:
         message = f"`{path}` is there already, and `pykb explore` did not write it"
         finish([USAGE.at(None, message, "name another file, or remove it")], code=EXIT_USAGE)
+
+
+def _check_export(what: Sequence[str], options: Options) -> None:
+    """Check, before the exploration, that tests can be written."""
+    from pykb.diagnostics.codes.cli import USAGE
+
+    if options.export is None:
+        return
+    if any(each.endswith(".py") for each in what) or any(value for _, value in _beginnings(options)):
+        message = "`--export` writes tests of a project that begin with its samples, without another beginning"
+        finish([USAGE.at(None, message, "for example: `pykb explore --export tests`")], code=EXIT_USAGE)
+    if not options.export.is_dir():
+        finish([USAGE.at(None, f"there is no folder `{options.export}` for tests", "create it")], code=EXIT_USAGE)
+
+
+def _export(result: Report, subject: Subject, folder: Path, seed: int) -> None:
+    """Write a test for each finding that can be written as one. Files that are there stay."""
+    from pykb.cli.project import require_project
+    from pykb.explore import Explorer, name_of, test_of
+
+    _, project = require_project(writes=False, imports=True)
+    for finding in result.findings:
+        path = folder / name_of(finding)
+        text = test_of(finding, Explorer(subject, seed=seed).play(finding.history), package=project.package, seed=seed)
+        if not text:
+            console.say(f"not written as a test, since no state shows it: {finding.message}")
+        elif path.exists() or path.is_symlink():
+            console.say(f"`{path}` is there already, and stays as it is")
+        else:
+            _write(path, text.encode())
 
 
 def _write(path: Path, content: bytes) -> None:

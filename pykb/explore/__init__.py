@@ -8,6 +8,7 @@ project's own ``register``, without a cluster, and tells the shortest history th
 from pykb.explore._actors import Actor
 from pykb.explore._debugger import stopping_at
 from pykb.explore._explorer import Explorer, Progress
+from pykb.explore._export import name_of, test_of
 from pykb.explore._files import MADE_BY, junit
 from pykb.explore._history import Fault, FaultKind, History, Step, Verb
 from pykb.explore._invariants import Check, ClusterView, Invariant, always, within
@@ -39,11 +40,13 @@ __all__ = [
     "always",
     "earlier_of",
     "junit",
+    "name_of",
     "recorded_in_cluster",
     "recorded_in_file",
     "stopping_at",
     "subject_of",
     "subject_of_files",
+    "test_of",
     "with_record",
     "within",
 ]

@@ -20,6 +20,7 @@ from pykb.explore._debugger import traced_threads
 from pykb.explore._files import page
 from pykb.explore._gate import Sent
 from pykb.explore._history import Fault, FaultKind, History, Identity, Manifest, Verb
+from pykb.explore._invariants import ClusterView, view_of
 from pykb.explore._lines import Coverage
 from pykb.explore._memory import Variable
 from pykb.explore._outcome import Failure, Outcome, unfitness
@@ -265,6 +266,15 @@ class Explorer:
         self._deadline = float("-inf")
         if self._runs is not None:
             self._runs.stop_at(self._deadline)
+
+    def play(self, history: History) -> ClusterView:
+        """Run one history. Returns what has changed in it, as it is in the end.
+
+        Raises:
+            EnvironmentProblem: The project cannot be run.
+        """
+        with Runner(self._subject, self._seed, [history]) as runner:
+            return view_of(runner.run(history))
 
     def replay(self, history: History) -> Iterator[str]:
         """Run one history, and yield what happened as lines for people."""

@@ -280,6 +280,14 @@ def endless(name: str, invariants: Sequence[Invariant], root: Path | None) -> Di
     return INVARIANT.at(place, f"the invariant `{name}` does not end", _PLAIN)
 
 
+def view_of(outcome: Outcome) -> ClusterView:
+    """What has changed in a history, as it is in the end."""
+    objects: dict[Identity, bytes] = {}
+    for change in outcome.changes:
+        _apply(objects, change)
+    return ClusterView(objects)
+
+
 def _apply(objects: dict[Identity, bytes], change: Change) -> None:
     if change.after is None:
         objects.pop(change.identity, None)

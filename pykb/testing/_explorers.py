@@ -10,7 +10,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from pykb.diagnostics.codes.explore import NOT_EXPLORED
-from pykb.explore import Actor, Check, Explorer, Report, earlier_of, subject_of, subject_of_files
+from pykb.explore import Actor, Check, ClusterView, Explorer, History, Report, earlier_of, subject_of, subject_of_files
 from pykb.runtime import Manager
 
 LIMIT = "PYKB_EXPLORE_SECONDS"
@@ -102,6 +102,21 @@ class ProjectExplorer:
         report = Explorer(subject, seconds=seconds, seed=chosen, only=only, ignore=ignore, workers=workers).run()
         self._note(report.tried())
         return report
+
+    def play(self, register: Callable[[Manager], None], history: History, *, seed: int = 0) -> ClusterView:
+        """Run one history, such as that of an earlier finding. Returns what has changed in it, as it is in the end.
+
+        ``pykb explore --export`` writes tests that call it.
+
+        Args:
+            register: Registers the controllers with a manager: the project's own.
+            history: The history.
+            seed: Selects the random values of the world.
+
+        Raises:
+            EnvironmentProblem: The project cannot be run.
+        """
+        return Explorer(subject_of(self._project, register=register), seed=seed).play(history)
 
     def run_handlers(
         self,

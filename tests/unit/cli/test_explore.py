@@ -332,3 +332,29 @@ def test_a_report_replaces_only_an_earlier_one(project):
         code, _, shown = explore(project, "--html", taken)
         assert (code, why in shown) == (2, True)
     assert (project / "PROJECT").read_text(encoding="utf-8") == before
+
+
+def test_an_exported_test_fails_until_the_operator_is_mended(project):
+    """It is a test of the project like any other, and a later export does not replace it."""
+    words = ("--only", "explore-history", "--workers", "1", "--export", "tests")
+    _, errors = command(project, *words).communicate()
+    [path] = (project / "tests").glob("test_explore_*.py")
+    assert f"written: tests/{path.name}" in errors
+    argv = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(path)]
+    failed = subprocess.run(argv, cwd=project, capture_output=True, text=True, check=False)
+    assert failed.returncode == 1, failed.stdout
+    assert "AssertionError" in failed.stdout
+    path.write_text(f"{path.read_text(encoding='utf-8')}# mine\n", encoding="utf-8")
+    _, errors = command(project, *words).communicate()
+    assert f"`tests/{path.name}` is there already, and stays as it is" in errors
+    assert path.read_text(encoding="utf-8").endswith("# mine\n")
+    shutil.copy(APP / CONTROLLER, project / CONTROLLER)
+    subprocess.run(argv, cwd=project, check=True)
+
+
+def test_tests_are_written_only_into_a_folder_that_is_there(project):
+    """Before anything is explored."""
+    process = command(project, "--export", "absent")
+    _, errors = process.communicate()
+    assert process.returncode == 2
+    assert "there is no folder `absent` for tests" in errors
