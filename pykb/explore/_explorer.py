@@ -405,10 +405,10 @@ class Explorer:
     def _run_in_turn(self, context: Context, plans: dict[str, Iterator[Case]], runs: Runs) -> None:
         """Run one history of each code after the other, so that a short time is spent on all of them."""
         while plans:
-            for slug in list(plans):
-                case = next(plans[slug], None)
+            for slug in _turn(plans):
+                case = next(plans[slug], None) if slug in plans else None
                 if case is None:
-                    del plans[slug]
+                    plans.pop(slug, None)
                 elif _now() > self._deadline or self._begun_cases >= self._most:
                     self._leave_out(plans)
                     return
@@ -707,6 +707,14 @@ class Explorer:
             return codes.NOT_EXPLORED.at(failure.place, message, "mend what `@kopf.on.startup` calls")
         message = f"no handler is called for the sample {name}: there are handlers of {', '.join(base.handlers)}"
         return codes.NOT_EXPLORED.at(self._subject.places.get(name), message, "correct the sample, or name another one")
+
+
+def _turn(plans: Collection[str]) -> Iterator[str]:
+    """Each plan once, and the search for further lines after every third one: it has the most to try."""
+    for number, slug in enumerate(list(plans), start=1):
+        yield slug
+        if number % 3 == 0 and _SEARCH in plans:
+            yield _SEARCH
 
 
 def _shortness(finding: Finding) -> tuple[int, int]:
