@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 from collections import deque
@@ -12,11 +13,12 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from pykb.client.errors import rule_marker
-from pykb.diagnostics import Diagnostic, Span
+from pykb.diagnostics import Diagnostic, EnvironmentProblem, Span
 from pykb.diagnostics.codes import explore as codes
 from pykb.diagnostics.suggest import closest
-from pykb.explore._context import Case, Context, Judge, Verdict, Violation, broken, first_bug, place_among
+from pykb.explore._context import Case, Context, Judge, Verdict, Violation, broken, cause_of, first_bug, place_among
 from pykb.explore._debugger import traced_threads
+from pykb.explore._elsewhere import Elsewhere, is_portable
 from pykb.explore._files import page
 from pykb.explore._gate import Sent
 from pykb.explore._history import Fault, FaultKind, History, Identity, Manifest, Verb
@@ -52,6 +54,9 @@ _IDLE_SECONDS = 2 * 3600.0
 
 _MOST_FORGOTTEN = 3
 """Variables of modules that a finding names."""
+
+_OTHER_HASHES = (1, 2)
+"""Seeds of hashes. The explorer's own processes have 0, or what the program has that explores."""
 
 _MOST_KNOWN = 32
 """Undisturbed runs that are kept: plans ask for the same ones, or for their first steps."""
@@ -163,6 +168,7 @@ class Explorer:
         self._ignore = ignore
         self._count = workers
         self._workers: Workers | None = None
+        self._elsewhere: list[Elsewhere] = []
         self._runs: Runs | None = None
         self._progress: Callable[[Progress], None] | None = None
         self._report = Report(coverage=Coverage(subject.root))
@@ -187,6 +193,9 @@ class Explorer:
         """Start the workers. :meth:`run` does it too. Call it before your program starts threads."""
         if self._count > 1 and self._workers is None:
             self._workers = Workers(self._subject, self._seed, self._count)
+        is_long = self._count > 1 or self._seconds is None
+        if is_long and not self._elsewhere and codes.CRASH.slug in self._wanted and is_portable(self._subject):
+            self._elsewhere = [Elsewhere(self._subject, self._seed, hashes) for hashes in _OTHER_HASHES]
 
     def run(self, progress: Callable[[Progress], None] | None = None) -> Report:
         """Run the histories, until all are run, the time is up, or :meth:`stop` is called.
@@ -216,7 +225,9 @@ class Explorer:
             self._report.problems.append(codes.INVARIANT.at(None, message, "name functions: `invariants=[...]`"))
             untried = []
         try:
-            with self._runs as runs:
+            with contextlib.ExitStack() as stack, self._runs as runs:
+                for elsewhere in self._elsewhere:
+                    stack.enter_context(elsewhere)
                 while untried:
                     self._explore(untried.pop(0), runs)
         except Stopped as stopped:
@@ -264,8 +275,9 @@ class Explorer:
     def stop(self) -> None:
         """End :meth:`run` soon. The report has what was found. A signal handler may call it."""
         self._deadline = float("-inf")
-        if self._runs is not None:
-            self._runs.stop_at(self._deadline)
+        for each in (self._runs, *self._elsewhere):
+            if each is not None:
+                each.stop_at(self._deadline)
 
     def play(self, history: History) -> ClusterView:
         """Run one history. Returns what has changed in it, as it is in the end.
@@ -322,6 +334,9 @@ class Explorer:
         if plans:
             plans[_SEARCH] = self._searched(context, self._search, runs)
             again[_SEARCH] = self._searched(context, self._search, runs)  # what the plans have reached is known then
+        usual = History((context.create,), background=self._background)
+        for elsewhere in self._elsewhere:
+            elsewhere.begin(usual)
         try:
             for part in (plans, again, last):
                 self._run_in_turn(context, part, runs)
@@ -332,6 +347,8 @@ class Explorer:
             self._shrink(context, runs)
             self._note_causes(runs)
             self._note_forgotten(runs)
+            for elsewhere in self._elsewhere:
+                self._compare(context, usual, elsewhere)
         except Stopped:
             self._leave_out(self._untried({*plans, *last}))
             self._note_doubts(context)
@@ -626,6 +643,27 @@ class Explorer:
             wrong = next((each.by for each in found.judge(outcome) if each.message == finding.message), None)
             if wrong is not None and wrong.because:
                 self._found[key] = found._replace(finding=replace(finding, because=reason(wrong)))
+
+    def _compare(self, context: Context, history: History, elsewhere: Elsewhere) -> None:
+        """Compare with a process in which sets have another order. After a restart, the operator runs in such a one."""
+        try:
+            outcome = elsewhere.outcome()
+        except Stopped:
+            self._leave_out([codes.CRASH.slug])
+            raise
+        except EnvironmentProblem as problem:
+            message = f"no process with other hashes can run this operator: {problem.diagnostic.message}"
+            self._report.strays.append(codes.REAL_WORLD.at(None, message))
+            return
+        outcome.history = history
+        for one, other in zip(context.base.states, outcome.states, strict=False):
+            if unlike := context.compare(one, other, outcome=outcome, of=context.base):
+                message = (
+                    f"{unlike[0]} in a process with other hashes: sets and what comes from them have another order"
+                )
+                violation = Violation(message, place_among(unlike, outcome, context.base), unlike, cause_of(unlike))
+                self._note(context, Case(codes.CRASH, history, lambda _: ()), outcome, violation)
+                return
 
     def _note_forgotten(self, runs: Runs) -> None:
         """Note which variables of modules a process should not have needed: if the next one has them, all holds."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 import inspect
 import os
@@ -48,6 +49,10 @@ _MOST_FIXTURES = 200
 _NAMESPACE = "default"
 
 
+def _load_nothing() -> None:
+    """What is explored is imported already."""
+
+
 @dataclass(frozen=True, slots=True)
 class Subject:
     """What is explored.
@@ -90,7 +95,7 @@ class Subject:
     settings: Settings = field(default_factory=Settings)
     is_plain_kopf: bool = False
     namespaces: tuple[str, ...] = ()
-    load: Callable[[], object] = lambda: None
+    load: Callable[[], object] = _load_nothing
     earlier: Earlier | None = None
 
 
@@ -144,9 +149,8 @@ def subject_of(
     entries = WebhookManifest.read(config_path(root, MANIFEST)).entries
     webhooks = {id(entry.configuration): entry.configuration for entry in entries}
     module = f"{package}.__main__"
-    called = register or _register_of(root, module)
     return Subject(
-        called,
+        register or _Registration(root, module),
         [*crds, *objects.definitions],
         list(samples.values()),
         rules or None,
@@ -161,7 +165,7 @@ def subject_of(
         neighbours=list(neighbours.values()),
         namespaces=tuple(sorted({each.namespace for each in samples if each.namespace})) if is_namespaced else (),
         settings=settings,
-        load=lambda: _load(root, "" if register else module, named),
+        load=functools.partial(_load, root, "" if register else module, named),
     )
 
 
@@ -289,23 +293,35 @@ def _is_namespaced(sample: Manifest, crd: Manifest | None) -> bool:
     return cls is not None and cls.resource is not None and cls.resource.namespaced
 
 
-def _register_of(root: Path, module: str) -> Callable[[Manager], None]:
-    if str(root) not in sys.path:
-        sys.path.insert(0, str(root))
+@dataclass(frozen=True, slots=True)
+class _Registration:
+    """The ``register`` of a module. It is imported on the first call: each worker does it, and may have threads then.
 
-    def register(manager: Manager) -> None:
-        found = _imported(root, module)
+    Attributes:
+        root: The folder of the project.
+        module: The name of the module.
+    """
+
+    root: Path
+    module: str
+
+    def __call__(self, manager: Manager) -> None:
+        """Call it."""
+        _find_modules_in(self.root)
+        found = _imported(self.root, self.module)
         if not hasattr(found, "register"):
             helps = ("the explorer calls `register(manager)`, as `pykb init` scaffolds it",)
-            raise NOT_EXPLORED.problem(f"`{module}` has no `register`", *helps)
+            raise NOT_EXPLORED.problem(f"`{self.module}` has no `register`", *helps)
         found.register(manager)
 
-    return register  # imports on the first call: each worker does it, and may have threads then
+
+def _find_modules_in(root: Path) -> None:
+    if str(root) not in sys.path:
+        sys.path.insert(0, str(root))
 
 
 def _load(root: Path, module: str, actors: Sequence[NamedActor]) -> None:
-    if str(root) not in sys.path:
-        sys.path.insert(0, str(root))
+    _find_modules_in(root)
     if module:
         _imported(root, module)
     for actor in actors:

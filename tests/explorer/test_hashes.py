@@ -1,0 +1,70 @@
+"""Sets have another order in each process: what an operator makes of one must not show."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pykb.api.core.v1 import ConfigMap
+from pykb.explore import Explorer, subject_of
+from pykb.explore._elsewhere import is_portable
+from pykb.runtime import Manager
+from tests.explorer.keeper import Keeper
+from tests.explorer.zoo import kinds
+from tests.explorer.zoo.kinds import Animal
+
+FOODS = frozenset({"hay", "oats", "bran", "corn", "leaves", "bark", "moss"})
+
+
+class Unordered(Keeper):
+    """Writes what is in a set."""
+
+    def child(self, animal: Animal) -> ConfigMap:
+        """With all that it may eat."""
+        child = super().child(animal)
+        child.data = {**(child.data or {}), "foods": ",".join(self.foods())}
+        return child
+
+    def foods(self) -> list[str]:
+        """In the order of the set."""
+        return list(FOODS)
+
+
+class Ordered(Unordered):
+    """Sorts it."""
+
+    def foods(self) -> list[str]:
+        """By name."""
+        return sorted(FOODS)
+
+
+def register_unordered(manager: Manager) -> None:
+    """A function that another process can import."""
+    Unordered(manager.client).setup(manager)
+
+
+def register_ordered(manager: Manager) -> None:
+    """The same of the mended one."""
+    Ordered(manager.client).setup(manager)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_order_that_each_process_has_anew_is_found(workers):
+    """With the field."""
+    subject = kinds.subject_of(register_unordered)
+    [finding] = Explorer(subject, only=("explore-crash",), workers=workers).run().findings
+    assert finding.code.slug == "explore-crash"
+    assert "data.foods" in finding.message
+    assert "in a process with other hashes" in finding.message
+
+
+def test_what_is_sorted_is_not_accused():
+    """And the worlds are the same in each process."""
+    Explorer(kinds.subject_of(register_ordered), only=("explore-crash",)).run().check()
+
+
+def test_another_process_can_import_a_project():
+    """Those that the command line reads."""
+    app = Path(__file__).parents[2] / "testdata/app"
+    assert is_portable(subject_of(app, package="app_operator"))
