@@ -897,7 +897,7 @@ def unseen(context: Context) -> Iterator[Case]:
     yield from _out_of_order(context)
     for identity in context.children():
         lost = Step(Verb.DELETE, identity.manifest, unseen=True)
-        yield Case(codes.UNSEEN, History((context.create, lost)), comes_back(context, "unseen deletion"))
+        yield Case(codes.UNSEEN, History((context.create, lost)), _as_if_seen(context, (context.create, lost)))
     for path, other in context.changed(edges=False):
         changed = (context.create, Step(Verb.REPLACE, other, note=path))
         expected = context.undisturbed(*changed)
@@ -906,6 +906,19 @@ def unseen(context: Context) -> Iterator[Case]:
         step = Step(Verb.REPLACE, other, unseen=True, note=path)
         judge = same_states(context, expected, f"when the change to `{path}` was not seen")
         yield Case(codes.UNSEEN, History((context.create, step)), judge)
+
+
+def _as_if_seen(context: Context, steps: tuple[Step, ...]) -> Verdict:
+    """A verdict: a child that was deleted unseen comes back, unless it does not when its deletion is seen either."""
+    after = "unseen deletion"
+    returns = comes_back(context, after)
+
+    def judge(outcome: Outcome) -> Iterator[Violation]:
+        violations = list(returns(outcome))
+        if violations and any(same_end(context, calm(context, steps), f"after the {after}")(outcome)):
+            yield from violations
+
+    return Verdict(judge, lambda other, fewer: _as_if_seen(other, tuple(fewer)))
 
 
 def _replaced(context: Context, lost: Step) -> Iterator[Case]:

@@ -230,6 +230,21 @@ def test_the_same_seed_finds_the_same():
     assert first.histories == second.histories
 
 
+class MakesOnce(Keeper):
+    """Makes the child once, on purpose: somebody who deletes it does not want it."""
+
+    async def keep(self, animal: Animal) -> None:
+        """Apply the child the first time."""
+        if animal.status.phase is None:
+            await super().keep(animal)
+
+
+def test_an_unseen_deletion_need_not_lead_to_more_than_a_seen_one():
+    """That the child is not made again is what `explore-drift` says, which a user may ignore."""
+    assert explored(MakesOnce, ("explore-drift",)).findings
+    explored(MakesOnce, ("explore-unseen",)).check()
+
+
 def test_a_request_that_no_rule_allows_is_found_with_its_marker():
     """And a grant that nothing needs is named."""
 
