@@ -225,7 +225,7 @@ def import_again(names: Iterable[str]) -> None:
 
 def _own_modules(root: Path | None) -> Iterator[tuple[str, str]]:
     """Yield the modules of a folder, each with its path."""
-    for name, module in list(sys.modules.items()):
+    for name, module in sys.modules.copy().items():  # in one step: a finalizer may import while a list grows
         file = getattr(module, "__file__", None)
         if root is not None and file and (path := path_in(str(root), file)):
             yield name, path
