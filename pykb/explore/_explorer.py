@@ -856,6 +856,8 @@ class Evidence:
         stuck: What is wrong in the status of the object if the operator is awake, and has written nothing since the
             last step.
         refused: The line of a write that the API server refuses each time, and why.
+        fault: The fault that the request of the line met.
+        lost: The kinds of the objects that are missing since then, each with the line that writes it.
     """
 
     marks: frozenset[Mark] = frozenset()
@@ -865,6 +867,8 @@ class Evidence:
     absent: frozenset[Line] = frozenset()
     stuck: frozenset[tuple[str, str]] = frozenset()
     refused: tuple[Line, str] | None = None
+    fault: FaultKind | None = None
+    lost: frozenset[tuple[str, Line]] = frozenset()
 
     def explains(self, other: Evidence, changed: Collection[Part]) -> bool:
         """Whether another finding has the same root cause.
@@ -879,11 +883,23 @@ class Evidence:
             return True  # the operator does not look at the object, so it does not change it either
         if self._frozen(changed) & other._frozen(changed):
             return True  # the operator never writes the object, or this part, a second time, whatever happens
+        if self.ends_as(other):
+            return True
+        return bool(self.marks) and self.line == other.line and self.marks <= other.marks
+
+    def ends_as(self, other: Evidence) -> bool:
+        """Whether two findings with one root have it in common, whatever else is wrong in either of them."""
+        if self.asleep or other.asleep:
+            return False
         if self.refused and self.refused == other.refused:
             return True
         if self.stuck and self.stuck == other.stuck:
             return True  # it has come into this state, and looks no further
-        return bool(self.marks) and self.line == other.line and self.marks <= other.marks
+        return self.fault is not None and (self.fault, self.line) == (other.fault, other.line) and self._loses_as(other)
+
+    def _loses_as(self, other: Evidence) -> bool:
+        pairs = ((one, two) for one in self.lost for two in other.lost if one[0] == two[0])
+        return any(one == two or isinstance(one[1], str) or isinstance(two[1], str) for one, two in pairs)
 
     def _frozen(self, changed: Collection[Part]) -> set[tuple[Line, str]]:
         whole = {(line, "") for (identity, _), line in self.fields if (identity, "") not in changed}
@@ -919,6 +935,8 @@ def evidence_of(context: Context, history: History, violation: Violation, outcom
         frozenset() if asleep else frozenset(_absent(history, lines)),
         frozenset() if asleep else frozenset(_stuck(history, violation, context, outcome)),
         (refused.place or "", refused.refusal) if refused is not None else None,
+        history.fault.kind if history.fault is not None and outcome.struck and violation.place is not None else None,
+        frozenset() if gone else frozenset((each.identity.kind, line) for each, line in lines if _is_missing(each)),
     )
 
 
@@ -932,16 +950,17 @@ def joined(
         changed: The parts of objects that the operator has changed in some history.
         order: A finding's place in the order of directness.
     """
-    groups: list[tuple[Evidence, list[T]]] = []
+    groups: list[list[tuple[T, Evidence]]] = []
     # What explains much comes first, and then what is wrong with little: it explains what is wrong with more.
     for each, evidence in sorted(every, key=lambda one: (not one[1].absent, len(one[1].marks), order(one[0]))):
-        for root, members in groups:
-            if root.explains(evidence, changed):
-                members.append(each)
+        for group in groups:
+            # Only the root explains: of two things that are wrong at a member, another finding may have the other one.
+            if group[0][1].explains(evidence, changed) or any(member.ends_as(evidence) for _, member in group):
+                group.append((each, evidence))
                 break
         else:
-            groups.append((evidence, [each]))
-    yield from (sorted(members, key=order) for _, members in groups)
+            groups.append([(each, evidence)])
+    yield from (sorted((each for each, _ in group), key=order) for group in groups)
 
 
 def changes_of(outcome: Outcome, changed: Collection[Part]) -> Iterator[Part]:
@@ -971,13 +990,17 @@ def _part_of(path: str) -> str:
 def _mark(difference: Difference, line: Line, *, gone: bool) -> Mark:
     path, kind = difference.path, difference.identity.kind
     if not path:
-        return Mark(_MISSING if difference.found is None else _LEFT_OVER, (), gone, line)
+        return Mark(_MISSING if _is_missing(difference) else _LEFT_OVER, (), gone, line)
     around = path.rpartition(".")[0]
     if difference.found is None:
         return Mark(_NO_VALUE, (kind, around), gone, line)
     if difference.expected is None:
         return Mark(_OLD_VALUE, (kind, around), gone, line)
     return Mark(_OTHER_VALUE, (kind, path.partition("[")[0]), gone, line)
+
+
+def _is_missing(difference: Difference) -> bool:
+    return not difference.path and difference.found is None
 
 
 def _line(difference: Difference, context: Context, outcome: Outcome) -> Line:

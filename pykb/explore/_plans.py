@@ -621,7 +621,7 @@ def _beside_namesake(context: Context) -> Iterator[Case]:
         {**each, "metadata": {**each["metadata"], "namespace": SECOND_NAMESPACE}} for each in (spec, _renamed(spec))
     )
     come, go = Step(Verb.CREATE, namesake), Step(Verb.DELETE, namesake)
-    what = f"after a {sample['kind']} of another namespace came and went"
+    what = f"after another {sample['kind']} came and went in another namespace"
 
     def nothing_taken(outcome: Outcome) -> Iterator[Violation]:
         if outcome.states and (taken := _taken(outcome, since=1)):

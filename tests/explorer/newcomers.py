@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from pykb.api.batch.v1 import Job, JobSpec
 from pykb.api.core.v1 import ConfigMap, Secret
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.runtime import (
@@ -14,11 +15,13 @@ from pykb.runtime import (
     Request,
     create_or_update,
     ensure_applied,
+    prune,
     set_controller_reference,
 )
 from tests.explorer.keeper import Keeper
 from tests.explorer.zoo.kinds import SAMPLE, Animal, Manifest
 from tests.explorer.zoo.owners import NoOwner, TrustsHash
+from tests.explorer.zoo.specs import template
 
 
 class Newcomer(Reconciler):
@@ -221,3 +224,53 @@ class OneLine(Keeper):
             return [Request(child.metadata.namespace or "", (child.metadata.name or "").removesuffix("-menu"))]
 
         ControllerBuilder(manager).for_(Animal).watches(ConfigMap, owner).watches(Secret, owner).complete(self)
+
+
+class NotesFirst(Keeper):
+    """Says that a Job is there before it is. Dead in between at the first one, or at a later one: the same line."""
+
+    bugs: ClassVar = {"explore-crash": 1}
+    only: ClassVar = ("explore-crash", "explore-drift")
+    owned: ClassVar = (Job,)
+
+    async def keep(self, animal: Animal) -> None:
+        """One Job for each count."""
+        name = f"{self.name(animal)}-{animal.spec.count}"
+        if animal.status.child != name:
+            animal.status.child = name
+            animal.status.phase = "Created"
+            await self.client.status.update(animal)
+            await ensure_applied(self.client, self.job(animal, name), owner=animal)
+        found = await self.client.find(Job, f"{animal.metadata.namespace}/{name}")
+        if found is not None and found.status is not None and found.status.succeeded:
+            animal.status.phase = "Done"
+            animal.status.checked = name
+        await prune(self.client, Job, owner=animal, keep=[name])
+
+    def job(self, animal: Animal, name: str) -> Job:
+        """The same for each spec."""
+        metadata = ObjectMeta(name=name, namespace=animal.metadata.namespace)
+        return Job(metadata=metadata, spec=JobSpec(template=template(animal, "Never")))
+
+
+class NotesAll(Keeper):
+    """Says at one line that a ConfigMap is there, and later that a Secret is, each time before it is."""
+
+    bugs: ClassVar = {"explore-crash": 2}
+    only: ClassVar = ("explore-crash",)
+    owned: ClassVar = (ConfigMap, Secret)
+
+    async def keep(self, animal: Animal) -> None:
+        """Create each once."""
+        if animal.status.child is None:
+            animal.status.child = self.name(animal)
+            await self.note(animal)
+            await ensure_applied(self.client, self.child(animal), owner=animal)
+        if animal.status.checked is None:
+            animal.status.checked = self.name(animal)
+            await self.note(animal)
+            await ensure_applied(self.client, Secret(metadata=self.metadata(animal)), owner=animal)
+
+    async def note(self, animal: Animal) -> None:
+        """Write the status."""
+        await self.client.status.update(animal)
