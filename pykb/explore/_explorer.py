@@ -233,11 +233,7 @@ class Explorer:
         except Stopped as stopped:
             if untried:
                 self._leave_out(self._wanted)
-            if stopped.diagnostic is not None:
-                self._report.problems.append(stopped.diagnostic)
-            elif self._deadline > 0 and not self._report.histories:
-                message = f"the limit of {round(self._seconds or 0, 1):g} seconds ended before the first history did"
-                self._report.problems.append(codes.NOT_EXPLORED.at(None, message, "give the explorer more time"))
+            self._note_end(stopped)
         self._report.findings = [*self._joined(), *starmap(_without_rule, self._forbidden.items())]
         self._report.problems += self._stuck_actors()
         self._report.strays += self._useless()
@@ -246,6 +242,18 @@ class Explorer:
         if self._report.coverage.run and self._is_whole:
             self._report.unreached = self._report.coverage.unreached()
         return self._report
+
+    def _note_end(self, stopped: Stopped) -> None:
+        """Note why histories are no longer run, unless some are complete or somebody has asked for the end."""
+        if stopped.diagnostic is not None:
+            self._report.problems.append(stopped.diagnostic)
+        elif self._deadline > 0 and not self._report.histories:
+            message = f"the limit of {round(self._seconds or 0, 1):g} seconds ended before the first history did"
+            remedy = "give the explorer more time"
+            if stopped.place is not None:
+                message = f"{message}, while the operator was at this line"
+                remedy = f"{remedy}, or mend the line if it never ends"
+            self._report.problems.append(codes.NOT_EXPLORED.at(stopped.place, message, remedy))
 
     def _stuck_actors(self) -> Iterator[Diagnostic]:
         """Yield a problem for each actor that does nothing but fail, or has a bug: the world lacks what it does."""

@@ -162,13 +162,17 @@ class Operator(ReconcileListener):
             return True
         return any(controller.running_now() for controller in self._manager.controllers)
 
-    def note_wait(self) -> None:
-        """Note where a reconcile or a handler waits that does not end."""
+    def note_wait(self, since: float) -> None:
+        """Note where a reconcile or a handler waits that does not end, or has blocked the loop for long since then."""
         last = max(self.outcome.reconciles[-1:], default=0.0)
-        if self.is_working and not self.outcome.unrest and self._loop.time() - last > _LONG_SECONDS:
+        ended, seconds, blocked = self._loop.blocked if isinstance(self._loop, VirtualLoop) else (0.0, 0.0, ())
+        has_blocked = seconds > _LONG_SECONDS and ended > since
+        waits = self.is_working and self._loop.time() - last > _LONG_SECONDS
+        if not self.outcome.unrest and (waits or has_blocked):
             self.outcome.unrest = "waits without end in one reconcile"
             threads = self._loop.threads.where() if isinstance(self._loop, VirtualLoop) else ()
-            self.outcome.unrest_at = place_in(self.subject.root, threads + reconciling(self._loop))
+            where = blocked if has_blocked else threads + reconciling(self._loop)
+            self.outcome.unrest_at = place_in(self.subject.root, where)
 
     @property
     def is_retrying(self) -> bool:

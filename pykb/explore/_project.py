@@ -34,6 +34,7 @@ from pykb.explore._history import Identity, Manifest
 from pykb.explore._invariants import Check, Invariant, invariant_of
 from pykb.explore._objects import Objects
 from pykb.explore._settings import Settings, settings_of
+from pykb.explore._watch import Interrupted
 from pykb.files.plan import OutsideError, locate
 from pykb.project.settings import CONFIG, config_folder, config_path
 from pykb.reading import yaml_text
@@ -387,7 +388,7 @@ def importing(root: Path, what: str, *helps: str) -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        if is_end(error):
+        if is_end(error) or isinstance(error, Interrupted):
             raise
         frames = [(frame.filename, frame.lineno or 0) for frame in traceback.extract_tb(error.__traceback__)]
         if isinstance(error, SyntaxError) and error.filename:

@@ -17,7 +17,7 @@ from multiprocessing.process import BaseProcess
 from typing import Any, NamedTuple, Self, TypeVar
 
 from pykb.client.guard import is_end
-from pykb.diagnostics import Diagnostic, EnvironmentProblem
+from pykb.diagnostics import Diagnostic, EnvironmentProblem, Span
 from pykb.diagnostics.codes.explore import NOT_EXPLORED
 from pykb.explore._gate import place_in
 from pykb.explore._history import History, Identity, Step, Verb
@@ -29,7 +29,7 @@ from pykb.explore._outcome import Outcome, place_of_error
 from pykb.explore._project import Subject
 from pykb.explore._report import story
 from pykb.explore._time import TooLong, VirtualTime
-from pykb.explore._watch import MOST_CPU_SECONDS, is_debugged
+from pykb.explore._watch import MOST_CPU_SECONDS, Interrupted, is_debugged
 from pykb.explore._world import cluster_of, grow, play
 from pykb.fake import FakeApiServer
 from pykb.runtime import Manager
@@ -49,6 +49,9 @@ _FIRST_CPU_SECONDS = 1.0
 _LONG_BEFORE = 24 * 3600.0
 """Seconds between the creation of the objects in the background and the beginning of histories."""
 
+_LAST_WORD_SECONDS = 0.5
+"""For how long to wait for where the workers are if the time is up before they have run a history."""
+
 _MOST_GROWN = 4
 """Clusters with other objects in the background that are kept."""
 
@@ -57,11 +60,17 @@ _GARBAGE = 10_000
 
 
 class Stopped(Exception):  # noqa: N818 - what happened
-    """Histories are no longer run. ``diagnostic`` says why, if nobody has asked for it."""
+    """Histories are no longer run.
 
-    def __init__(self, diagnostic: Diagnostic | None = None) -> None:
+    Attributes:
+        diagnostic: Why, if nobody has asked for it.
+        place: The line of the user's code that ran then.
+    """
+
+    def __init__(self, diagnostic: Diagnostic | None = None, place: Span | None = None) -> None:
         super().__init__(str(diagnostic.message) if diagnostic else "")
         self.diagnostic = diagnostic
+        self.place = place
 
 
 def prepare(subject: Subject) -> None:
@@ -109,6 +118,7 @@ class Runner:
         """Replace the clocks, and make the cluster with which all worlds begin.
 
         Raises:
+            Stopped: The time for all histories is up.
             EnvironmentProblem: The project cannot be run.
         """
         self._stack.enter_context(self._time.watch)
@@ -116,7 +126,7 @@ class Runner:
         self._stack.enter_context(self._lines)
         self._cluster = self._run(lambda: cluster_of(self._subject), self._seed)
         with self._time.waiting():
-            self._subject.load()  # an import may take longer than a history
+            self._load()
             self._memory = before = Memory(self._subject.root)
             for history in self._first:  # only the clocks of imported modules are replaced
                 self.run(history, most=_FIRST_CPU_SECONDS)
@@ -132,6 +142,14 @@ class Runner:
 
     def __exit__(self, *_: object) -> None:
         self._stack.close()
+
+    def _load(self) -> None:
+        """Import the operator. It may take longer than a history."""
+        try:
+            with self._time.watch.over(lambda: None, float("inf")):
+                self._subject.load()
+        except Interrupted as error:
+            raise Stopped(place=place_in(self._subject.root, error.lines)) from None
 
     def begin(self, history: History, *, causes: bool = False, keeps: bool = False) -> int:
         """Run a history, see :meth:`run`. Returns its number."""
@@ -226,9 +244,9 @@ class Runner:
         logging.disable(logging.CRITICAL)
         try:
             return self._time.run(main, seed, before)
-        except TooLong:
+        except TooLong as error:
             if self._time.watch.is_over:
-                raise Stopped from None
+                raise Stopped(place=place_in(self._subject.root, error.stack)) from None
             raise
         finally:
             logging.disable(disabled)
@@ -259,6 +277,12 @@ class _Order(NamedTuple):
     until: float
 
 
+class _End(NamedTuple):
+    """The time was up while a worker was at a line of the user's code."""
+
+    place: Span | None
+
+
 class Workers:
     """Processes that run histories. They are forked, so start them before threads and event loops.
 
@@ -273,7 +297,7 @@ class Workers:
         self._waiting: deque[_Order] = deque()
         self._outcomes: dict[int, Outcome] = {}
         self._begun = 0
-        self._stopped = False
+        self._stopped = self._has_answer = False
         self._until = float("inf")
         self._running: dict[Connection, _Order] = {}
         self._processes: dict[Connection, BaseProcess] = {}
@@ -290,7 +314,10 @@ class Workers:
             self._processes[ours] = process
 
     def __enter__(self) -> Self:
-        """Take histories."""
+        """Let them import the operator, and take histories."""
+        for pipe in self._processes:
+            with contextlib.suppress(BrokenPipeError):  # `wait` reports the end of the pipe
+                pipe.send(self._until)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -317,6 +344,8 @@ class Workers:
         """
         while number not in self._outcomes:
             ready = wait(list(self._running), self._left())
+            if not ready and not (self._has_answer or self._stopped):
+                ready = wait(list(self._running), _LAST_WORD_SECONDS)
             if not ready:
                 self.stop()
                 raise Stopped
@@ -351,12 +380,16 @@ class Workers:
     def _receive(self, pipe: Connection) -> None:
         number, history, *_ = self._running[pipe]
         try:
-            answer: Outcome | Diagnostic = pipe.recv()
+            answer: Outcome | Diagnostic | _End = pipe.recv()
         except (EOFError, ConnectionResetError) as error:
             is_over = self._stopped or _now() > self._until
             raise Stopped(None if is_over else _died(self._processes[pipe], history)) from error
         if isinstance(answer, Diagnostic):
             raise EnvironmentProblem(answer)
+        if isinstance(answer, _End):
+            self.stop()
+            raise Stopped(place=answer.place)
+        self._has_answer = True
         del self._running[pipe]
         self._outcomes[number] = answer
         self._hand_out()
@@ -366,16 +399,19 @@ def _work(pipe: Connection, others: Sequence[Connection], subject: Subject, seed
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes of the terminal: the first one acts
     for other in others:
         other.close()
-    try:
-        with Runner(subject, seed) as runner:
-            while True:
-                order: _Order = pipe.recv()
-                runner.stop_at(order.until)
-                pipe.send(runner.run_counted(order.history, causes=order.causes, keeps=order.keeps))
-    except EnvironmentProblem as problem:
-        pipe.send(problem.diagnostic)
-    except (EOFError, BrokenPipeError, Stopped):
-        pass  # the first process has ended, or will know that the time is up
+    with contextlib.suppress(EOFError, BrokenPipeError):  # the first process has ended
+        try:
+            runner = Runner(subject, seed)
+            runner.stop_at(pipe.recv())  # also in the middle of an import
+            with runner:
+                while True:
+                    order: _Order = pipe.recv()
+                    runner.stop_at(order.until)
+                    pipe.send(runner.run_counted(order.history, causes=order.causes, keeps=order.keeps))
+        except EnvironmentProblem as problem:
+            pipe.send(problem.diagnostic)
+        except Stopped as stopped:
+            pipe.send(_End(stopped.place))
 
 
 def _died(process: BaseProcess, history: History) -> Diagnostic:

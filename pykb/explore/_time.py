@@ -334,6 +334,8 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self.threads = Threads(self._wake)
         """The plain functions that run in threads."""
         self._virtual = _Selector(self.threads)
+        self.blocked: tuple[float, float, Stack] = (0.0, 0.0, ())
+        """The longest call that blocked the loop: when it ended, how many seconds it took, and where it was."""
         self._pool: concurrent.futures.ThreadPoolExecutor | None = None
         super().__init__(self._virtual)
 
@@ -371,6 +373,8 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def pass_time(self, seconds: float) -> None:
         """Let time pass while nothing else runs, as after a blocking call."""
         self._virtual.now += seconds
+        if seconds > self.blocked[1]:
+            self.blocked = (self._virtual.now, seconds, stack_of(sys._getframe(1)))  # noqa: SLF001 - the caller
 
     def _own_pool(self) -> Executor:
         if self._pool is None:

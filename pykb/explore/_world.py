@@ -256,7 +256,7 @@ class _World:
                 break
             if self._tape.overrun or now - began > _GIVE_UP_SECONDS:
                 self.outcome.at_rest = False
-                self._operator.note_wait()
+                self._operator.note_wait(began)
                 break
             await asyncio.sleep(QUIET_SECONDS / 3)
         self._tape.rest()

@@ -84,6 +84,15 @@ class Spins(Waits):
         """Do nothing."""
 
 
+class Oversleeps(Keeper):
+    """Blocks for more than a day, and goes on as if nothing had been."""
+
+    async def keep(self, animal: Animal) -> None:
+        """Sleep."""
+        time.sleep(100_000)  # noqa: ASYNC251 - the fault
+        await super().keep(animal)
+
+
 def explorer_of(operator: type[Reconciler], **options: object) -> Explorer:
     """An explorer of an operator."""
 
@@ -124,6 +133,25 @@ def test_a_reconcile_without_end_is_one_message(monkeypatch, operator):
     assert finding.span is not None
     assert finding.span.path == "test_limits.py"
     assert report.histories.total() == 1
+
+
+def test_a_call_that_blocks_for_a_day_has_its_line():
+    """Not that of the next request."""
+    [finding] = explored(Oversleeps, "explore-loop").findings
+    assert "waits without end" in finding.message
+    assert finding.span is not None
+    line = Path(__file__).read_text(encoding="utf-8").splitlines()[finding.span.line - 1]
+    assert "time.sleep(100_000)" in line
+
+
+def test_a_limit_before_the_first_history_names_the_line(monkeypatch):
+    """Where the operator is then: perhaps it never ends."""
+    for name in ("MOST_CPU_SECONDS", "_LEAST_CPU_SECONDS", "_FIRST_CPU_SECONDS"):
+        monkeypatch.setattr(f"pykb.explore._runner.{name}", 1000.0)
+    [problem] = explorer_of(Spins, seconds=1.5).run().problems
+    assert "ended before the first history did, while the operator was at this line" in problem.message
+    assert problem.span is not None
+    assert problem.span.path == "test_limits.py"
 
 
 @pytest.mark.parametrize("workers", [1, 2])

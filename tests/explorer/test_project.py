@@ -254,3 +254,15 @@ def test_the_handlers_of_a_registry_are_explored(root):
     messages = [finding.message for finding in report.findings]
     assert any(message.startswith("KeyError") and message.endswith("'tock'") for message in messages)
     assert {finding.span.path for finding in report.findings if finding.message.startswith("KeyError")} == {main}
+
+
+def test_an_import_without_end(root):
+    """The limit of time ends it, also in a process of its own, and the message has its line."""
+    text = (root / CONTROLLER).read_text(encoding="utf-8")
+    endless = "import time\n\nwhile True:\n    time.sleep(0.01)\n"
+    (root / CONTROLLER).write_text(f"{text}\n\n{endless}", encoding="utf-8")
+    [found] = Explorer(subject_of(root, package=PACKAGE), seconds=3, workers=2).run().problems
+    assert "ended before the first history did, while the operator was at this line" in found.message
+    assert found.span is not None
+    assert found.span.path == CONTROLLER
+    assert found.span.line > len(text.splitlines())
