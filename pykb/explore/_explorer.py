@@ -30,7 +30,7 @@ from pykb.explore._plans import CODES, LAST, PLANS
 from pykb.explore._project import Subject
 from pykb.explore._report import Finding, Grant, Report, reason, story, told, transcript
 from pykb.explore._runner import Runner, Runs, Stopped, Workers
-from pykb.explore._search import Search
+from pykb.explore._search import AND, Search
 from pykb.explore._shrinking import counted_by_step, simpler, smaller
 from pykb.explore._state import Difference, read
 from pykb.explore._variants import schema_of
@@ -211,7 +211,7 @@ class Explorer:
             self._deadline = min(self._deadline, _now() + self._seconds)
         self.start()
         self._runs = self._workers or Runner(self._subject, self._seed)
-        self._runs.stop_at(self._deadline)
+        self._keep_deadline()
         self._report.strays += self._subject.notes
         untried = list(self._subject.samples)
         if self._is_all_left_out:
@@ -283,6 +283,9 @@ class Explorer:
     def stop(self) -> None:
         """End :meth:`run` soon. The report has what was found. A signal handler may call it."""
         self._deadline = float("-inf")
+        self._keep_deadline()
+
+    def _keep_deadline(self) -> None:
         for each in (self._runs, *self._elsewhere):
             if each is not None:
                 each.stop_at(self._deadline)
@@ -763,10 +766,13 @@ def _turn(plans: Collection[str]) -> Iterator[str]:
             yield _SEARCH
 
 
-def _shortness(finding: Finding) -> tuple[int, int]:
-    """Of two stories with as many steps, the one with the earlier fault is told, whichever was run first."""
-    fault = finding.history.fault
-    return len(finding.story), fault.request if fault is not None else 0
+def _shortness(finding: Finding) -> tuple[int, int, int]:
+    """Of two stories with as many steps, the one with the earlier fault is told, or with fewer fields that are changed.
+
+    So it does not matter which one was run first.
+    """
+    fault, steps = finding.history.fault, finding.history.steps
+    return len(finding.story), fault.request if fault is not None else 0, sum(step.note.count(AND) for step in steps)
 
 
 def _directness(finding: Finding) -> tuple[int, int]:

@@ -44,6 +44,9 @@ _MOST_IDLE = 32
 _AROUND = (codes.CRASH, codes.ERROR, codes.HISTORY, codes.LEAK, codes.DRIFT, codes.STALE, codes.LOOP, codes.UNSEEN)
 """What is tried with a spec that reached new lines, the most telling first."""
 
+AND = "`, `"
+"""Between the fields that one act changes, in what is told of it."""
+
 Spec = tuple[str, Manifest]
 """A manifest, and what is special about it."""
 
@@ -119,7 +122,7 @@ class Search:
         schema = schema_of(self._context.subject.crds, manifest)
         further = [*self._near(manifest), *variants(schema, manifest, edges=False)]
         specs.extendleft(
-            (f"{note}`, `{more}", other) for more, other in reversed(list(self._new(spread(further, _MOST_FURTHER))))
+            (f"{note}{AND}{more}", other) for more, other in reversed(list(self._new(spread(further, _MOST_FURTHER))))
         )
         if self._followed <= _MOST_EXPLORED:
             context = self._context.with_sample(manifest, note)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -49,6 +51,13 @@ def register_ordered(manager: Manager) -> None:
     Ordered(manager.client).setup(manager)
 
 
+def register_nowhere_else(manager: Manager) -> None:
+    """Another process never comes back from it."""
+    if Path(sys.argv[0]).stem == "_elsewhere":
+        threading.Event().wait()
+    Ordered(manager.client).setup(manager)
+
+
 @pytest.mark.parametrize("workers", [1, 2])
 def test_an_order_that_each_process_has_anew_is_found(workers):
     """With the field."""
@@ -62,6 +71,13 @@ def test_an_order_that_each_process_has_anew_is_found(workers):
 def test_what_is_sorted_is_not_accused():
     """And the worlds are the same in each process."""
     Explorer(kinds.subject_of(register_ordered), only=("explore-crash",)).run().check()
+
+
+def test_the_limit_of_time_holds_for_other_processes():
+    """They are not waited for. What they would have shown is not tried."""
+    subject = kinds.subject_of(register_nowhere_else)
+    explorer = Explorer(subject, only=("explore-crash",), histories=1, seconds=4, workers=2)
+    assert explorer.run().unfinished == ["explore-crash"]
 
 
 def test_another_process_can_import_a_project():
