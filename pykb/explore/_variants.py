@@ -7,7 +7,9 @@ import binascii
 import copy
 import json
 import re
+import string
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, TypeVar
 
 from pykb.explore._constants import Constant, plain
@@ -239,9 +241,45 @@ def _others(schema: Mapping[str, Any], value: Any, *, edges: bool) -> Iterator[A
             yield ""
         yield "a" * min(schema.get("maxLength", 63), 253)
     elif isinstance(value, str) and schema.get("format") not in _FORMATTED:
-        if re.match(r"\d+(?!.*-)", value):  # a number or a quantity as text
-            yield re.sub(r"\d+", lambda found: str(int(found[0]) + 1), value, count=1)
+        yield from _other_texts(schema, value)
+
+
+def _other_texts(schema: Mapping[str, Any], value: str) -> Iterator[str]:
+    """Yield a text that is almost the same, and before it the next number if the text begins with one."""
+    pattern = schema.get("pattern", "")
+    if re.match(r"\d+(?!.*-)", value):  # a number or a quantity as text
+        number = re.sub(r"\d+", lambda found: str(int(found[0]) + 1), value, count=1)
+        yield from [number] if _fits(number, pattern) else []
+    if not pattern:
         yield f"{value}-b" if len(value) + 2 <= schema.get("maxLength", 253) else value[:-1]
+        return
+    least, most = schema.get("minLength", 0), schema.get("maxLength", 253)
+    others = (f"{value}-b", f"{value}b", *_with_another_character(value), value[:-1])
+    fitting = (each for each in others if least <= len(each) <= most and _fits(each, pattern))
+    yield from islice(fitting, 1)
+
+
+def _with_another_character(value: str) -> Iterator[str]:
+    """Yield texts with a neighbour of one letter or digit, the last ones first."""
+    for index in reversed(range(len(value))):
+        for other in _NEIGHBOURS.get(value[index], ()):
+            yield f"{value[:index]}{other}{value[index + 1 :]}"
+
+
+_NEIGHBOURS = {
+    each: (characters[(index + 1) % len(characters)], characters[index - 1])
+    for characters in (string.ascii_lowercase, string.ascii_uppercase, string.digits)
+    for index, each in enumerate(characters)
+}
+"""The next character of the same class, and the one before."""
+
+
+def _fits(text: str, pattern: str) -> bool:
+    """Whether a pattern matches somewhere in a text. One that Python does not know may match."""
+    try:
+        return re.search(pattern, text) is not None
+    except re.error:
+        return True
 
 
 def _sample(schema: Mapping[str, Any]) -> Any:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 
+import pytest
+
 from pykb.explore._context import Context
 from pykb.explore._outcome import Outcome
 from pykb.explore._plans import _foreign
@@ -48,6 +50,25 @@ def test_ordinary_values_stay_within_the_schema():
     assert "spec.ports[0].port = 2" in found
     assert 'spec.extra.other = "a"' in found
     assert "spec.more = 7" in found
+
+
+@pytest.mark.parametrize(
+    ("pattern", "value", "other"),
+    [
+        ("^[a-z]([a-z0-9]*)$", "blue", "blueb"),
+        ("^[a-z]{4}$", "blue", "bluf"),
+        ("^(blue|clue)$", "blue", "clue"),
+        ("^[a-z0-9-]+$", "blue", "blue-b"),
+        ("^[1-9][0-9]?Gi$", "10Gi", "11Gi"),
+        ("^[1-9]Gi$", "9Gi", "8Gi"),
+        ("^blue$", "blue", None),
+    ],
+)
+def test_a_text_with_a_pattern_becomes_one_that_fits_it(pattern, value, other):
+    """A character more, another one of its class, or one less. Nothing if none of them fits."""
+    schema = {"properties": {"color": {"type": "string", "pattern": pattern}}, "required": ["color"]}
+    found = [each["spec"]["color"] for _, each in variants(schema, {"spec": {"color": value}}, edges=False)]
+    assert found[:1] == ([other] if other else [])
 
 
 def test_edges_are_the_least_the_greatest_and_nothing():
