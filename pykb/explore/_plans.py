@@ -634,10 +634,19 @@ def _beside_namesake(context: Context) -> Iterator[Case]:
     def all_made(outcome: Outcome) -> Iterator[Violation]:
         expected = context.undisturbed(Step(Verb.CREATE, other), context.create, Step(Verb.DELETE, other))
         if not _is_said(context, outcome, step=2):  # the name of a child may be taken
-            yield from same_end(context, expected, what, is_alone=False)(outcome)
+            yield from same_end(context, _without_left_over(context, expected), what, is_alone=False)(outcome)
 
     yield Case(codes.THEFT, History((context.create, come, go)), nothing_taken)
     yield Case(codes.THEFT, History((come, context.create, go)), all_made)
+
+
+def _without_left_over(context: Context, expected: Outcome) -> Outcome:
+    """A run in which nothing is left of what was made in the first step: under another name, it would be missing."""
+    if not expected.states:
+        return expected
+    left_over = {*expected.states[0]} - {*context.base.states[-1]}
+    last = {identity: state for identity, state in expected.states[-1].items() if identity not in left_over}
+    return replace(expected, states=[*expected.states[:-1], last])
 
 
 def _at_once(context: Context) -> Iterator[Case]:
