@@ -9,11 +9,12 @@ import inspect
 import os
 import sys
 import traceback
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import yaml
 
@@ -48,6 +49,8 @@ _MOST_FIXTURES = 200
 """Files of fixtures that are read."""
 
 _NAMESPACE = "default"
+
+T = TypeVar("T")
 
 
 def _load_nothing() -> None:
@@ -87,7 +90,7 @@ class Subject:
     root: Path | None = None
     actors: Sequence[Actor] = ()
     once: Sequence[str] = ()
-    invariants: Sequence[Invariant] = ()
+    invariants: Sequence[Invariant | NamedInvariant] = ()
     webhooks: Sequence[Manifest] = ()
     places: Mapping[Identity, Span] = field(default_factory=dict)
     neighbours: Sequence[Manifest] = ()
@@ -130,6 +133,7 @@ def subject_of(
     """
     settings = settings_of(root)
     named = [NamedActor(root, name, settings.place("actors")) for name in settings.actors]
+    promises = [NamedInvariant(root, name, settings.place("invariants")) for name in settings.invariants]
     crds = _definitions(root)
     every = sorted(config_path(root, SAMPLES).glob("*.yaml"))
     files = [root / sample] if sample else every
@@ -158,7 +162,7 @@ def subject_of(
         root.resolve(),
         actors=[*named, *actors],
         once=[*settings.once, *once],
-        invariants=[invariant_of(each) for each in invariants],
+        invariants=[*promises, *(invariant_of(each) for each in invariants)],
         webhooks=list(webhooks.values()),
         places={**objects.places, **places},
         background=list(objects.background.values()),
@@ -166,7 +170,7 @@ def subject_of(
         neighbours=list(neighbours.values()),
         namespaces=tuple(sorted({each.namespace for each in samples if each.namespace})) if is_namespaced else (),
         settings=settings,
-        load=functools.partial(_load, root, "" if register else module, named),
+        load=functools.partial(_load, root, "" if register else module, [*named, *promises]),
     )
 
 
@@ -321,16 +325,16 @@ def _find_modules_in(root: Path) -> None:
         sys.path.insert(0, str(root))
 
 
-def _load(root: Path, module: str, actors: Sequence[NamedActor]) -> None:
+def _load(root: Path, module: str, functions: Sequence[NamedActor | NamedInvariant]) -> None:
     _find_modules_in(root)
     if module:
         _imported(root, module)
-    for actor in actors:
-        actor.load()
+    for function in functions:
+        function.load()
 
 
-class NamedActor:
-    """An actor that the settings name.
+class _Named(ABC, Generic[T]):
+    """A function that the settings name. It is imported when the exploration starts.
 
     Args:
         root: The folder of the project.
@@ -341,36 +345,71 @@ class NamedActor:
     def __init__(self, root: Path, name: str, place: Span | None) -> None:
         self._root = root
         self._place = place
-        self._function: Actor | None = None
+        self._function: T | None = None
         self.__name__ = name
 
-    def load(self) -> Actor:
-        """Import it.
+    def load(self) -> T:
+        """Import it, once.
 
         Raises:
-            EnvironmentProblem: It cannot be imported, or is no coroutine function.
+            EnvironmentProblem: It cannot be imported, or cannot be called.
         """
         if self._function is None:
-            module, _, path = self.__name__.partition(":")
-            try:
-                found: Any = _imported(self._root, module)
-            except EnvironmentProblem as problem:
-                named = problem.diagnostic
-                raise EnvironmentProblem(replace(named, span=named.span or self._place)) from problem
-            for name in path.split("."):
-                if not hasattr(found, name):
-                    known = [each for each, value in vars(found).items() if inspect.iscoroutinefunction(value)]
-                    raise SETTING.problem(f"`{module}` has no `{path}`", *did_you_mean(path, known), span=self._place)
-                found = getattr(found, name)
-            if not (inspect.iscoroutinefunction(found) or inspect.iscoroutinefunction(type(found).__call__)):
-                message = f"the actor `{self.__name__}` is no coroutine function"
-                raise SETTING.problem(message, "define it as `async def act(cluster: Client)`", span=self._place)
-            self._function = found
+            self._function = self._checked(self._import())
         return self._function
+
+    def _import(self) -> object:
+        module, _, path = self.__name__.partition(":")
+        try:
+            found: Any = _imported(self._root, module)
+        except EnvironmentProblem as problem:
+            named = problem.diagnostic
+            raise EnvironmentProblem(replace(named, span=named.span or self._place)) from problem
+        for name in path.split("."):
+            if not hasattr(found, name):
+                known = [each for each, value in vars(found).items() if self._is_fit(value)]
+                raise SETTING.problem(f"`{module}` has no `{path}`", *did_you_mean(path, known), span=self._place)
+            found = getattr(found, name)
+        return found
+
+    @abstractmethod
+    def _is_fit(self, value: object) -> bool:
+        """Whether a value of a module may be meant."""
+
+    @abstractmethod
+    def _checked(self, value: Any) -> T:
+        """What can be called."""
+
+
+class NamedActor(_Named[Actor]):
+    """An actor that the settings name."""
 
     async def __call__(self, client: Client) -> None:
         """Take the next step."""
         await self.load()(client)
+
+    def _is_fit(self, value: object) -> bool:
+        return inspect.iscoroutinefunction(value)
+
+    def _checked(self, value: Any) -> Actor:
+        if not (inspect.iscoroutinefunction(value) or inspect.iscoroutinefunction(type(value).__call__)):
+            message = f"the actor `{self.__name__}` is no coroutine function"
+            raise SETTING.problem(message, "define it as `async def act(cluster: Client)`", span=self._place)
+        actor: Actor = value
+        return actor
+
+
+class NamedInvariant(_Named[Invariant]):
+    """An invariant that the settings name."""
+
+    def _is_fit(self, value: object) -> bool:
+        return isinstance(value, Invariant) or (inspect.isfunction(value) and not inspect.iscoroutinefunction(value))
+
+    def _checked(self, value: Any) -> Invariant:
+        if not callable(value) or inspect.isclass(value) or inspect.iscoroutinefunction(value):
+            message = f"the invariant `{self.__name__}` is no plain function"
+            raise SETTING.problem(message, "define it as `def holds(cluster: ClusterView) -> bool`", span=self._place)
+        return invariant_of(value)
 
 
 def _imported(root: Path, module: str) -> ModuleType:

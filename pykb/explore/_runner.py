@@ -196,9 +196,8 @@ class Runner:
             outcome.unrest_at = place_of_error(error, self._subject.root)
         except TooLong as error:
             if outcome.checks:
-                raise EnvironmentProblem(
-                    endless(outcome.checks, self._subject.invariants, self._subject.root)
-                ) from error
+                invariants = [each.load() for each in self._subject.invariants]
+                raise EnvironmentProblem(endless(outcome.checks, invariants, self._subject.root)) from error
             outcome.at_rest = False
             outcome.unrest = "works without end in one reconcile"
             outcome.unrest_at = place_in(self._subject.root, error.stack)

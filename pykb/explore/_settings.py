@@ -23,7 +23,7 @@ _MOST = 100
 
 _MOST_SECONDS = 7 * 24 * 3600
 _MOST_HISTORIES = 10_000_000
-_ACTOR = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
+_FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 _REASON = '{ field = "Deployment.spec.replicas", reason = "the HorizontalPodAutoscaler sets them" }'
 
 
@@ -52,6 +52,7 @@ class Settings:
         seed: Selects the random values of the worlds.
         once: Kinds that have an effect when they are created.
         actors: Functions that stand for other controllers and people, as ``package.module:function``.
+        invariants: Functions that say what must hold, in the same form.
         objects: Files with objects that are there before the first step.
         ignore: Differences that are accepted.
         places: Where each key is written.
@@ -62,6 +63,7 @@ class Settings:
     seed: int = 0
     once: tuple[str, ...] = ()
     actors: tuple[str, ...] = ()
+    invariants: tuple[str, ...] = ()
     objects: tuple[str, ...] = ()
     ignore: tuple[Ignored, ...] = ()
     places: tuple[tuple[str, Span], ...] = ()
@@ -123,10 +125,11 @@ class _Reader:
                     found[key] = tuple(self._ignored(number, each) for number, each in enumerate(entries, start=1))
                 case _:
                     found[key] = self._texts(key, value)
-        for actor in found.get("actors", ()):
-            if not _ACTOR.fullmatch(actor):
-                message = f"`actors` takes functions as `package.module:function`, found {_quoted(actor)}"
-                raise self._problem("actors", message, 'actors = ["app.testing.actors:issues_certificates"]')
+        for key in ("actors", "invariants"):
+            for name in found.get(key, ()):
+                if not _FUNCTION.fullmatch(name):
+                    message = f"`{key}` takes functions as `package.module:function`, found {_quoted(name)}"
+                    raise self._problem(key, message, f'{key} = ["{_EXAMPLES[key]}"]')
         return Settings(**found, places=tuple((key, self._place(key)) for key in own))
 
     def _number(self, key: str, value: object, most: int, *, least: int = 1, whole: bool = True) -> float | int:
@@ -194,6 +197,7 @@ class _Reader:
 _EXAMPLES = {
     "once": "Mail",
     "actors": "app.testing.actors:issues_certificates",
+    "invariants": "app.testing.promises:runs_alone",
     "objects": "tests/fixtures/pull-secret.yaml",
 }
 _KEYS = (*_EXAMPLES, "ignore", "seconds", "histories", "seed")

@@ -16,6 +16,7 @@ from pykb.diagnostics.codes.explore import NOT_EXPLORED
 from pykb.diagnostics.suggest import closest
 from pykb.explore._actors import Actor
 from pykb.explore._history import Identity, Manifest
+from pykb.explore._invariants import Check, invariant_of
 from pykb.explore._project import Subject, check_definition, documents, importing, placed
 from pykb.meta.gvk import GroupVersion
 from pykb.runtime import Manager
@@ -35,6 +36,7 @@ def subject_of_files(
     root: Path | None = None,
     actors: Sequence[Actor] = (),
     once: Sequence[str] = (),
+    invariants: Sequence[Check] = (),
 ) -> Subject:
     """Read an operator from its files.
 
@@ -45,6 +47,7 @@ def subject_of_files(
         root: The folder of the user's code. Defaults to the working directory.
         actors: What other controllers and people do.
         once: Kinds that have an effect when they are created, beside Jobs and Pods.
+        invariants: What must hold whenever everything is at rest, or more often.
 
     Raises:
         EnvironmentProblem: A file cannot be read, or the definitions and samples do not fit.
@@ -74,6 +77,7 @@ def subject_of_files(
         root,
         actors=actors,
         once=once,
+        invariants=[invariant_of(each) for each in invariants],
         places=places,
         is_plain_kopf=True,
         load=program.load,

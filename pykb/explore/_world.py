@@ -110,7 +110,8 @@ class _World:
         self._watched: Watched | None = None
         if subject.invariants:
             objects = {Identity.of(look_at(each)): each for each in server.storage.everything()}
-            self._watched = Watched(subject.invariants, subject.root, outcome, objects)
+            invariants = [each.load() for each in subject.invariants]
+            self._watched = Watched(invariants, subject.root, outcome, objects)
         self._applied: dict[Identity, Manifest] = {}
         self._due = [step for step in history.steps if step.after_write is not None]
         self._acting: set[asyncio.Task[None]] = set()

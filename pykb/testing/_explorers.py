@@ -64,7 +64,8 @@ class ProjectExplorer:
             only_sample: Whether to leave the other samples of the project out while one is explored.
             only: The codes to look for, such as ``explore-crash``. Defaults to all.
             ignore: Fields that may differ, such as ``Deployment.spec.replicas``, and codes to leave out, beside those
-                that ``[tool.pykb.explore]`` in pyproject.toml names. The same holds for ``actors`` and ``once``.
+                that ``[tool.pykb.explore]`` in pyproject.toml names. The same holds for ``actors``,
+                ``invariants`` and ``once``.
             actors: What other controllers and people do. Each is called with a client a moment after each change.
             once: Kinds that have an effect when they are created, such as ``Mail``. No fault may make more of them.
                 Jobs and Pods always count.
@@ -127,6 +128,7 @@ class ProjectExplorer:
         ignore: Sequence[str] = (),
         actors: Sequence[Actor] = (),
         once: Sequence[str] = (),
+        invariants: Sequence[Check] = (),
         seed: int = 0,
         limit: timedelta | None = _BOUND,
         workers: int = 1,
@@ -146,6 +148,7 @@ class ProjectExplorer:
             ignore: Fields that may differ, and codes to leave out.
             actors: What other controllers and people do.
             once: Kinds that have an effect when they are created.
+            invariants: What must hold whenever everything is at rest.
             seed: Selects the random values of the worlds.
             limit: The longest time.
             workers: How many processes run histories.
@@ -155,7 +158,13 @@ class ProjectExplorer:
         """
         paths = [[self._project / each for each in group] for group in (files, crd, sample)]
         subject = subject_of_files(
-            paths[0], crds=paths[1], samples=paths[2], root=self._project, actors=actors, once=once
+            paths[0],
+            crds=paths[1],
+            samples=paths[2],
+            root=self._project,
+            actors=actors,
+            once=once,
+            invariants=invariants,
         )
         return Explorer(subject, seconds=_seconds(limit), seed=seed, only=only, ignore=ignore, workers=workers).run()
 

@@ -14,9 +14,9 @@ from pykb.diagnostics import EnvironmentProblem
 from pykb.explore import Explorer, Fault, FaultKind, History, Step, Subject, Verb, subject_of_files
 from pykb.explore._runner import Runner
 from pykb.runtime._kopf.offline import Bookkeeping
-from pykb.testing import ProjectExplorer
+from pykb.testing import ClusterView, ProjectExplorer
 from tests.explorer.zoo import handlers
-from tests.explorer.zoo.kinds import CRDS, SAMPLE, subject_of
+from tests.explorer.zoo.kinds import CRDS, SAMPLE, Animal, subject_of
 
 CREATE, DELETE = Step(Verb.CREATE, SAMPLE), Step(Verb.DELETE, SAMPLE)
 MENU = "ConfigMap kiki-menu"
@@ -83,6 +83,19 @@ def test_handlers_are_explored_in_a_test_without_a_project(write, tmp_path):
         "handlers.py", crd=["crd.yaml"], sample=["cr.yaml"], only=["explore-bug"], limit=None
     ).findings
     assert any("KeyError" in finding.message and finding.span.line == 6 for finding in found)
+
+    def counts_nothing(cluster: ClusterView) -> bool:
+        return not any(animal.status.count for animal in cluster.list(Animal))
+
+    [broken] = explorer.run_handlers(
+        "handlers.py",
+        crd=["crd.yaml"],
+        sample=["cr.yaml"],
+        only=["explore-loop", "explore-invariant"],
+        invariants=[counts_nothing],
+        limit=None,
+    ).findings
+    assert "`counts_nothing` does not hold" in broken.message
     with pytest.raises(EnvironmentProblem, match=r"there is no file `.*nothing\.yaml`"):
         explorer.run_handlers("handlers.py", crd=["nothing.yaml"], sample=["cr.yaml"])
 

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from pykb.api.core.v1 import Service
 from pykb.diagnostics import Diagnostic, EnvironmentProblem
-from pykb.explore import Explorer, Report, subject_of
+from pykb.explore import ClusterView, Explorer, Report, subject_of
 from pykb.explore._settings import Settings, settings_of
 from pykb.runtime import Manager
 from pykb.testing._explorers import ProjectExplorer
@@ -33,6 +34,24 @@ def plain(cluster: Client) -> None:
 """
 
 
+PROMISES = """
+from pykb.explore import ClusterView, always
+from pykb.api.apps.v1 import Deployment
+
+def has_no_deployment(cluster: ClusterView) -> bool:
+    return not cluster.list(Deployment)
+
+@always
+def never_has_one(cluster: ClusterView) -> bool:
+    return not cluster.list(Deployment)
+
+async def waits(cluster: ClusterView) -> bool:
+    return True
+
+NAMES = ["a"]
+"""
+
+
 @pytest.fixture
 def root(tmp_path, monkeypatch) -> Iterator[Path]:
     """A copy of the sample App, whose modules are imported anew."""
@@ -41,6 +60,7 @@ def root(tmp_path, monkeypatch) -> Iterator[Path]:
     monkeypatch.setattr(sys, "path", [str(folder), *sys.path])
     _forget()
     (folder / "app_operator" / "others.py").write_text(ACTORS, encoding="utf-8")
+    (folder / "app_operator" / "promises.py").write_text(PROMISES, encoding="utf-8")
     yield folder
     _forget()
 
@@ -100,6 +120,7 @@ ignore = [
         ("once = [3]", "`once` takes a list of strings, found `3`", 'once = ["Mail"]'),
         (f"once = {['a'] * 101}", "`once` has 101 entries: 100 are the most", ""),
         ('actors = ["os.system"]', "takes functions as `package.module:function`", "actors = ["),
+        ('invariants = ["promises"]', "`invariants` takes functions as `package.module:function`", "invariants = ["),
         ('ignore = ["Deployment"]', 'entry 1 of `ignore` is `"Deployment"`', "reason ="),
         ('ignore = [{ field = "Deployment.spec" }]', "ignores `Deployment.spec` without a reason", "reason ="),
         ('ignore = [{ field = "a", reason = " " }]', "ignores `a` without a reason", "reason ="),
@@ -126,9 +147,9 @@ def explored(root: Path, text: str, *only: str) -> Report:
 
 def test_no_module_is_imported_before_the_exploration(root):
     """`generate` and others may read the settings of a project that nobody trusts."""
-    settle(root, 'actors = ["app_operator.others:waits"]')
+    settle(root, 'actors = ["app_operator.others:waits"]\ninvariants = ["app_operator.promises:never_has_one"]')
     subject_of(root, package="app_operator")
-    assert "app_operator.others" not in sys.modules
+    assert not {"app_operator.others", "app_operator.promises"} & {*sys.modules}
 
 
 def test_an_actor_that_only_fails_is_said(root):
@@ -155,12 +176,51 @@ def test_an_actor_with_a_bug_is_said(root):
 )
 def test_an_actor_that_cannot_be_called_is_one_message(root, name, message, remedy):
     """At the line of the settings."""
+    assert_is_refused(root, f'actors = ["{name}"]', message, remedy)
+
+
+def assert_is_refused(root: Path, text: str, message: str, remedy: str) -> None:
+    """The exploration does not start. The message has the line of the settings."""
     with pytest.raises(EnvironmentProblem) as caught:
-        explored(root, f'actors = ["{name}"]')
+        explored(root, text)
     found = caught.value.diagnostic
     assert message in found.message
     assert remedy in "".join(found.help)
-    assert found.span.path == "pyproject.toml"
+    lines = (root / found.span.path).read_text(encoding="utf-8").splitlines()
+    assert lines[found.span.line - 1] == text
+
+
+@pytest.mark.parametrize("name", ["has_no_deployment", "never_has_one"])
+def test_an_invariant_of_the_settings_is_checked(root, name):
+    """In the histories of all codes, as one of a test."""
+    report = explored(root, f'invariants = ["app_operator.promises:{name}"]', "explore-loop", "explore-invariant")
+    assert [each.code.slug for each in report.findings] == ["explore-invariant"]
+    assert f"`{name}`" in report.findings[0].message
+
+
+def test_a_test_adds_an_invariant(root):
+    """It does not replace those of the settings."""
+
+    def has_no_service(cluster: ClusterView) -> bool:
+        return not cluster.list(Service)
+
+    settle(root, 'invariants = ["app_operator.promises:has_no_deployment"]')
+    subject = subject_of(root, package="app_operator", invariants=[has_no_service])
+    assert [each.load().name for each in subject.invariants] == ["has_no_deployment", "has_no_service"]
+
+
+@pytest.mark.parametrize(
+    ("name", "message", "remedy"),
+    [
+        ("app_operator.promise:never_has_one", "`app_operator.promise` cannot be imported: ModuleNotFoundError", ""),
+        ("app_operator.promises:never_had_one", "has no `never_had_one`", "did you mean `never_has_one`?"),
+        ("app_operator.promises:waits", "is no plain function", "def holds(cluster: ClusterView)"),
+        ("app_operator.promises:NAMES", "is no plain function", "def holds(cluster: ClusterView)"),
+    ],
+)
+def test_an_invariant_that_cannot_be_called_is_one_message(root, name, message, remedy):
+    """Also at the line of the settings."""
+    assert_is_refused(root, f'invariants = ["{name}"]', message, remedy)
 
 
 def test_what_is_ignored_holds_for_a_test_as_well(root):
@@ -184,9 +244,11 @@ def test_what_is_ignored_and_never_differs_is_said():
     def register(manager: Manager) -> None:
         specs.KeepsRemovedKeys(manager.client).setup(manager)
 
-    subject = kinds.subject_of(register)
+    def said(ignore: list[str], histories: int | None = None) -> list[str]:
+        report = Explorer(kinds.subject_of(register), ignore=ignore, histories=histories).run()
+        return [note.message for note in report.notes() if note.code.slug == "explore-useless-ignore"]
+
     ignore = ["ConfigMap.data", "Gonfigmap", "explore-theft"]
-    told = [note.message for note in Explorer(subject, ignore=ignore, histories=1).run().notes()]
-    assert told == ["that `Gonfigmap` may differ has no effect: no history had a Gonfigmap"]
-    told = [note.message for note in Explorer(subject, ignore=["ConfigMap.data", "Animal.status"]).run().notes()]
-    assert told == ["that `Animal.status` may differ has no effect: it was always as expected"]
+    assert said(ignore, histories=1) == ["that `Gonfigmap` may differ has no effect: no history had a Gonfigmap"]
+    ignore = ["ConfigMap.data", "Animal.status"]
+    assert said(ignore) == ["that `Animal.status` may differ has no effect: it was always as expected"]

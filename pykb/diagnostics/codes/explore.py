@@ -191,8 +191,8 @@ UNKNOWN_CONDITION = note(
 SETTING = Code(
     "explore-setting",
     "a setting of the explorer has an invalid value",
-    "`[tool.pykb.explore]` in pyproject.toml holds what `pykb explore` and the tests share: actors, objects, accepted "
-    "differences with their reasons, and limits.",
+    "`[tool.pykb.explore]` in pyproject.toml holds what `pykb explore` and the tests share: actors, invariants, "
+    "objects, accepted differences with their reasons, and limits.",
 )
 
 USELESS_IGNORE = note(
