@@ -869,6 +869,7 @@ class Evidence:
         absent: The lines whose object was deleted and does not come back though the operator is awake.
         stuck: What is wrong in the status of the object if the operator is awake, and has written nothing since the
             last step.
+        stays: What the status has then that it has in no undisturbed run, right or wrong.
         refused: The line of a write that the API server refuses each time, and why.
         fault: The fault that the request of the line met.
         lost: The kinds of the objects that are missing since then, each with the line that writes it.
@@ -880,6 +881,7 @@ class Evidence:
     asleep: str = ""
     absent: frozenset[Line] = frozenset()
     stuck: frozenset[tuple[str, str]] = frozenset()
+    stays: frozenset[tuple[str, str]] = frozenset()
     refused: tuple[Line, str] | None = None
     fault: FaultKind | None = None
     lost: frozenset[tuple[str, Line]] = frozenset()
@@ -905,9 +907,10 @@ class Evidence:
         """Whether two findings with one root have it in common, whatever else is wrong in either of them."""
         if self.asleep or other.asleep:
             return False
+        pairs = ((self, other), (other, self))
         if self.refused and self.refused == other.refused:
             return True
-        if self.stuck and self.stuck == other.stuck:
+        if any(one.stuck and (one.stuck == two.stuck or one.stuck <= two.stays) for one, two in pairs):
             return True  # it has come into this state, and looks no further
         return self.fault is not None and (self.fault, self.line) == (other.fault, other.line) and self._loses_as(other)
 
@@ -948,6 +951,7 @@ def evidence_of(context: Context, history: History, violation: Violation, outcom
         asleep,
         frozenset() if asleep else frozenset(_absent(history, lines)),
         frozenset() if asleep else frozenset(_stuck(history, violation, context, outcome)),
+        frozenset() if asleep else frozenset(_stays(history, context, outcome)),
         (refused.place or "", refused.refusal) if refused is not None else None,
         history.fault.kind if history.fault is not None and outcome.struck and violation.place is not None else None,
         frozenset() if gone else frozenset((each.identity.kind, line) for each, line in lines if _is_missing(each)),
@@ -1045,12 +1049,26 @@ def _asleep(history: History, context: Context, outcome: Outcome) -> str:
 
 def _stuck(history: History, violation: Violation, context: Context, outcome: Outcome) -> Iterator[tuple[str, str]]:
     """Wrong fields of the object's own status, each with its value, if the operator leaves everything as it is."""
+    if _is_idle(history, outcome):
+        for each in violation.found:
+            if each.identity == context.own and each.path.startswith("status.") and each.found is not None:
+                yield each.path, repr(each.found)
+
+
+def _stays(history: History, context: Context, outcome: Outcome) -> Iterator[tuple[str, str]]:
+    """Fields of the object's own status that are as at no rest of the sample, if the operator leaves all as it is."""
+    if _is_idle(history, outcome) and len(outcome.states) >= len(history.steps):
+        status, usual = (
+            (states[-1].get(context.own) or {}).get("status") or {}
+            for states in (outcome.states[: len(history.steps)], context.base.states)
+        )
+        yield from ((f"status.{name}", repr(value)) for name, value in status.items() if value != usual.get(name))
+
+
+def _is_idle(history: History, outcome: Outcome) -> bool:
+    """Whether the operator has written nothing since the last step."""
     since, until = outcome.time_of(len(history.steps))
-    if any(sent.write and since <= sent.at < until for sent in outcome.sent):
-        return
-    for each in violation.found:
-        if each.identity == context.own and each.path.startswith("status.") and each.found is not None:
-            yield each.path, repr(each.found)
+    return not any(sent.write and since <= sent.at < until for sent in outcome.sent)
 
 
 def _refused(history: History, violation: Violation, outcome: Outcome) -> Sent | None:
