@@ -39,7 +39,7 @@ def test_the_others_are_named_in_a_line():
     [leak] = [found for found in explored(newcomers.UpdatesAny).findings if found.code.slug == "explore-leak"]
     [note] = [note for note in leak.to_diagnostic().notes if "also" in note]
     message = "ConfigMap kiki-2-menu is left over after another Animal came and went"
-    assert note == f"also seen as explore-theft: {message} and 1 more; `--only explore-theft` shows the history"
+    assert note == f"also seen as explore-theft: {message}; `--only explore-theft` shows the history"
 
 
 def test_all_verbs_of_a_resource_are_one_marker():
