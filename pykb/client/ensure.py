@@ -9,6 +9,7 @@ Source: https://kubernetes.io/docs/reference/using-api/server-side-apply/#transf
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import inspect
 import weakref
@@ -42,6 +43,7 @@ from pykb.client.json_text import encode
 from pykb.client.owner import ATTEMPTS, check_controlled, controller_of, set_controller_reference
 from pykb.client.patches import JsonPatch, MergeFrom, MergePatch, merge_diff
 from pykb.client.structure import UNKNOWN, Shape, Structure, structure_of_class
+from pykb.meta.gvk import GroupVersionKind
 
 # Brings an object to its desired state with the fewest writes: create or update, create or patch, status.
 
@@ -56,6 +58,7 @@ Mutate = Callable[[], None] | Callable[[], Awaitable[None]]
 _WITHOUT_EFFECT = "(without effect)"
 """The name under which writes without an effect are remembered. No field manager has this name."""
 
+_SECRET = GroupVersionKind("", "v1", "Secret")
 _BOOKKEEPING = ("resourceVersion", "managedFields")
 
 
@@ -382,6 +385,7 @@ async def ensure_applied(
     """
     if owner is not None:
         set_controller_reference(owner, obj)
+    _encode_string_data(obj)
     applying = _Applying(client, obj, to_wire(obj), field_manager or client.options.field_manager, force=force)
     stored = await find_stored(client, obj)
     if stored is not None and applying.is_done(stored):
@@ -391,6 +395,20 @@ async def ensure_applied(
     if controller is None:
         return obj, await applying.apply(stored)
     return obj, await applying.apply_controlled(controller, adopt=adopt, known=stored is not None)
+
+
+def _encode_string_data(obj: AnyObject) -> None:
+    """Turn the ``stringData`` of a Secret into ``data``, as the API server stores it.
+
+    Applied as ``stringData``, it would never compare equal, and the manager would not own the keys: one that it no
+    longer sets would stay.
+    """
+    if gvk_of(obj) != _SECRET:
+        return
+    wire = dict(to_wire(obj))
+    if texts := wire.pop("stringData", None):
+        encoded = {name: base64.b64encode(text.encode()).decode() for name, text in texts.items()}
+        replace_content(obj, {**wire, "data": {**(wire.get("data") or {}), **encoded}})
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import copy
 import pytest
 
 from pykb.api.conditions import set_condition
-from pykb.api.core.v1 import ConfigMap
+from pykb.api.core.v1 import ConfigMap, Secret
 from pykb.api.events.v1 import Event
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.client.ensure import OperationResult, create_or_patch, create_or_update, ensure_applied, patch_status
@@ -56,6 +56,23 @@ async def test_what_is_applied_stays_applied(client, namespace, widgets):
     results.append((await ensure_applied(client, wanted(), field_manager="me"))[1])
     assert results == [OperationResult.CREATED, OperationResult.UNCHANGED, OperationResult.UPDATED]
     assert (await client.get(widgets.Kind, f"{namespace}/w")).spec.size == 2
+
+
+@pytest.mark.parametrize("is_typed", [True, False])
+async def test_texts_of_a_secret_are_applied_as_the_data_that_they_become(client, namespace, is_typed):
+    """The manager owns the keys: one that it no longer sets goes away. `string_data` is stronger than `data`."""
+
+    def wanted(**texts):
+        metadata = ObjectMeta(name="s", namespace=namespace)
+        secret = Secret(metadata=metadata, data={"a": b"0", "c": b"3"}, string_data=texts)
+        return secret if is_typed else secret.to_wire()
+
+    every = [await ensure_applied(client, wanted(**texts)) for texts in ({"a": "1", "b": "2"}, {"a": "1"}, {"a": "1"})]
+    results = [result for _, result in every]
+    assert results == [OperationResult.CREATED, OperationResult.UPDATED, OperationResult.UNCHANGED]
+    found = await client.get(Secret, f"{namespace}/s")
+    assert found.data == {"a": b"1", "c": b"3"}
+    assert "f:stringData" not in found.metadata.managed_fields[0].fields_v1
 
 
 async def test_a_child_has_its_controller(client, namespace):
