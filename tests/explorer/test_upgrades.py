@@ -108,7 +108,9 @@ def test_a_revision_that_cannot_be_imported_is_told_with_its_place(repository):
 def test_a_revision_that_ends_its_process_is_told(repository):
     """With what it wrote."""
     (repository / PACKAGE / "__main__.py").write_text(
-        "import os\nprint('no licence', flush=True)\nos.write(2, b'no licence')\nos._exit(3)\n", encoding="utf-8"
+        "import ctypes\nimport os\nprint('no licence', flush=True)\nos.write(2, b'no licence')\n"
+        "ctypes.CDLL(None)._exit(3)\n",
+        encoding="utf-8",
     )
     commit(repository, "v0.4.0")
     with pytest.raises(EnvironmentProblem) as caught:
