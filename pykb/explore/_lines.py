@@ -74,7 +74,7 @@ class LineCounter:
         if len(sys.modules) == self._modules:
             return
         self._modules = len(sys.modules)
-        for module in list(sys.modules.values()):
+        for module in sys.modules.copy().values():
             file = getattr(module, "__file__", None)
             if isinstance(file, str) and (file, 0) not in self._given and path_in(str(self._root), file):
                 self._given.add((file, 0))
