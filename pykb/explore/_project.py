@@ -347,6 +347,7 @@ class _Named(ABC, Generic[T]):
         self._place = place
         self._function: T | None = None
         self.__name__ = name
+        self.__module__ = name.partition(":")[0]  # whose variables outlive a process of the operator
 
     def load(self) -> T:
         """Import it, once.

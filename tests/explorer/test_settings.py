@@ -148,8 +148,9 @@ def explored(root: Path, text: str, *only: str) -> Report:
 def test_no_module_is_imported_before_the_exploration(root):
     """`generate` and others may read the settings of a project that nobody trusts."""
     settle(root, 'actors = ["app_operator.others:waits"]\ninvariants = ["app_operator.promises:never_has_one"]')
-    subject_of(root, package="app_operator")
+    subject = subject_of(root, package="app_operator")
     assert not {"app_operator.others", "app_operator.promises"} & {*sys.modules}
+    assert [each.__module__ for each in subject.actors] == ["app_operator.others"]  # a crash does not put it back
 
 
 def test_an_actor_that_only_fails_is_said(root):
