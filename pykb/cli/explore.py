@@ -374,7 +374,8 @@ def _tell(result: Report, again: Sequence[str]) -> None:
         acts = list(dict.fromkeys(act for _, act in result.refused))
         (first, why), *_ = [(act, why) for (_, act), why in result.refused.items()]
         kinds = ", ".join(sorted({slug.removeprefix("explore-") for slug, _ in result.refused}))
-        console.say(f"the API server refused {len(acts)} acts of somebody, so they were not tried ({kinds})")
+        number = f"{len(acts)} act{'s' * (len(acts) > 1)}"
+        console.say(f"the API server refused {number} of somebody, which is no fault, and was not tried ({kinds})")
         console.say(f"the first one: {first}: {why}")
     if result.unfinished:
         untried = [slug for slug in result.unfinished if not result.histories[slug]]

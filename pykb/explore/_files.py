@@ -116,7 +116,7 @@ def _tried(report: Report) -> Iterator[Element]:
         yield element("p", f"{report.left_out} other specs of the samples were not tried.")
     if report.refused:
         acts = [element("li", f"{act} ({slug}): {why}") for (slug, act), why in report.refused.items()]
-        summary = element("summary", f"The API server refused {len(acts)} acts of somebody, so they were not tried.")
+        summary = element("summary", f"Refused by the API server, so not tried: {len(acts)}")
         yield element("details", summary, element("ul", *acts))
     if notes := report.notes():
         texts = [element("li", element("pre", "\n".join([note.message, *note.notes, *note.help]))) for note in notes]

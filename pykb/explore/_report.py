@@ -60,7 +60,9 @@ class Finding:
         steps = [f"{number}. {text}" for number, text in enumerate(told, start=1)]
         found = [str(each) for each in self.differences[1:5]]
         more = len(self.differences) - 5
-        notes = [*steps, *found, *([f"and {more} more differences"] if more > 0 else []), *self._lost(), *self._also()]
+        if more > 0:
+            found.append(f"and {more} more difference{'s' * (more > 1)}")
+        notes = [*steps, *found, *self._lost(), *self._also()]
         advice = codes.KOPF_ADVICE if self.is_of_kopf else codes.ADVICE
         is_put_right = any(
             NO_SUCH in step.note or step.manifest["kind"] == "ResourceQuota" for step in self.history.steps
@@ -236,7 +238,7 @@ def _beginning(history: History) -> Iterator[str]:
     if history.background:
         names = [str(Identity.of(manifest)) for manifest in history.background]
         more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-        yield f"Before, there are: {', '.join(names[:_MOST_NAMED])}{more}"
+        yield f"At first, there {'is' if len(names) == 1 else 'are'} {', '.join(names[:_MOST_NAMED])}{more}"
 
 
 def _taken_over_from(start: Takeover) -> str:
