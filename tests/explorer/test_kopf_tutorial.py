@@ -47,6 +47,7 @@ def told(finding: Finding) -> str:
     return re.sub(r" \(\w+\.py:\d+\)", "", shown) + "\n"
 
 
+@pytest.mark.timeout(400)  # three whole explorations
 def test_each_step_of_the_tutorial_finds_what_the_page_says(explored):
     """Four faults, then one, then none."""
     first, second, change = blocks("python")

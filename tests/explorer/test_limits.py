@@ -144,6 +144,7 @@ def test_a_call_that_blocks_for_a_day_has_its_line():
     assert "time.sleep(100_000)" in line
 
 
+@pytest.mark.slow  # its limit is of the wall: beside a whole check, it may end before anything began
 def test_a_limit_before_the_first_history_names_the_line(monkeypatch):
     """Where the operator is then: perhaps it never ends."""
     for name in ("MOST_CPU_SECONDS", "_LEAST_CPU_SECONDS", "_FIRST_CPU_SECONDS"):

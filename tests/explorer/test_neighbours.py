@@ -56,6 +56,7 @@ def said(report: Report) -> list[str]:
     return [note.message for note in report.notes() if note.code.slug == "explore-left-out"]
 
 
+@pytest.mark.slow  # all histories of all codes, with three objects at work
 def test_a_sound_operator_is_not_accused_among_others():
     """By any code. What it did for the others counts as done."""
     report = explored(Keeper, animal("bobo", food="leaves"), PARK, only=())

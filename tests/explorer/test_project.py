@@ -256,6 +256,7 @@ def test_the_handlers_of_a_registry_are_explored(root):
     assert {finding.span.path for finding in report.findings if finding.message.startswith("KeyError")} == {main}
 
 
+@pytest.mark.slow  # its limit is of the wall: beside a whole check, it may end before anything began
 def test_an_import_without_end(root):
     """The limit of time ends it, also in a process of its own, and the message has its line."""
     text = (root / CONTROLLER).read_text(encoding="utf-8")

@@ -106,8 +106,8 @@ def test_what_is_around_is_in_the_world_of_all_codes(tmp_path):
     assert sample["metadata"] == {"name": "kiki", "namespace": "prod"}
     assert "status" not in sample
     assert [each["metadata"]["name"] for each in explored.background] == ["prod", "db"]
-    report = Explorer(explored).run()
-    report.check()
+    report = Explorer(explored, histories=100).run()
+    assert not report.diagnostics(), report.diagnostics()
     assert report.histories["explore-upgrade"] == 1
     assert report.histories["explore-crash"] > 1
 
