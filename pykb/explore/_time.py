@@ -34,6 +34,7 @@ from pydantic._internal import _generate_schema
 
 from pykb.client.clock import Timer
 from pykb.explore._watch import STEP, Interrupted, Watch, raise_in
+from pykb.runtime._awaiting import close_unbegun
 from pykb.runtime.controller import controller
 
 if TYPE_CHECKING:
@@ -642,6 +643,7 @@ _UNTOUCHED = frozenset(
 def _end_tasks(loop: asyncio.AbstractEventLoop) -> None:
     left = asyncio.all_tasks(loop)
     for task in left:
+        close_unbegun(task)
         task.cancel()
     if left:
         loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))

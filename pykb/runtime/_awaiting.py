@@ -7,6 +7,7 @@ nothing.
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import logging
 import re
@@ -86,6 +87,19 @@ class KeptCoroutines:
         self._reported.add(found)
         origin = found.cr_origin
         _report(found.__qualname__, f"{origin[0][0]}:{origin[0][1]}" if origin else "")
+
+
+def close_unbegun(task: asyncio.Task[Any]) -> None:
+    """Close the coroutines that a task was to await, if it has not begun.
+
+    Call this before a cancellation that may come before the task's first step. The task would never await them then,
+    and Python would warn of them as of a forgotten ``await``. Each task of kopf is such a wrapper.
+    """
+    coroutine = task.get_coro()
+    if inspect.iscoroutine(coroutine) and inspect.getcoroutinestate(coroutine) == inspect.CORO_CREATED:
+        for argument in inspect.getcoroutinelocals(coroutine).values():
+            if inspect.iscoroutine(argument):
+                argument.close()
 
 
 _LOOKED_INTO = frozenset((CoroutineType, list, dict, tuple, deque))

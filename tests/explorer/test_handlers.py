@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import dataclasses
+import gc
 import os
 import sys
+import warnings
 from textwrap import dedent
 
 import pytest
@@ -12,7 +16,9 @@ import yaml
 
 from pykb.diagnostics import EnvironmentProblem
 from pykb.explore import Explorer, Fault, FaultKind, History, Step, Subject, Verb, subject_of_files
+from pykb.explore._operator import Operator
 from pykb.explore._runner import Runner
+from pykb.explore._time import TooLong
 from pykb.runtime._kopf.offline import Bookkeeping
 from pykb.testing import ClusterView, ProjectExplorer
 from tests.explorer.zoo import handlers
@@ -44,6 +50,45 @@ def changes(subject: Subject, *steps: Step, fault: Fault | None = None) -> list[
     assert not outcome.failures, outcome.failures
     made = [change for change in outcome.changes if change.by and None in (change.before, change.after)]
     return [f"{change.identity.name}:{change.by.place.line if change.by.place else 0}" for change in made]
+
+
+@pytest.mark.parametrize("ends", ["process", "world"])
+def test_whenever_they_end_nothing_of_kopf_is_destroyed_unawaited(write, monkeypatch, ends):
+    """A process dies, or the time is up, before tasks of kopf have begun. Python would warn in the middle of any test."""
+    subject = write(
+        """
+        import kopf
+
+        @kopf.on.create("animals")
+        async def counts(spec, patch, **_):
+            patch.status["count"] = spec["count"]
+        """
+    )
+    keep_running = Operator.keep_running
+
+    def keep_for(turns):
+        async def keep(operator):
+            loop = asyncio.get_running_loop()
+            call_after(turns, operator.gate.die if ends == "process" else loop.interrupt)
+            await keep_running(operator)
+
+        return keep
+
+    with Runner(subject, 0) as runner, warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        # Otherwise, a manager would replace what records the warnings.
+        monkeypatch.setattr(warnings.showwarning, "reports_not_awaited", True, raising=False)
+        for turns in range(20):
+            monkeypatch.setattr(Operator, "keep_running", keep_for(turns))
+            with contextlib.suppress(TooLong):
+                runner.run(History((CREATE,)))
+        gc.collect()
+    assert [str(each.message) for each in warned] == []
+
+
+def call_after(turns, call):
+    """Call something after some turns of the event loop."""
+    asyncio.get_running_loop().call_soon(call_after, turns - 1, call) if turns else call()
 
 
 ENDLESS = """

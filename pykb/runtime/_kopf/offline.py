@@ -25,6 +25,7 @@ from pykb.client.bridge import await_in_thread
 from pykb.client.connection import Call, Connection
 from pykb.client.errors import ApiError, ServerUnreachable, status_of
 from pykb.client.listwatch import ListWatch
+from pykb.runtime._awaiting import close_unbegun
 from pykb.runtime._kopf.handlers import AdmissionEndpoint
 from pykb.runtime._kopf.internals import (
     ResourceMemories,
@@ -246,6 +247,7 @@ class OfflineHandlers:
             if not alive:
                 break
             for task in alive:
+                close_unbegun(task)
                 task.cancel()
             await asyncio.sleep(0)
         for settings in self._settings:
