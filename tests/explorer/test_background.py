@@ -45,7 +45,7 @@ def subject(operator: type[Reconciler]):
 
 def explored(operator: type[Reconciler], *only: str) -> Report:
     """What the explorer says of an operator in this cluster."""
-    return Explorer(subject(operator), only=only).run()
+    return Explorer(subject(operator), only=only, histories=40).run()
 
 
 def test_a_history_begins_with_the_objects_of_the_background():

@@ -80,7 +80,7 @@ def explored(operator: type[Reconciler], *only: str) -> Report:
     def register(manager: Manager) -> None:
         operator(manager.client).setup(manager)  # type: ignore[attr-defined]
 
-    return Explorer(subject_of(register), only=only).run()
+    return Explorer(subject_of(register), only=only, histories=40).run()
 
 
 @pytest.mark.parametrize("operator", [Names, Derives])

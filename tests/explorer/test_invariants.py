@@ -22,7 +22,7 @@ def explored(check: Check, of: str = "explore-theft") -> Report:
     def register(manager: Manager) -> None:
         Keeper(manager.client).setup(manager)
 
-    return Explorer(subject_of(register, invariants=(check,)), only=(of, "explore-invariant")).run()
+    return Explorer(subject_of(register, invariants=(check,)), only=(of, "explore-invariant"), histories=40).run()
 
 
 def messages(report: Report) -> list[str]:

@@ -134,7 +134,7 @@ def explored(operator: type[Reconciler], code: str = "explore-crash", **options:
     def register(manager: Manager) -> None:
         operator(manager.client).setup(manager)  # type: ignore[attr-defined]
 
-    return Explorer(Subject(register, CRDS, [SAMPLE], None, HERE), only=(code,), **options).run()
+    return Explorer(Subject(register, CRDS, [SAMPLE], None, HERE), only=(code,), histories=10, **options).run()
 
 
 @pytest.mark.parametrize(

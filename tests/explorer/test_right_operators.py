@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from pykb.explore import CODES
-from tests.explorer.test_zoo import ALSO, BRIEFLY, FAULT_OF, OTHER_TWINS, SOUND, explored
+from tests.explorer.test_zoo import ALSO, FAULT_OF, OTHER_TWINS, SOUND, explored
 
 
 @pytest.mark.parametrize("operator", SOUND, ids=lambda each: each.__name__)
 def test_a_sound_operator_is_not_accused(operator):
     """No false alarm, by any code."""
-    report = explored(operator, most=BRIEFLY)
+    report = explored(operator)
     assert not report.diagnostics(), report.diagnostics()
     assert report.histories.total() > 20
 
@@ -21,7 +20,7 @@ def test_a_mended_operator_is_not_accused_of_its_fault(twin):
     """Nor of what else the fault shows."""
     faulty = FAULT_OF[twin]
     only = ALSO.get(faulty, (faulty.fault,))
-    report = explored(twin, only, most=BRIEFLY if only is CODES else None)
+    report = explored(twin, only)
     assert not report.diagnostics(), report.diagnostics()
     assert report.histories.total() > 0
 
@@ -31,4 +30,4 @@ def test_a_mended_operator_is_not_accused_of_its_fault(twin):
 @pytest.mark.parametrize("operator", [*SOUND, *OTHER_TWINS], ids=lambda each: each.__name__)
 def test_nobody_right_is_accused(operator):
     """No false alarm, by any history of any code."""
-    explored(operator).check()
+    explored(operator, most=None).check()
