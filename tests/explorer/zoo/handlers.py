@@ -168,8 +168,8 @@ class OptionalDeletion(Handled):
     async def look(self, meta: kopf.Meta, **_: Any) -> None:
         """The entry comes back too."""
         await super().look(meta)
-        name = meta.labels.get("animal")
-        animal = await self.client.find(Animal, f"{meta.namespace}/{name}") if name else None
+        owner = meta.labels.get("animal", "").replace("_", "/")
+        animal = await self.client.find(Animal, owner) if owner else None
         if animal is not None and animal.metadata.deletion_timestamp is None and await self.is_free(animal):
             await self.client.apply(self.entry(animal), force=True)
 
@@ -182,12 +182,13 @@ class OptionalDeletion(Handled):
     async def is_free(self, animal: Animal) -> bool:
         """Whether nobody else has an entry of this name."""
         found = await self.client.find(ConfigMap, self.entry(animal))
-        return found is None or (found.metadata.labels or {}).get("animal") == animal.metadata.name
+        wanted = self.entry(animal).metadata.labels
+        return found is None or found.metadata.labels == wanted
 
     def entry(self, animal: Animal) -> ConfigMap:
-        """What would be in a system of its own."""
+        """What would be in a system of its own. Animals of one name in two namespaces want the same one."""
         name = animal.metadata.name or ""
-        labels = {"animal": name}
+        labels = {"animal": f"{animal.metadata.namespace}_{name}"}
         return ConfigMap(metadata=ObjectMeta(name=f"{name}-entry", namespace="default", labels=labels))
 
 
