@@ -355,6 +355,8 @@ def _words_again(what: Sequence[str], options: Options) -> str:
 
 def _tell(result: Report, again: Sequence[str]) -> None:
     """Tell what was found, with the commands that run the history of each finding again."""
+    from pykb.explore._report import SEARCH
+
     report([*result.diagnostics(), *result.notes()])
     if console.data(_document(result, [shlex.split(command)[-1] for command in again])):
         return
@@ -377,13 +379,15 @@ def _tell(result: Report, again: Sequence[str]) -> None:
         number = f"{len(acts)} act{'s' * (len(acts) > 1)}"
         console.say(f"the API server refused {number} of somebody, which is no fault, and was not tried ({kinds})")
         console.say(f"the first one: {first}: {why}")
-    if result.unfinished:
-        untried = [slug for slug in result.unfinished if not result.histories[slug]]
-        begun = [slug for slug in result.unfinished if result.histories[slug]]
-        if begun:
-            console.say(f"not all histories of these codes were run: {', '.join(begun)}")
-        if untried:
-            console.say(f"no history of these codes was run: {', '.join(untried)}")
+    codes = [slug for slug in result.unfinished if slug != SEARCH]
+    untried = [slug for slug in codes if not result.histories[slug]]
+    begun = [slug for slug in codes if result.histories[slug]]
+    if begun:
+        console.say(f"not all histories of these codes were run: {', '.join(begun)}")
+    if untried:
+        console.say(f"no history of these codes was run: {', '.join(untried)}")
+    if left := result.left_of(SEARCH):
+        console.say(left)
 
 
 def _document(result: Report, replays: Sequence[str]) -> dict[str, object]:

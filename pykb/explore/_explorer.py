@@ -28,7 +28,7 @@ from pykb.explore._memory import Variable
 from pykb.explore._outcome import Failure, Outcome, unfitness
 from pykb.explore._plans import CODES, LAST, PLANS
 from pykb.explore._project import Subject
-from pykb.explore._report import Finding, Grant, Report, reason, story, told, transcript
+from pykb.explore._report import SEARCH, Finding, Grant, Report, reason, story, told, transcript
 from pykb.explore._runner import Runner, Runs, Stopped, Workers
 from pykb.explore._search import AND, Search
 from pykb.explore._shrinking import counted_by_step, simpler, smaller
@@ -39,9 +39,6 @@ _now = time.monotonic
 
 _OPTIONAL = {("apiextensions.k8s.io", "customresourcedefinitions"), ("", "namespaces")}
 """What kopf watches if it may, and does without otherwise. Source: https://docs.kopf.dev/en/stable/deployment/#rbac"""
-
-_SEARCH = "search"
-"""Stands for what the plans of the codes do not have: histories that may reach further lines."""
 
 _IS_THERE = ("404)", "409)")
 """The ends of refusals that say nothing about the act."""
@@ -343,8 +340,8 @@ class Explorer:
         last = {slug: plans.pop(slug) for slug in LAST if slug in plans}
         again: dict[str, Iterator[Case]] = {}
         if plans:
-            plans[_SEARCH] = self._searched(context, self._search, runs)
-            again[_SEARCH] = self._searched(context, self._search, runs)  # what the plans have reached is known then
+            plans[SEARCH] = self._searched(context, self._search, runs)
+            again[SEARCH] = self._searched(context, self._search, runs)  # what the plans have reached is known then
         usual = History((context.create,), background=self._background)
         for elsewhere in self._elsewhere:
             elsewhere.begin(usual)
@@ -361,7 +358,7 @@ class Explorer:
             for elsewhere in self._elsewhere:
                 self._compare(context, usual, elsewhere)
         except Stopped:
-            self._leave_out(self._untried({*plans, *last}))
+            self._leave_out(self._untried({*plans, *again, *last}))
             self._note_doubts(context)
             raise
         self._report.left_out += sum(context.left_out.values())
@@ -426,9 +423,10 @@ class Explorer:
         return not self._only or slug in self._only or not context.base.at_rest
 
     def _untried(self, plans: Collection[str]) -> list[str]:
-        """The codes of which some histories have no verdict."""
+        """The plans of which some histories have no verdict."""
         begun = [run.case.code.slug for run in self._begun if run.case is not None]
-        return [slug for slug in PLANS if slug in {*plans, *begun, *(doubt.case.code.slug for doubt in self._doubtful)}]
+        untried = {*plans, *begun, *(doubt.case.code.slug for doubt in self._doubtful)}
+        return [slug for slug in (*PLANS, SEARCH) if slug in untried]
 
     def _run_in_turn(self, context: Context, plans: dict[str, Iterator[Case]], runs: Runs) -> None:
         """Run one history of each code after the other, so that a short time is spent on all of them."""
@@ -455,7 +453,7 @@ class Explorer:
             yield from cases
 
     def _leave_out(self, plans: Collection[str]) -> None:
-        self._report.unfinished += [left for left in plans if left not in (*self._report.unfinished, _SEARCH)]
+        self._report.unfinished += [left for left in plans if left not in self._report.unfinished]
 
     def _begin(self, history: History, runs: Runs, case: Case | None = None) -> _Run:
         history = self._placed(history)
@@ -762,8 +760,8 @@ def _turn(plans: Collection[str]) -> Iterator[str]:
     """Each plan once, and the search for further lines after every third one: it has the most to try."""
     for number, slug in enumerate(list(plans), start=1):
         yield slug
-        if number % 3 == 0 and _SEARCH in plans:
-            yield _SEARCH
+        if number % 3 == 0 and SEARCH in plans:
+            yield SEARCH
 
 
 def _shortness(finding: Finding) -> tuple[int, int, int]:

@@ -13,7 +13,7 @@ from pykb.diagnostics import Diagnostic, Span
 from pykb.explore._drawing import STYLE, drawing, element
 from pykb.explore._outcome import Outcome
 from pykb.explore._plans import CODES
-from pykb.explore._report import Finding, Report
+from pykb.explore._report import SEARCH, Finding, Report
 from pykb.explore._state import Difference
 
 MADE_BY = "<!-- made by `pykb explore` -->"
@@ -99,18 +99,15 @@ def _tried(report: Report) -> Iterator[Element]:
     findings = [finding.code.slug for each in report.findings for finding in (each, *each.others)]
     names = ("code", "histories", "findings", "")
     rows = [element("tr", *(element("th", name, scope="col") for name in names))]
-    for slug in CODES:
+    for slug in (*CODES, SEARCH):
         number, count = report.histories[slug], findings.count(slug)
-        if slug in report.unfinished:
-            state, colour = ("not all histories were run" if number else "no history was run"), "bad"
-        else:
-            state, colour = "", "soft"
+        state = report.left_of(slug)
         if number or count or state:
             cells = [
                 element("td", element("code", slug)),
                 *(element("td", str(n), class_="number") for n in (number, count)),
             ]
-            rows.append(element("tr", *cells, element("td", state, class_=colour)))
+            rows.append(element("tr", *cells, element("td", state, class_="bad" if state else "soft")))
     yield element("table", *rows)
     if report.left_out:
         yield element("p", f"{report.left_out} other specs of the samples were not tried.")
@@ -193,14 +190,13 @@ def _code(span: Span | None, root: Path) -> Iterator[Element]:
 def junit(report: Report) -> bytes:
     """The report as JUnit's XML: a test case for each code, and one for each finding."""
     cases = []
-    for slug in CODES:
+    for slug in (*CODES, SEARCH):
         findings = [finding for finding in report.findings if finding.code.slug == slug]
         number = report.histories[slug]
         if findings:
             cases += [_case(slug, finding.message, _failure(finding.to_diagnostic())) for finding in findings]
-        elif slug in report.unfinished:
-            what = "not all of its histories were run" if number else "none of its histories was run"
-            cases.append(_case(slug, f"{number} histories", element("skipped", message=what)))
+        elif left := report.left_of(slug):
+            cases.append(_case(slug, f"{number} histories", element("skipped", message=left)))
         elif number:
             cases.append(_case(slug, f"{number} histories"))
     cases += [_case(problem.code.slug, problem.message, _failure(problem)) for problem in report.problems]

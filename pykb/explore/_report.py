@@ -19,6 +19,9 @@ from pykb.explore._state import Difference
 _MOST_UNREACHED = 10
 """Places without a history that are named."""
 
+SEARCH = "search"
+"""Stands for what the plans of the codes do not have: histories that may reach further lines."""
+
 Grant = tuple[str, str, str]
 """A verb, an API group and a resource."""
 
@@ -97,7 +100,8 @@ class Report:
         findings: What did not hold, in order of codes.
         histories: How many histories were tried, by code.
         runs: How many runs that took. One run can try several histories, and plans compare with runs of their own.
-        unfinished: Codes of which histories were left out, because it was ended before.
+        unfinished: Codes of which histories were left out, because it was ended before. ``search`` if specs that may
+            reach further lines were left out.
         left_out: How many other specs of the samples were not tried, because their schemas have so many fields.
         refused: Why the API server refused what somebody would have done, by code and act. It was not tried.
         unused: Grants that nothing needed.
@@ -136,6 +140,14 @@ class Report:
     def finished(self) -> list[str]:
         """The codes of which all histories were run."""
         return [slug for slug in self.histories if slug not in self.unfinished]
+
+    def left_of(self, plan: str) -> str:
+        """What was left out of the histories of a code or of ``search``, as a text; empty if nothing was."""
+        if plan not in self.unfinished:
+            return ""
+        if plan == SEARCH:
+            return "not all specs that may reach further lines were tried"
+        return "not all histories were run" if self.histories[plan] else "no history was run"
 
     def tried(self) -> str:
         """What was tried, in one line: `no findings` means that nothing was found there."""

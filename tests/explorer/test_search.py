@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
+from pykb.cli.explore import _tell
 from pykb.explore import Explorer, Report
 from pykb.explore._constants import constants_of
 from pykb.explore._variants import near
@@ -85,14 +87,13 @@ def explored() -> Report:
     return report_of(1)
 
 
-def report_of(workers: int) -> Report:
+def report_of(workers: int, only: Sequence[str] = ("explore-crash", "explore-bug"), most: int | None = None) -> Report:
     """What the explorer says of it."""
 
     def register(manager: Manager) -> None:
         branches.CountsPackFirst(manager.client).setup(manager)
 
-    codes = ["explore-crash", "explore-bug"]
-    return Explorer(subject_of(register), only=codes, workers=workers).run()
+    return Explorer(subject_of(register), only=only, workers=workers, histories=most).run()
 
 
 def test_a_spec_that_reaches_new_lines_is_changed_further_and_explored(explored):
@@ -106,3 +107,12 @@ def test_any_number_of_workers_chooses_the_same(explored):
     assert other.histories == explored.histories
     assert other.findings == explored.findings
     assert other.coverage.reached == explored.coverage.reached
+
+
+def test_a_search_that_is_cut_is_not_finished(capsys):
+    """Though the plans of all codes are: "no findings" says nothing about the specs that were left out."""
+    report = report_of(1, ["explore-bug"], most=30)
+    assert report.unfinished == ["search"]
+    assert report.finished() == ["explore-bug"]
+    _tell(report, [])
+    assert "not all specs that may reach further lines were tried" in capsys.readouterr().err
