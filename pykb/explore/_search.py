@@ -22,8 +22,10 @@ from pykb.explore._outcome import unfitness
 from pykb.explore._plans import PLANS, to_and_back, without_way_back
 from pykb.explore._variants import near, schema_of, spread, variants
 
+_MOST_NAMED = 96
 _MOST_NEAR = 48
-"""Specs near constants of the code, each of which differs from the sample in one field."""
+"""Specs near constants of the code, each of which differs from the sample in one field: those in a field of the name
+that the code compares, and others."""
 
 _MOST_FURTHER = 16
 """Specs that differ from one that reached new lines in another field."""
@@ -65,6 +67,7 @@ class Search:
         self._coverage = coverage
         self._wanted = wanted
         self._seen = {_key(context.sample)}
+        self._named: deque[Spec] = deque()
         self._specs: deque[Spec] | None = None
         self._learned: dict[bytes, Spec] = {}
         self._followed = 0
@@ -86,7 +89,9 @@ class Search:
     def batch(self) -> list[Case]:
         """The next cases. None if nothing promises to reach more."""
         if self._specs is None:
-            self._specs = deque(self._new(spread(list(self._near(self._context.sample)), _MOST_NEAR)))
+            named, others = self._near(self._context.sample)
+            self._named.extend(self._new(spread(named, _MOST_NAMED)))
+            self._specs = deque(self._new(spread(others, _MOST_NEAR)))
         for spec in list(self._learned.values())[self._followed :]:
             self._follow(spec, self._specs)
         cases: list[Case] = []
@@ -103,8 +108,8 @@ class Search:
         sample = self._context.sample
         return Identity.of(manifest) == Identity.of(sample) and _key(manifest) != _key(sample)
 
-    def _near(self, manifest: Manifest) -> Iterator[Spec]:
-        """Specs near the constants of the code."""
+    def _near(self, manifest: Manifest) -> tuple[list[Spec], list[Spec]]:
+        """Specs near the constants of the code: those in a field of the name that the code compares, and others."""
         sources = map(self._coverage.source_of, self._coverage.files_run)
         return near(schema_of(self._context.subject.crds, manifest), manifest, constants_of(sources))
 
@@ -120,10 +125,11 @@ class Search:
         self._followed += 1
         note, manifest = spec
         schema = schema_of(self._context.subject.crds, manifest)
-        further = [*self._near(manifest), *variants(schema, manifest, edges=False)]
-        specs.extendleft(
-            (f"{note}{AND}{more}", other) for more, other in reversed(list(self._new(spread(further, _MOST_FURTHER))))
-        )
+        named, others = self._near(manifest)
+        others += variants(schema, manifest, edges=False)
+        first = spread(named, _MOST_FURTHER)
+        further = [*first, *spread(others, _MOST_FURTHER - len(first))]
+        specs.extendleft((f"{note}{AND}{more}", other) for more, other in reversed(list(self._new(further))))
         if self._followed <= _MOST_EXPLORED:
             context = self._context.with_sample(manifest, note)
             if not unfitness(context.base):
@@ -143,7 +149,11 @@ class Search:
                     yield about(case, context)
 
     def _next_spec(self) -> Case | None:
-        if not self._specs or self._idle > _MOST_IDLE or codes.BUG.slug not in self._wanted:
+        if codes.BUG.slug not in self._wanted:
+            return None
+        if self._named:
+            return without_way_back(self._context, *self._named.popleft())
+        if not self._specs or self._idle > _MOST_IDLE:
             return None
         case = without_way_back(self._context, *self._specs.popleft())
         self._trying.append(case)

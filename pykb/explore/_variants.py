@@ -38,7 +38,7 @@ def schema_of(crds: Sequence[Mapping[str, Any]], manifest: Mapping[str, Any]) ->
 
 def spread(every: Sequence[T], most: int) -> Sequence[T]:
     """At most so many, at equal distances."""
-    return every[:: max(1, -(-len(every) // most))]
+    return every[:: max(1, -(-len(every) // most))] if most else ()
 
 
 def variants(schema: Mapping[str, Any], manifest: Manifest, *, edges: bool) -> Iterator[tuple[str, Manifest]]:
@@ -58,31 +58,36 @@ def variants(schema: Mapping[str, Any], manifest: Manifest, *, edges: bool) -> I
 
 def near(
     schema: Mapping[str, Any], manifest: Manifest, constants: Sequence[Constant]
-) -> Iterator[tuple[str, Manifest]]:
-    """Yield manifests in which one field is near a constant of the code, each with a text about it.
+) -> tuple[list[tuple[str, Manifest]], list[tuple[str, Manifest]]]:
+    """Manifests in which one field is near a constant of the code, each with a text about it.
 
-    Those whose field is named as what the code compares come first. Objects that the field is in are made, too.
+    Objects that the field is in are made, too.
 
     Args:
         schema: The schema of the spec.
         manifest: The sample.
         constants: What the code compares with.
+
+    Returns:
+        Those whose field is named as what the code compares, and the others.
     """
     spec = manifest.get("spec") or {}
-    fields = list(_fields(schema, spec, ()))
-    for is_named in (True, False):
-        for made, path, inner in fields:
-            of_field = [each for each in constants if (each.name == plain(str(path[-1]))) == is_named]
-            present = at(spec, path)
-            values = [each for constant in of_field for each in _near(inner, present, constant.value)]
+    named: list[tuple[str, Manifest]] = []
+    others: list[tuple[str, Manifest]] = []
+    for made, path, inner in _fields(schema, spec, ()):
+        present, name = at(spec, path), plain(str(path[-1]))
+        for each in (named, others):
+            of_field = [constant for constant in constants if (constant.name == name) == (each is named)]
+            values = [value for constant in of_field for value in _near(inner, present, constant.value)]
             for value in _distinct(values):
                 if value != present:
                     changed = copy.deepcopy(manifest)
                     changed.setdefault("spec", {})
-                    for each in made:
-                        put(changed, ("spec", *each[0]), copy.deepcopy(each[1]))
+                    for around, content in made:
+                        put(changed, ("spec", *around), copy.deepcopy(content))
                     put(changed, ("spec", *path), value)
-                    yield f"{spell(('spec', *path))} = {shorten(value)}", changed
+                    each.append((f"{spell(('spec', *path))} = {shorten(value)}", changed))
+    return named, others
 
 
 def _fields(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,7 +14,7 @@ from pykb.explore import Explorer, Report
 from pykb.explore._constants import constants_of
 from pykb.explore._variants import near
 from pykb.runtime import Manager
-from tests.explorer.zoo import branches
+from tests.explorer.zoo import branches, kinds
 from tests.explorer.zoo.kinds import subject_of
 
 SOURCE = """
@@ -64,10 +66,11 @@ SCHEMA: dict[str, Any] = {
 
 
 def test_specs_near_constants_fit_the_schema():
-    """Fields of the same name come first. What is around a field is made, too."""
+    """Fields of the same name are apart. What is around a field is made, too."""
     constants = constants_of([SOURCE])
-    every = [text for text, _ in near(SCHEMA, {"spec": {"maxSize": 1, "names": ["a"]}}, constants)]
-    assert every[:8] == [
+    sample = {"spec": {"maxSize": 1, "names": ["a"]}}
+    named, others = ([text for text, _ in each] for each in near(SCHEMA, sample, constants))
+    assert named == [
         "spec.maxSize = 7",
         "spec.maxSize = 6",
         'spec.names = ["a", "a-1", "a-2", "a-3"]',
@@ -77,7 +80,8 @@ def test_specs_near_constants_fit_the_schema():
         'spec.backup.kind = "one"',
         'spec.backup.kind = "two"',
     ]
-    specs = dict(near(SCHEMA, {"spec": {}}, constants))
+    assert "spec.maxSize = 4" in others
+    specs = dict(near(SCHEMA, {"spec": {}}, constants)[0])
     assert specs['spec.backup.kind = "two"'] == {"spec": {"backup": {"kind": "two"}}}
 
 
@@ -116,3 +120,20 @@ def test_a_search_that_is_cut_is_not_finished(capsys):
     assert report.finished() == ["explore-bug"]
     _tell(report, [])
     assert "not all specs that may reach further lines were tried" in capsys.readouterr().err
+
+
+def test_a_constant_of_a_field_is_tried_however_many_other_fields_there_are():
+    """The specs near constants of other names are thinned, those of the same name are not."""
+    crds = copy.deepcopy(kinds.CRDS)
+    fields = crds[0]["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
+    fields |= {f"field{number}": {"type": "integer"} for number in range(200)}
+    homeless = {**kinds.SAMPLE, "spec": {"food": "hay", "count": 2}}
+
+    def register(manager: Manager) -> None:
+        branches.CountsPackFirst(manager.client).setup(manager)
+
+    subject = replace(subject_of(register, sample=homeless), crds=crds)
+    report = Explorer(subject, only=["explore-bug"]).run()
+    lines = (kinds.HERE / "branches.py").read_text(encoding="utf-8").splitlines()
+    fed = next(number for number, line in enumerate(lines, start=1) if 'child = "fed"' in line)
+    assert fed in report.coverage.reached["branches.py"]
