@@ -131,6 +131,8 @@ class Explorer:
     Args:
         subject: What is explored.
         seconds: The limit of real time. ``None`` runs everything.
+        counts_setup: Whether that time begins before the world is set up and the operator imported. Otherwise, a slow
+            machine explores less, instead of nothing.
         seed: Selects the random values of the worlds.
         only: The codes to look for. Defaults to all.
         ignore: Fields that may differ (``status.startedAt``, ``Deployment.spec.replicas``), and codes to leave out,
@@ -144,6 +146,7 @@ class Explorer:
         subject: Subject,
         *,
         seconds: float | None = None,
+        counts_setup: bool = True,
         seed: int = 0,
         only: Collection[str] = (),
         ignore: Sequence[str] = (),
@@ -152,6 +155,7 @@ class Explorer:
     ) -> None:
         self._subject = subject
         self._seconds = seconds
+        self._counts_setup = counts_setup
         self._seed = seed
         settings = subject.settings
         self._accepted: dict[str, Span | None] = {each.what: each.place for each in settings.ignore}
@@ -204,8 +208,8 @@ class Explorer:
             EnvironmentProblem: The project cannot be run.
         """
         self._progress = progress
-        if self._seconds is not None:
-            self._deadline = min(self._deadline, _now() + self._seconds)
+        if self._counts_setup:
+            self._begin_time()
         self.start()
         self._runs = self._workers or Runner(self._subject, self._seed)
         self._keep_deadline()
@@ -225,6 +229,9 @@ class Explorer:
             with contextlib.ExitStack() as stack, self._runs as runs:
                 for elsewhere in self._elsewhere:
                     stack.enter_context(elsewhere)
+                if not self._counts_setup:
+                    self._begin_time()
+                    self._keep_deadline()
                 while untried:
                     self._explore(untried.pop(0), runs)
         except Stopped as stopped:
@@ -239,6 +246,10 @@ class Explorer:
         if self._report.coverage.run and self._is_whole:
             self._report.unreached = self._report.coverage.unreached()
         return self._report
+
+    def _begin_time(self) -> None:
+        if self._seconds is not None:
+            self._deadline = min(self._deadline, _now() + self._seconds)
 
     def _note_end(self, stopped: Stopped) -> None:
         """Note why histories are no longer run, unless some are complete or somebody has asked for the end."""

@@ -217,6 +217,7 @@ def _source(path: Path) -> str:
         return ""
 
 
+@functools.lru_cache(maxsize=256)
 def statements_of(source: str) -> Mapping[int, int]:
     """The lines of the statements in functions, each with the first line of its statement.
 

@@ -73,8 +73,9 @@ class ProjectExplorer:
                 ``always`` and ``within`` let it hold more often.
             earlier: A git revision whose work the operator continues, such as ``v1.2.0``: see ``explore-upgrade``.
             seed: Selects the random values of the worlds. Defaults to that of the settings, or 0.
-            limit: The longest time. Then the rest is left out. ``None`` runs everything. Defaults to ``seconds`` of
-                the settings, or 5 seconds. ``PYKB_EXPLORE_SECONDS`` in the environment can only lower it.
+            limit: The longest time, from when the project is imported and the world is set up. Then the rest is left
+                out. ``None`` runs everything. Defaults to ``seconds`` of the settings, or 5 seconds.
+                ``PYKB_EXPLORE_SECONDS`` in the environment can only lower it.
             workers: How many processes run histories. More than 1 are forked: the test should have no threads.
 
         Raises:
@@ -100,7 +101,15 @@ class ProjectExplorer:
             known = earlier_of(self._project, earlier, subject.samples, seed=chosen, seconds=seconds)
             subject = replace(subject, earlier=known)
             seconds = None if seconds is None else max(0.0, seconds - (time.monotonic() - began))
-        report = Explorer(subject, seconds=seconds, seed=chosen, only=only, ignore=ignore, workers=workers).run()
+        report = Explorer(
+            subject,
+            seconds=seconds,
+            counts_setup=False,
+            seed=chosen,
+            only=only,
+            ignore=ignore,
+            workers=workers,
+        ).run()
         self._note(report.tried())
         return report
 
@@ -166,7 +175,15 @@ class ProjectExplorer:
             once=once,
             invariants=invariants,
         )
-        return Explorer(subject, seconds=_seconds(limit), seed=seed, only=only, ignore=ignore, workers=workers).run()
+        return Explorer(
+            subject,
+            seconds=_seconds(limit),
+            counts_setup=False,
+            seed=seed,
+            only=only,
+            ignore=ignore,
+            workers=workers,
+        ).run()
 
 
 def _seconds(limit: timedelta | None) -> float | None:

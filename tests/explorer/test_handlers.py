@@ -9,6 +9,7 @@ import gc
 import os
 import sys
 import warnings
+from datetime import timedelta
 from textwrap import dedent
 
 import pytest
@@ -110,6 +111,27 @@ def test_a_handler_in_a_thread_that_never_ends_has_its_line(write, work):
     assert "without end in one reconcile" in outcome.unrest
     assert outcome.unrest_at is not None
     assert (outcome.unrest_at.path, outcome.unrest_at.line) in [("handlers.py", 7), ("handlers.py", 8)]
+
+
+def test_a_slow_import_takes_nothing_of_the_limit_of_a_test(write, tmp_path):
+    """Otherwise, tests of a project would fail on a slow machine before the first history."""
+    write(
+        """
+        import time
+
+        import kopf
+
+        time.sleep(1)
+
+        @kopf.on.create("animals")
+        def counts(spec, patch, **_):
+            patch.status["count"] = spec["count"]
+        """
+    )
+    explorer = ProjectExplorer(tmp_path)
+    limit = timedelta(seconds=0.9)
+    report = explorer.run_handlers("handlers.py", crd=["crd.yaml"], sample=["cr.yaml"], limit=limit)
+    assert report.histories
 
 
 def test_handlers_are_explored_in_a_test_without_a_project(write, tmp_path):
