@@ -31,6 +31,7 @@ from pykb.explore._project import Subject
 from pykb.explore._report import SEARCH, Finding, Grant, Report, reason, story, told, transcript
 from pykb.explore._runner import Runner, Runs, Stopped, Workers
 from pykb.explore._search import AND, Search
+from pykb.explore._settings import Ignored
 from pykb.explore._shrinking import counted_by_step, simpler, smaller
 from pykb.explore._state import Difference, read
 from pykb.explore._variants import schema_of
@@ -153,13 +154,13 @@ class Explorer:
         histories: int | None = None,
         workers: int = 1,
     ) -> None:
-        self._subject = subject
+        given = tuple(Ignored(each) for each in ignore)
+        settings = replace(subject.settings, ignore=(*subject.settings.ignore, *given))
+        self._subject = replace(subject, settings=settings)
         self._seconds = seconds
         self._counts_setup = counts_setup
         self._seed = seed
-        settings = subject.settings
-        self._accepted: dict[str, Span | None] = {each.what: each.place for each in settings.ignore}
-        self._accepted |= dict.fromkeys(ignore, None)
+        self._accepted = {each.what: each.place for each in settings.ignore}
         ignore = list(self._accepted)
         self._most = (settings.histories if histories is None else histories) or sys.maxsize
         left_out = [each for each in ignore if each in CODES]
@@ -502,6 +503,7 @@ class Explorer:
             self._check_access(run.history, outcome)
             self._note_strays(outcome)
             self._working |= outcome.worked
+            self._ignored |= outcome.ignored
             for number, failure in outcome.stuck.items():
                 known = self._stuck.get(number)
                 self._stuck[number] = known if known is not None and known.is_bug else failure
@@ -1077,7 +1079,7 @@ def _stays(history: History, context: Context, outcome: Outcome) -> Iterator[tup
 def _is_idle(history: History, outcome: Outcome) -> bool:
     """Whether the operator has written nothing since the last step."""
     since, until = outcome.time_of(len(history.steps))
-    return not any(sent.write and since <= sent.at < until for sent in outcome.sent)
+    return not any(sent.write and not sent.is_beat and since <= sent.at < until for sent in outcome.sent)
 
 
 def _refused(history: History, violation: Violation, outcome: Outcome) -> Sent | None:

@@ -125,6 +125,7 @@ class Sent:
         works_on: The objects that the reconcile or handler is for: keys as :attr:`Identity.key`, or uids.
         is_of_kopf: Whether kopf itself sends it.
         is_note: Whether kopf only notes in an object how far its handlers are.
+        is_beat: Whether it has changed only fields of a status that may differ.
         process: The number of the operator's process, from 1.
         refusal: The field and the rule for which the API server calls the object invalid; empty if it does not.
     """
@@ -142,8 +143,14 @@ class Sent:
     works_on: frozenset[str] = frozenset()
     is_of_kopf: bool = False
     is_note: bool = False
+    is_beat: bool = False
     process: int = 1
     refusal: str = ""
+
+    @property
+    def is_work(self) -> bool:
+        """Whether it is a write with which an operator is not at rest."""
+        return self.write > 0 and not (self.is_note or self.is_beat)
 
     def __str__(self) -> str:
         """What the operator does: ``updates the status of sites/home``."""
@@ -217,6 +224,7 @@ class Tape:
         self._step = 0
         self._in_step: Counter[str] = Counter()
         self._since_rest = 0
+        self._beats: set[str] = set()
         self._on_write = on_write
         self._root = root
 
@@ -267,6 +275,18 @@ class Tape:
     def change(self) -> None:
         """Something has changed."""
         self._since_change = 0
+
+    def beat(self, sent: Sent, version: int) -> None:
+        """Note that a request has changed only fields of a status that may differ, and the version of that change."""
+        sent.is_beat = True
+        self._since_rest -= 1
+        self._beats.add(str(version))
+
+    def is_beat(self, line: bytes) -> bool:
+        """Whether an event of a watch tells of such a change."""
+        if not self._beats:
+            return False
+        return (orjson.loads(line).get("object", {}).get("metadata") or {}).get("resourceVersion") in self._beats
 
     def reconciled(self) -> None:
         """A reconcile has ended."""
@@ -493,7 +513,8 @@ class Gate:
                 return
             self._late += 1
             try:
-                if behind.lag and behind.resource in ("", resource):
+                # If each beat was late by as much, the caches of an operator with a pulse would never catch up.
+                if behind.lag and behind.resource in ("", resource) and not self._tape.is_beat(line):
                     await asyncio.sleep(behind.lag)
                 await asyncio.sleep(max(0.0, behind.until - asyncio.get_running_loop().time()))
                 await self._alive()

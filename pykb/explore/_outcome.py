@@ -144,6 +144,7 @@ class Outcome:
         later: The state after some time at rest, at most until the first write. Only of histories with such a time.
         worked: The actors of the user of which a call did not fail, by number.
         stuck: The last failures of the others, and of these. Those that are no answers of the API server are bugs.
+        ignored: The fields of a status that may differ, and did while nothing else changed and nobody acted.
         unfit: Why the objects of the background cannot be there, if they cannot.
         states: The state at rest after each step that was waited for.
         rests: All states of the run, each with the number of changes until then.
@@ -181,6 +182,7 @@ class Outcome:
     later: State | None = None
     worked: frozenset[int] = frozenset()
     stuck: dict[int, Failure] = field(default_factory=dict)
+    ignored: set[str] = field(default_factory=set)
     unfit: str = ""
     states: list[State] = field(default_factory=list)
     rests: list[tuple[State, int]] = field(default_factory=list)
@@ -287,7 +289,7 @@ def unfitness(outcome: Outcome) -> str:
     if outcome.fails:
         last = outcome.failures[-1] if outcome.failures else None
         return f"a reconcile fails: {last.kind}: {last.message}" if last else "a reconcile fails"
-    if any(sent.write and sent.at > outcome.rested_at and not sent.is_note for sent in outcome.sent):
+    if any(sent.is_work and sent.at > outcome.rested_at for sent in outcome.sent):
         return "the operator writes though nothing has changed"
     return ""
 

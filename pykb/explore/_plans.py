@@ -48,7 +48,7 @@ from pykb.explore._history import (
     Verb,
 )
 from pykb.explore._outcome import Change, Failure, Outcome, unfitness
-from pykb.explore._state import Difference, State, read
+from pykb.explore._state import Difference, State, differences, read
 from pykb.explore._variants import another, leaves, patch_of, put, shorten, spell, spread
 from pykb.explore._webhooks import defaulting
 from pykb.meta.json_diff import Path
@@ -709,7 +709,7 @@ def loop(context: Context) -> Iterator[Case]:
             yield restless(outcome, "though nobody else does anything")
             return
         for sent in outcome.sent:
-            if sent.write and sent.at > outcome.rested_at and not sent.is_note:
+            if sent.is_work and sent.at > outcome.rested_at:
                 message = f"the operator writes for ever, though nothing has changed: it {sent}"
                 yield Violation(message, sent.place, (), ("restless", sent.place), by=sent)
                 return
@@ -839,8 +839,8 @@ def _is_said(context: Context, outcome: Outcome, step: int = 1) -> bool:
             return True
     own = context.own
     after = outcome.states[step - 1] if len(outcome.states) >= step else {}
-    normal, found = context.base.states[0].get(own, {}), after.get(own, {})
-    return normal.get("status") != found.get("status")
+    normal, found = ({own: {"status": state.get(own, {}).get("status")}} for state in (context.base.states[0], after))
+    return bool(differences(normal, found, context.ignore))
 
 
 def _holding(outcome: Outcome) -> Span | None:

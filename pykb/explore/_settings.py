@@ -33,13 +33,13 @@ class Ignored:
 
     Attributes:
         what: A field, a kind or a code.
-        reason: Why.
-        place: Where that is written.
+        reason: Why. Empty if it was not asked for.
+        place: Where that is written, if it is in the settings.
     """
 
     what: str
-    reason: str
-    place: Span
+    reason: str = ""
+    place: Span | None = None
 
 
 @dataclass(frozen=True, slots=True)

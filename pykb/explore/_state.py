@@ -126,6 +126,21 @@ def differences(expected: State, found: State, ignore: Sequence[str] = ()) -> tu
     return tuple(each for each in every if ignoring(each, ignore) is None)
 
 
+def beats(identity: Identity, before: bytes | None, after: bytes | None, ignored: Sequence[str]) -> set[str]:
+    """The fields of a status that may differ, if an object was changed in nothing else; see :func:`ignoring`."""
+    if not (before and after and ignored):
+        return set()
+    every = sorted_changes(_without_metadata(read(before)), _without_metadata(read(after)))
+    changed = [Difference(identity, spell(path), *values) for path, *values in every]
+    names = {ignoring(each, ignored) if each.path.startswith("status.") else None for each in changed}
+    return set() if None in names else {name for name in names if name}
+
+
+def _without_metadata(manifest: Manifest) -> Manifest:
+    metadata = {name: value for name, value in manifest["metadata"].items() if name not in _SERVER_METADATA}
+    return {**manifest, "metadata": metadata}
+
+
 def ignoring(difference: Difference, ignored: Iterable[str]) -> str | None:
     """Which of some fields that may differ is about a difference, or around it.
 

@@ -21,7 +21,7 @@ from pykb.explore._libraries import answered_here
 from pykb.explore._operator import RESTART_SECONDS, Operator
 from pykb.explore._outcome import Change, Moment, Outcome, failure_of, unfitness
 from pykb.explore._project import Subject
-from pykb.explore._state import State, look_at, state_of
+from pykb.explore._state import State, beats, look_at, state_of
 from pykb.explore._webhooks import Rules
 from pykb.fake import FakeApiServer
 from pykb.runtime import ApiError, Client, ClientOptions, MergePatch, NoKindMatch, NotFound
@@ -112,6 +112,8 @@ class _World:
             objects = {Identity.of(look_at(each)): each for each in server.storage.everything()}
             invariants = [each.load() for each in subject.invariants]
             self._watched = Watched(invariants, subject.root, outcome, objects)
+        self._ignored = [each.what for each in subject.settings.ignore]
+        self._is_idle = False
         self._applied: dict[Identity, Manifest] = {}
         self._due = [step for step in history.steps if step.after_write is not None]
         self._acting: set[asyncio.Task[None]] = set()
@@ -171,9 +173,13 @@ class _World:
 
     async def _idle(self) -> None:
         """Let time pass, until it is certain that the operator is not idle."""
-        until, writes = self._loop.time() + self._history.idle, self._tape.writes
-        while self._loop.time() < until and not self._tape.overrun and self._tape.writes == writes:  # noqa: ASYNC110
-            await asyncio.sleep(min(QUIET_SECONDS, until - self._loop.time()))
+        self._is_idle = True
+        began = self._loop.time()
+        until = began + self._history.idle
+        while (now := self._loop.time()) < until and not self._tape.overrun:
+            if any(sent.is_work and began <= sent.at < now - 1 for sent in reversed(self._tape.sent)):
+                return  # one that was sent just now may still become a beat
+            await asyncio.sleep(min(QUIET_SECONDS, until - now))
 
     async def _take_steps(self) -> None:
         """Take the steps that wait for rest. The operator sees only the result of those that are unseen."""
@@ -286,7 +292,11 @@ class _World:
         if by is not None and by.is_note:
             self._changes += not self._operator.fails  # kopf goes on, or tries again and again
             return
-        if not identity.is_record:  # an error that comes again and again may be said each time
+        if by is not None and (names := beats(identity, change.before, change.after, self._ignored)):
+            self._tape.beat(by, change.version)
+            if self._is_idle:  # or it may be the result of work, which is as expected
+                self.outcome.ignored |= names
+        elif not identity.is_record:  # an error that comes again and again may be said each time
             self._changes += 1
             self._tape.change()
         noted = Change(identity, change.before, change.after, by, self._loop.time(), change.version)

@@ -42,6 +42,8 @@ class Keeper(Reconciler):
     """Samples that are there meanwhile."""
     background: ClassVar[tuple[Manifest, ...]] = ()
     """Objects of other kinds that are there."""
+    ignore: ClassVar[tuple[str, ...]] = ()
+    """Fields that may differ."""
 
     async def reconcile(self, request: Request) -> Result | None:
         """Keep the child, then report."""

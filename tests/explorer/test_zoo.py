@@ -159,7 +159,7 @@ def explored(operator: type[Reconciler], only: tuple[str, ...] = (), *, most: in
     subject = _subject_of(operator)
     if earlier := getattr(operator, "Earlier", None):
         subject = replace(subject, earlier=record(_subject_of(earlier), "v1"))
-    return Explorer(subject, only=only, histories=most).run()
+    return Explorer(subject, only=only, histories=most, ignore=getattr(operator, "ignore", ())).run()
 
 
 def _subject_of(operator: type[Reconciler]) -> Subject:

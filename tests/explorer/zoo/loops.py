@@ -263,3 +263,52 @@ class MovesTransitionMended(MovesTransition):
     def since(self, known: datetime | None) -> datetime:
         """When the condition became true."""
         return known or datetime.now(UTC).replace(microsecond=0)
+
+
+class BeatsElsewhere(Keeper):
+    """Writes every half a minute that it lives: into a field that may differ, and into another one."""
+
+    fault = "explore-loop"
+    ignore = ("Animal.status.checked",)
+    field = "child"
+
+    async def report(self, animal: Animal, before: AnimalStatus) -> Result | None:
+        """Write the time, unless that was done just now."""
+        now, pause = datetime.now(UTC), timedelta(seconds=30)
+        if animal.status.checked is None or now - datetime.fromisoformat(animal.status.checked) >= pause:
+            animal.status.checked = now.isoformat()
+            setattr(animal.status, self.field, now.isoformat())
+            await patch_status(self.client, animal, before)  # fault
+        return Result(requeue_after=pause)
+
+
+class BeatsElsewhereMended(BeatsElsewhere):
+    """Only into the field that may differ."""
+
+    fault = ""
+    field = "checked"
+
+
+class BeatsAndForgets(BeatsElsewhereMended):
+    """Never changes its child. That its world never stands still must not hide it."""
+
+    fault = "explore-history"
+
+    async def keep(self, animal: Animal) -> None:
+        """Make it once."""
+        if self.wants(animal) or await self.client.find(ConfigMap, self.child(animal)) is None:
+            await ensure_applied(self.client, self.child(animal), owner=animal)  # fault
+
+    def wants(self, animal: Animal) -> bool:
+        """Whether to apply the child though it is there."""
+        return False
+
+
+class BeatsAndForgetsMended(BeatsAndForgets):
+    """Applies it in each reconcile."""
+
+    fault = ""
+
+    def wants(self, animal: Animal) -> bool:
+        """Always."""
+        return True
