@@ -22,6 +22,9 @@ from pykb.meta.json_diff import Path, sorted_changes
 
 T = TypeVar("T")
 
+IDLE_SECONDS = 2 * 3600.0
+"""How long nobody does anything, to see whether the operator does."""
+
 _MOST_VARIANTS = 40
 _MOST_WALKED = 4
 """Changes of the sample in a row, before it is as it was."""
@@ -139,6 +142,11 @@ class Context:
         """What comes of steps without a fault."""
         return self.run(History(steps))
 
+    def after_hours(self, outcome: Outcome) -> Outcome:
+        """The run of the same steps, with time for the operator to look again."""
+        steps = outcome.history.steps if outcome.history is not None else ()
+        return self.run(History(steps, idle=IDLE_SECONDS))
+
     @property
     def definition(self) -> Manifest | None:
         """The CRD of the sample, if its kind is not Kubernetes' own."""
@@ -215,6 +223,10 @@ class Context:
         """The objects that the operator made for the sample, without those of generated names: nobody can name them."""
         named = {change.identity for change in self.base.changes} - {self.own, *self.base.initial}
         return [each for each in self.base.states[0] if each in named and self.base.maker_of(each)]
+
+    def is_owned(self, identity: Identity) -> bool:
+        """Whether a child names its owner, by which everybody can watch it."""
+        return bool(self.base.states[0].get(identity, {}).get("metadata", {}).get("ownerReferences"))
 
     def sources(self) -> list[Manifest]:
         """Objects of the background that the operator reads, or whose kind it watches."""
@@ -395,7 +407,21 @@ def same_end(context: Context, expected: Outcome, what: str, *, is_alone: bool =
 
 
 def comes_back(context: Context, after: str, cause: tuple[str, ...] = ()) -> Verdict:
-    """A verdict: what somebody did to a child has no lasting effect."""
+    """A verdict: what somebody did to a child has no lasting effect.
+
+    A child without an owner may stand for what is in a system that nobody can watch, so the operator may look again.
+    """
+
+    def unlike_in(outcome: Outcome, state: State) -> tuple[Difference, ...]:
+        found = context.compare(outcome.states[0], state, outcome=outcome)
+        return tuple(each for each in found if not _is_extended(each))
+
+    def comes_later(outcome: Outcome) -> bool:
+        child = outcome.history and Identity.of(outcome.history.steps[-1].manifest)
+        if not child or context.is_owned(child):
+            return False
+        later = context.after_hours(outcome)
+        return later.later is not None and not unlike_in(later, later.later)
 
     def judge(outcome: Outcome) -> Iterator[Violation]:
         if outcome.refused:
@@ -403,9 +429,8 @@ def comes_back(context: Context, after: str, cause: tuple[str, ...] = ()) -> Ver
         if not outcome.at_rest:
             yield restless(outcome, f"after the {after}")
             return
-        found = context.compare(outcome.states[0], outcome.states[-1], outcome=outcome)
-        unlike = tuple(each for each in found if not _is_extended(each))
-        if unlike:
+        unlike = unlike_in(outcome, outcome.states[-1])
+        if unlike and not comes_later(outcome):
             place = place_among(unlike, outcome, context.base)
             yield Violation(f"{unlike[0]} after the {after}", place, unlike, cause or cause_of(unlike))
 

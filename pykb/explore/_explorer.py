@@ -16,7 +16,18 @@ from pykb.client.errors import rule_marker
 from pykb.diagnostics import Diagnostic, EnvironmentProblem, Span
 from pykb.diagnostics.codes import explore as codes
 from pykb.diagnostics.suggest import closest
-from pykb.explore._context import Case, Context, Judge, Verdict, Violation, broken, cause_of, first_bug, place_among
+from pykb.explore._context import (
+    IDLE_SECONDS,
+    Case,
+    Context,
+    Judge,
+    Verdict,
+    Violation,
+    broken,
+    cause_of,
+    first_bug,
+    place_among,
+)
 from pykb.explore._debugger import traced_threads
 from pykb.explore._elsewhere import Elsewhere, is_portable
 from pykb.explore._files import page
@@ -46,9 +57,6 @@ _IS_THERE = ("404)", "409)")
 
 _MOST_NEIGHBOURS = 16
 """Other samples that are there while one is explored."""
-
-_IDLE_SECONDS = 2 * 3600.0
-"""How long an operator must be at rest with the other samples."""
 
 _MOST_FORGOTTEN = 3
 """Variables of modules that a finding names."""
@@ -418,7 +426,7 @@ class Explorer:
 
     def _unfitness_of(self, background: tuple[Manifest, ...], runs: Runs) -> str:
         self._background = background
-        return unfitness(self._begin(History((), idle=_IDLE_SECONDS), runs).take(runs))
+        return unfitness(self._begin(History((), idle=IDLE_SECONDS), runs).take(runs))
 
     def _say_left_out(self, about: Identity, message: str) -> None:
         if about not in self._left_out:

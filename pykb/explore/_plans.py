@@ -16,6 +16,7 @@ from pykb.diagnostics import Code, Span
 from pykb.diagnostics.codes import explore as codes
 from pykb.explore._actors import KINDS, MAKES_PODS, NO_SUCH, needs
 from pykb.explore._context import (
+    IDLE_SECONDS,
     WORK,
     Case,
     Context,
@@ -52,9 +53,6 @@ from pykb.explore._state import Difference, State, differences, read
 from pykb.explore._variants import another, leaves, patch_of, put, shorten, spell, spread
 from pykb.explore._webhooks import defaulting
 from pykb.meta.json_diff import Path
-
-_IDLE_SECONDS = 2 * 3600.0
-"""How long nothing happens in a history that looks for loops."""
 
 _WORKLOADS_LATE_SECONDS = 120.0
 _LAGS_SECONDS = (3.0, 30.0)
@@ -473,7 +471,10 @@ def _writer_of_kind(found: Sequence[Difference], base: Outcome) -> Span | None:
 def drift(context: Context) -> Iterator[Case]:
     """Somebody changes or deletes what the operator made."""
     for identity in context.children():
-        yield one_after_the_other(list(_drifts(context, identity)), context.create)
+        if context.is_owned(identity):
+            yield one_after_the_other(list(_drifts(context, identity)), context.create)
+        else:  # it may come back only hours later
+            yield from _drifts(context, identity)
     for source in context.sources()[:_MOST_SOURCES]:
         yield from _followed(context, source)
 
@@ -510,8 +511,7 @@ def _follows(context: Context, source: Manifest, expected: Outcome, what: str) -
         if outcome.refused or not outcome.at_rest or not unlike(outcome, outcome.states[-1]):
             yield from _ends(what)(outcome) if not outcome.refused else ()
             return
-        history = History(outcome.history.steps if outcome.history is not None else (), idle=_IDLE_SECONDS)
-        later = context.run(history)
+        later = context.after_hours(outcome)
         if later.later is not None and not unlike(later, later.later):
             return
         found = unlike(outcome, outcome.states[-1])
@@ -719,11 +719,11 @@ def loop(context: Context) -> Iterator[Case]:
             message = f"{len(late)} reconciles in {took:.0f} seconds, though nothing has changed"
             yield Violation(message, outcome.unrest_at, (), ("reconciles",))
 
-    yield Case(codes.LOOP, History((context.create,), idle=_IDLE_SECONDS), judge)
+    yield Case(codes.LOOP, History((context.create,), idle=IDLE_SECONDS), judge)
     if _workloads(context):
         yield Case(
             codes.LOOP,
-            History((context.create,), Fault(FaultKind.FAIL, seconds=_WORKLOADS_LATE_SECONDS), _IDLE_SECONDS),
+            History((context.create,), Fault(FaultKind.FAIL, seconds=_WORKLOADS_LATE_SECONDS), IDLE_SECONDS),
             judge,
             hinders=True,
         )

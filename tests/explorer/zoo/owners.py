@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import copy
 import hashlib
+from datetime import timedelta
+from typing import ClassVar
 
 from pykb.api.core.v1 import ConfigMap, Secret
 from pykb.api.meta.v1 import ObjectMeta
@@ -25,7 +27,7 @@ from pykb.runtime import (
     set_controller_reference,
 )
 from tests.explorer.keeper import Guard, Keeper
-from tests.explorer.zoo.kinds import FINALIZER, PARK, SAMPLE, Animal, AnimalSpec, Park
+from tests.explorer.zoo.kinds import FINALIZER, PARK, SAMPLE, Animal, AnimalSpec, AnimalStatus, Park
 
 # -- drift
 
@@ -46,6 +48,39 @@ class DoesNotWatchMended(DoesNotWatch):
 
     fault = ""
     owned = Keeper.owned
+
+
+class EntersOnce(Guard):
+    """Writes an entry into a system that tells nobody of changes, and never looks again."""
+
+    fault = "explore-drift"
+    pause: ClassVar[timedelta | None] = None
+
+    async def make(self, animal: Animal) -> None:
+        """Write the entry if it is not there or not right."""
+        wanted = self.secret(animal)
+        wanted.string_data = {"food": animal.spec.food}
+        found = await self.client.find(Secret, wanted)
+        if found is not None and not self.is_own(animal, found):
+            self.recorder.event(animal, "Warning", "Taken", "the entry is somebody else's")
+        elif found is None or (found.data or {}).get("food") != animal.spec.food.encode():
+            await self.client.apply(wanted, force=True)  # fault
+
+    async def report(self, animal: Animal, before: AnimalStatus) -> Result | None:
+        """Come back, or not."""
+        await super().report(animal, before)
+        return Result(requeue_after=self.pause)
+
+    def setup(self, manager: Manager) -> None:
+        """Watch nothing else."""
+        ControllerBuilder(manager).for_(Animal).complete(self)
+
+
+class EntersOnceMended(EntersOnce):
+    """Looks again every ten minutes. An entry has no owner reference by which to watch it."""
+
+    fault = ""
+    pause = timedelta(minutes=10)
 
 
 class FiltersByGeneration(Keeper):
