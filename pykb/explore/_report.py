@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from pykb.diagnostics import Code, Diagnostic, Span
 from pykb.diagnostics.codes import explore as codes
@@ -73,7 +74,17 @@ class Finding:
         first = _PUT_RIGHT if is_put_right else advice[self.code.slug]
         helps = (first, f"more about this: `pykb explain {self.code.slug}`")
         refused = (f"the API server refuses this write each time, {self.refusal}: {_REFUSED}",) if self.refusal else ()
-        return self.code.at(self.span, self.message, *refused, *helps, notes=tuple(notes))
+        return self.code.at(self.span, self.message, *refused, *self._accepting(), *helps, notes=tuple(notes))
+
+    def _accepting(self) -> Iterator[str]:
+        """Yield how to accept another value of a Secret: only the user knows whether it may be made anew."""
+        made_anew = (each for each in self.differences if each.is_hidden and None not in (each.expected, each.found))
+        for each in islice(made_anew, 1):
+            entry = f'ignore = [{{ field = "Secret.{each.path}", reason = "..." }}]'
+            yield (
+                "users have the first value, as of a password; if it may be made anew at any time, as a certificate, "
+                f"accept that in `[tool.pykb.explore]` of pyproject.toml: `{entry}`"
+            )
 
     def _lost(self) -> Iterator[str]:
         if self.forgotten:

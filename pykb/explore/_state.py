@@ -55,16 +55,22 @@ class Difference:
         name = str(self.identity)
         if not self.path:
             return f"{name} is missing" if self.found is None else f"{name} is left over"
-        if self.found is None:
-            return f"{name}: {self.path} = {self.shown(self.expected)} is missing"
-        if self.expected is None:
-            return f"{name}: {self.path} = {self.shown(self.found)} is left over"
-        return f"{name}: {self.path} is {self.shown(self.found)} instead of {self.shown(self.expected)}"
+        if self.found is None or self.expected is None:
+            value = self.expected if self.found is None else self.found
+            equals = "" if self.is_hidden else f" = {shorten(value)}"
+            return f"{name}: {self.path}{equals} is {'missing' if self.found is None else 'left over'}"
+        if self.is_hidden:
+            return f"{name}: {self.path} has another value"
+        return f"{name}: {self.path} is {shorten(self.found)} instead of {shorten(self.expected)}"
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether it is in the content of a Secret."""
+        return self.identity.is_secret and self.path.startswith(("data", "stringData"))
 
     def shown(self, value: Any) -> str:
         """A value of the field, shortened. Contents of Secrets are hidden."""
-        is_hidden = self.identity.is_secret and self.path.startswith(("data", "stringData"))
-        return HIDDEN if is_hidden else shorten(value)
+        return HIDDEN if self.is_hidden else shorten(value)
 
 
 def read(content: bytes) -> Manifest:

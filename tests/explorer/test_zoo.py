@@ -323,6 +323,13 @@ def test_a_refusal_that_is_swallowed_has_the_same_help():
     assert "each time, `spec.serviceName`: field is immutable: " in refused
 
 
+def test_another_value_of_a_secret_names_the_setting_that_accepts_it():
+    """Only the user knows whether it may be made anew. The twin has such a setting."""
+    [finding] = explored(passwords.SignsAnew, ("explore-crash",)).findings
+    assert finding.message == "Secret kiki-menu: data.password has another value after a crash"
+    assert '`ignore = [{ field = "Secret.data.password", reason = "..." }]`' in finding.to_diagnostic().help[0]
+
+
 def test_a_cause_names_the_line_of_the_operator_itself():
     """A loop goes through it."""
     [finding] = explored(loops.MovesTransition, ("explore-loop",)).findings

@@ -8,7 +8,7 @@ import uuid
 from typing import ClassVar
 
 from pykb.api.core.v1 import ConfigMap, Secret
-from pykb.runtime import NotControlled, ensure_applied, is_controlled_by, set_controller_reference
+from pykb.runtime import Client, NotControlled, ensure_applied, is_controlled_by, set_controller_reference
 from tests.explorer.keeper import Keeper
 from tests.explorer.zoo.kinds import Animal, AnimalStatus
 
@@ -143,3 +143,43 @@ class KeepsSecretMended(KeepsSecret):
     async def keep(self, animal: Animal) -> None:
         """Warn when the name is taken."""
         await TakesSecretMended.keep(self, animal)
+
+
+class SignsAnew(Keeper):
+    """Each process signs the certificate anew, which the settings accept, and makes another password with it."""
+
+    fault = "explore-crash"
+    owned = (Secret,)
+    ignore = ("Secret.data.tls.crt",)
+
+    def __init__(self, client: Client) -> None:
+        super().__init__(client)
+        self.signed: set[str | None] = set()
+
+    async def keep(self, animal: Animal) -> None:
+        """Sign it once in a process."""
+        wanted = Secret(metadata=self.metadata(animal))
+        found = await self.client.live.find(Secret, wanted)
+        if found is not None and found.metadata.uid in self.signed:
+            return
+        wanted.data = {"tls.crt": secrets.token_bytes(), "password": self.password(found)}
+        try:
+            applied, _ = await ensure_applied(self.client, wanted, owner=animal)  # fault
+        except NotControlled as error:
+            self.recorder.event(animal, "Warning", "Taken", str(error))
+            raise
+        self.signed.add(applied.metadata.uid)
+
+    def password(self, found: Secret | None) -> bytes:
+        """The password."""
+        return secrets.token_bytes()
+
+
+class SignsAnewMended(SignsAnew):
+    """Keeps the password."""
+
+    fault = ""
+
+    def password(self, found: Secret | None) -> bytes:
+        """Make it once."""
+        return ((found.data or {}) if found is not None else {}).get("password") or secrets.token_bytes()
