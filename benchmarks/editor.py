@@ -49,6 +49,7 @@ def _questions(text: str) -> dict[str, Callable[[], object]]:
     return {
         "mistakes": lambda: document.findings(text, "types.py"),
         "completion": lambda: document.offers(text, line, column),
+        "kinds": lambda: document.kinds(text),
         "help": lambda: document.help_at(text, line, column),
     }
 

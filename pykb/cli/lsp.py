@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from pykb.cli import console
 from pykb.cli.errors import finish
 from pykb.cli.project import own_pykb
 
@@ -16,6 +17,9 @@ def lsp(
     *,
     trusted: Annotated[
         bool, typer.Option("--trusted", help="Check the whole project when a file is saved. This imports its modules.")
+    ] = False,
+    answer: Annotated[
+        bool, typer.Option("--answer", hidden=True, help="Answer a question of the language server from stdin.")
     ] = False,
 ) -> None:
     """Run the language server for markers. Editors start it, and speak with it over stdin and stdout.
@@ -27,6 +31,11 @@ def lsp(
       pykb lsp
       pykb lsp --trusted
     """
+    if answer:
+        from pykb.lsp._kinds import answer as answered
+
+        console.out(answered(Path.cwd(), sys.stdin.buffer.read()))
+        return
     try:
         from pykb.lsp.server import Server
     except ImportError as error:

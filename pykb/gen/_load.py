@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import importlib.abc
+import importlib.machinery
 import os
 import re
 import sys
 import types
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -102,21 +104,58 @@ def is_api_file(path: Path, root: Path, text: str, *, named: bool) -> bool:
 
 
 @contextlib.contextmanager
-def importing(root: Path) -> Iterator[None]:
-    """Make the project's modules importable inside the ``with`` block."""
+def importing(root: Path, unsaved: Mapping[Path, str] | None = None) -> Iterator[None]:
+    """Make the project's modules importable inside the ``with`` block.
+
+    Args:
+        root: The project.
+        unsaved: Texts of modules that replace those on disk.
+    """
     before = dict(sys.modules)
-    path = list(sys.path)
+    path, finder = list(sys.path), _Unsaved(unsaved or {})
     bytecode = sys.dont_write_bytecode
     sys.dont_write_bytecode = True
+    if unsaved:
+        sys.meta_path.insert(0, finder)
     try:
         yield
     finally:
         sys.dont_write_bytecode = bytecode
         sys.path[:] = path
+        if finder in sys.meta_path:
+            sys.meta_path.remove(finder)
         for name in [name for name, module in sys.modules.items() if name not in before and _lies_in(module, root)]:
             del sys.modules[name]
         sys.modules.update({name: module for name, module in before.items() if name not in sys.modules})
         importlib.invalidate_caches()
+
+
+class _Unsaved(importlib.abc.MetaPathFinder):
+    """Finds modules as Python does, and takes the texts of some of them from an editor."""
+
+    def __init__(self, texts: Mapping[Path, str]) -> None:
+        self._texts = texts
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
+        text = self._texts.get(real_path(Path(spec.origin))) if spec is not None and spec.origin else None
+        if spec is not None and spec.origin and text is not None:
+            spec.loader = _Text(fullname, spec.origin, text)
+        return spec if text is not None else None
+
+
+class _Text(importlib.machinery.SourceFileLoader):
+    """A module whose text is not that of its file. The bytecode of the file does not count."""
+
+    def __init__(self, name: str, path: str, text: str) -> None:
+        super().__init__(name, path)
+        self._text = text
+
+    def get_code(self, fullname: str) -> types.CodeType:  # noqa: ARG002 - the interface of loaders
+        code: types.CodeType = self.source_to_code(self._text.encode(), self.path)
+        return code
 
 
 def _lies_in(module: types.ModuleType, root: Path) -> bool:

@@ -58,6 +58,7 @@ class Declarations:
     root: Path
     registry: MarkerRegistry
     diagnostics: Diagnostics
+    unsaved: Mapping[Path, str] = field(default_factory=dict)
     _files: dict[str, SourceFile] = field(default_factory=dict)
     _modules: dict[str, SourceFile | None] = field(default_factory=dict)
     _named: dict[int, NamedType] = field(default_factory=dict)
@@ -77,6 +78,15 @@ class Declarations:
                 self._files[shown] = found
                 self._texts[shown] = text.splitlines()
         return found
+
+    def text_of(self, path: Path) -> str:
+        """The text of a file: as an editor has it, else as it is on disk.
+
+        Raises:
+            OSError, UnicodeDecodeError: The file cannot be read.
+        """
+        known = self.unsaved.get(path)
+        return read_text(path) if known is None else known
 
     def text(self, span: Span) -> str:
         """The source under a span."""
@@ -100,7 +110,7 @@ class Declarations:
         origin = getattr(module, "__file__", None)
         if module is not None and origin and origin.endswith(".py") and not name.startswith(_BUILT_IN):
             try:
-                found = self.read(Path(origin), read_text(Path(origin)))
+                found = self.read(Path(origin), self.text_of(Path(origin)))
             except (OSError, UnicodeDecodeError):
                 found = None
         self._modules[name] = found
@@ -132,7 +142,7 @@ class Declarations:
         if known is not None:
             return known
         try:
-            text = read_text(path)
+            text = self.text_of(path)
         except (OSError, UnicodeDecodeError):
             return None
         return scan(text, self.shown(path), registry=self.registry, diagnostics=Diagnostics())

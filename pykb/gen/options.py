@@ -148,6 +148,7 @@ class GenerateOptions:
         builtin_descriptions: A file with a cluster's OpenAPI document, relative to the project. It has the
             descriptions of built-in types, which are left out without it.
         oldest: The oldest Kubernetes that the project supports, if it names one.
+        unsaved: Texts that replace those of files, by resolved path: an editor has not saved them.
     """
 
     root: Path
@@ -164,6 +165,7 @@ class GenerateOptions:
     preserve_unknown_fields: bool | None = None
     builtin_descriptions: str | None = None
     oldest: Minor | None = None
+    unsaved: Mapping[Path, str] = field(default_factory=dict)
 
     @property
     def is_whole(self) -> bool:

@@ -147,7 +147,7 @@ def read_sources(options: GenerateOptions, registry: MarkerRegistry, diagnostics
     Files without a comment that looks like a marker and without a kind are skipped quickly.
     """
     root = options.root.resolve()
-    declarations = Declarations(root, registry, diagnostics)
+    declarations = Declarations(root, registry, diagnostics, options.unsaved)
     paths = options.paths or (".",)
     whole = find_files(root, [path for path in paths if is_whole(root, path)], diagnostics)
     named = find_files(root, [path for path in paths if not is_whole(root, path)], diagnostics)
@@ -155,7 +155,7 @@ def read_sources(options: GenerateOptions, registry: MarkerRegistry, diagnostics
     modules: list[Path] = []
     for path in sorted({*whole, *named}):
         try:
-            text = read_text(path)
+            text = declarations.text_of(path)
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not encoded in UTF-8"
             diagnostics.report(
@@ -251,7 +251,7 @@ def find_crds(sources: Sources, options: GenerateOptions, diagnostics: Diagnosti
 
     root = options.root.resolve()
     converted = _converted_kinds(root, diagnostics)  # before the project's `yaml.py` could stand for the parser
-    with importing(root):
+    with importing(root, options.unsaved):
         loaded = [load(path, root, diagnostics) for path in sources.modules]
         modules = [module for module in loaded if module is not None]
         kinds = find_kinds(modules, sources.declarations, diagnostics)

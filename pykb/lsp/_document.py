@@ -18,6 +18,9 @@ from pykb.markers.registry import builtin_registry, explain_marker, meaning_of
 _COMMENT = re.compile(r"[ \t]*#[ \t]*(?P<marker>\+.*)?$")
 _TYPE = re.compile(r"(@|class\b|type[ \t]+\w)|\w+([ \t]*:[ \t]*\w*TypeAlias)?[ \t]*=")
 _FIELD = re.compile(r"[ \t]+\w+[ \t]*:")
+_NAME = re.compile(r"[ \t]*(?:class[ \t]+|type[ \t]+)?(?P<name>\w+)[ \t]*[:=(\[]")
+_KIND = re.compile(r"^class[ \t]+\w+[ \t]*\([^)]*\b(?:CustomResource\b|group_version[ \t]*=)", re.MULTILINE)
+_TYPES = re.compile(r"\bpykb\.api\b")
 _VERBS = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
 """Of access control. Source: https://kubernetes.io/docs/reference/access-authn-authz/authorization/"""
 
@@ -73,6 +76,22 @@ def offers(text: str, line: int, column: int) -> list[Offer]:
     if found is None or len(marker) == len(found.name) + 1:  # the name may go on
         return [_named(each, start) for each in _fitting(text, line) if not each.go_only]
     return list(_arguments(found, marker, start))
+
+
+def is_declared(text: str, line: int, column: int) -> bool:
+    """Whether the cursor is on a name where a line may declare it: a field, a class or an alias."""
+    match = _NAME.match(_line(text, line))
+    return match is not None and match.start("name") <= column <= match.end("name")
+
+
+def declares_types(text: str) -> bool:
+    """Whether a file may declare types of a CRD."""
+    return _TYPES.search(text) is not None
+
+
+def kinds(text: str) -> list[int]:
+    """The lines where kinds are declared."""
+    return [text.count("\n", 0, match.start()) for match in _KIND.finditer(text)]
 
 
 def _line(text: str, number: int) -> str:

@@ -11,7 +11,7 @@ import json
 import os
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,13 +24,19 @@ from pygls.workspace import TextDocument
 from pykb import __version__
 from pykb.diagnostics import Diagnostic, Edit, Severity, Span
 from pykb.diagnostics.codes import all_codes
+from pykb.files.durable import temporary
 from pykb.lsp import _document as document
+from pykb.lsp._kinds import Answer, NoAnswerError, Place, ask, find
 from pykb.project import FILE_NAME
 from pykb.tools.process import LimitError, Limits, run_bounded
 
 Program = Callable[[Path], Sequence[str]]
 """The command that runs the pykb of a project."""
 
+PREVIEW = "pykb.previewCrd"
+"""The command that shows the CRD of a type. Its arguments are the URI of a file and a line, from 0."""
+
+_PREVIEW_TITLE = "pykb: preview CRD"
 _PAUSE_SECONDS = 0.2
 """In which nobody types. A file of 400 kB takes more than half a second."""
 
@@ -57,6 +63,8 @@ class Server:
         self._of_project: dict[Path, dict[str, list[Diagnostic]]] = {}
         self._checks: dict[Path, asyncio.Task[None]] = {}
         self._publishing: dict[str, asyncio.Task[None]] = {}
+        self._at_end = ExitStack()
+        self._folder: Path | None = None
         self.protocol = LanguageServer("pykb", __version__)
         self._answer(types.INITIALIZE, self._initialize)
         self._answer(types.TEXT_DOCUMENT_DID_OPEN, self._opened)
@@ -65,15 +73,18 @@ class Server:
         self._answer(types.TEXT_DOCUMENT_DID_SAVE, self._saved)
         self._answer(types.TEXT_DOCUMENT_COMPLETION, self._complete, types.CompletionOptions(list("+:=,;")))
         self._answer(types.TEXT_DOCUMENT_HOVER, self._hover)
-        fixes = types.CodeActionOptions([types.CodeActionKind.QuickFix])
-        self._answer(types.TEXT_DOCUMENT_CODE_ACTION, self._fixes, fixes)
+        kinds = types.CodeActionOptions([types.CodeActionKind.QuickFix, types.CodeActionKind.Source])
+        self._answer(types.TEXT_DOCUMENT_CODE_ACTION, self._actions, kinds)
+        self._answer(types.TEXT_DOCUMENT_CODE_LENS, self._lenses, types.CodeLensOptions())
+        self._answer(types.TEXT_DOCUMENT_IMPLEMENTATION, self._in_manifests)
+        self.protocol.command(PREVIEW)(partial(self._preview))
 
     def _answer(self, what: str, method: Callable[[Any], object], options: object = None) -> None:
         self.protocol.feature(what, options)(partial(method))  # pygls sets attributes, which methods do not have
 
     def run(self) -> None:
         """Answer until the editor ends the connection. What is printed meanwhile goes to stderr."""
-        with os.fdopen(os.dup(0), "rb") as stdin, os.fdopen(os.dup(1), "wb") as stdout:
+        with os.fdopen(os.dup(0), "rb") as stdin, os.fdopen(os.dup(1), "wb") as stdout, ExitStack() as self._at_end:
             os.dup2(2, 1)
             self.protocol.start_io(stdin, stdout)
 
@@ -177,14 +188,20 @@ class Server:
         shown = types.MarkupContent(types.MarkupKind.Markdown, f"```text\n{text}```")
         return types.Hover(shown, _range(file, line, start, line, end))
 
-    def _fixes(self, params: types.CodeActionParams) -> list[types.CodeAction]:
+    def _actions(self, params: types.CodeActionParams) -> list[types.CodeAction]:
         file = self._document(params.text_document.uri)
+        kinds = params.context.only or [types.CodeActionKind.QuickFix, types.CodeActionKind.Source]
+        actions = self._fixes(file, params.range) if types.CodeActionKind.QuickFix in kinds else []
+        if types.CodeActionKind.Source in kinds and self._is_trusted and document.declares_types(file.source):
+            command = _preview_at(file, params.range.start.line)
+            actions.append(types.CodeAction(_PREVIEW_TITLE, types.CodeActionKind.Source, command=command))
+        return actions
+
+    def _fixes(self, file: TextDocument, place: types.Range) -> list[types.CodeAction]:
         actions = []
         for finding in document.findings(file.source, to_fs_path(file.uri) or ""):
             shown = _diagnostic(file, finding)
-            touches = (
-                shown.range.start.line <= params.range.end.line and params.range.start.line <= shown.range.end.line
-            )
+            touches = shown.range.start.line <= place.end.line and place.start.line <= shown.range.end.line
             if not finding.fix or not touches:
                 continue
             edits = [types.TextEdit(_span(file, edit.span), edit.new) for edit in finding.fix]
@@ -193,6 +210,84 @@ class Server:
             action.edit = types.WorkspaceEdit(changes={file.uri: edits})
             actions.append(action)
         return actions
+
+    # -- what only the types say
+
+    def _lenses(self, params: types.CodeLensParams) -> list[types.CodeLens]:
+        if not self._is_trusted:
+            return []
+        file = self._document(params.text_document.uri)
+        return [
+            types.CodeLens(types.Range(types.Position(line, 0), types.Position(line, 0)), _preview_at(file, line))
+            for line in document.kinds(file.source)
+        ]
+
+    async def _in_manifests(self, params: types.ImplementationParams) -> list[types.Location] | None:
+        """Where the CRDs on disk have the field or the type under the cursor."""
+        file, (line, column) = self._place(params.text_document.uri, params.position)
+        root = _root_of(to_fs_path(file.uri) or "")
+        if root is None or not document.is_declared(file.source, line, column):
+            return None
+        found: list[types.Location] = []
+        try:
+            places: dict[str, list[Place]] = defaultdict(list)
+            for place in (await self._ask(root, file, line)).places:
+                if place.column <= column + 1 <= place.end_column:
+                    places[place.file].append(place)
+            for manifest, parts in places.items():
+                uri = from_fs_path(str(root / manifest)) or ""
+                marks = [types.Position(*at) for at in await asyncio.to_thread(find, root, manifest, parts)]
+                found += [types.Location(uri, types.Range(mark, mark)) for mark in marks]
+        except NoAnswerError as error:
+            self._tell(str(error))
+        return found or None
+
+    async def _preview(self, uri: str, line: int) -> str | None:
+        """Show the CRDs with the type at a line. Returns their text."""
+        file = self._document(uri)
+        root = _root_of(to_fs_path(uri) or "")
+        if root is None:
+            self._tell("the file is not in a project of pykb: there is no `PROJECT` above it")
+            return None
+        try:
+            manifests = (await self._ask(root, file, line)).manifests
+        except NoAnswerError as error:
+            self._tell(str(error))
+            return None
+        if not manifests:
+            self._tell("no CRD has the type at the cursor: put the cursor into a class that a kind uses")
+            return None
+        text = "".join(manifests.values())
+        name = Path(next(iter(manifests))).name if len(manifests) == 1 else "crds.yaml"
+        shown = self._previews() / name
+        shown.write_text(text, encoding="utf-8")
+        window = self.protocol.client_capabilities.window
+        if window is not None and window.show_document is not None and window.show_document.support:
+            self.protocol.window_show_document(types.ShowDocumentParams(shown.as_uri()), lambda _: None)
+        else:
+            self._tell(f"the CRD is in {shown}", types.MessageType.Info)
+        return text
+
+    def _previews(self) -> Path:
+        """The folder of previews. It goes when the server ends."""
+        if self._folder is None:
+            self._folder = self._at_end.enter_context(temporary("preview"))
+        return self._folder
+
+    async def _ask(self, root: Path, file: TextDocument, line: int) -> Answer:
+        """Ask the project about the type at a line.
+
+        Raises:
+            NoAnswerError: There is no answer.
+        """
+        if not self._is_trusted:
+            raise NoAnswerError("this imports the project: start `pykb lsp --trusted` if you trust it")
+        path = Path(to_fs_path(file.uri) or "").relative_to(root).as_posix()
+        question = partial(ask, (*self._program(root), "lsp", "--answer"), root, path=path)
+        return await asyncio.to_thread(question, text=file.source, line=line + 1)
+
+    def _tell(self, message: str, kind: types.MessageType = types.MessageType.Warning) -> None:
+        self.protocol.window_show_message(types.ShowMessageParams(kind, message))
 
     def _document(self, uri: str) -> TextDocument:
         return self.protocol.workspace.get_text_document(uri)
@@ -210,6 +305,10 @@ def _root_of(path: str) -> Path | None:
     if here.suffix != ".py":
         return None
     return next((folder for folder in here.parents if (folder / FILE_NAME).is_file()), None)
+
+
+def _preview_at(file: TextDocument, line: int) -> types.Command:
+    return types.Command(_PREVIEW_TITLE, PREVIEW, arguments=[file.uri, line])
 
 
 def _diagnostic(file: TextDocument, finding: Diagnostic) -> types.Diagnostic:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import pytest_lsp
 from lsprotocol import types
+from pygls.uris import to_fs_path
 from pytest_lsp import ClientServerConfig, LanguageClient
 
 SAMPLE = Path(__file__).parents[3] / "testdata" / "virtulmachine"
@@ -23,7 +24,8 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 @pytest_lsp.fixture(config=ClientServerConfig(server_command=COMMAND, server_env=dict(os.environ)), scope="module")
 async def editor(lsp_client: LanguageClient):
     """An editor that trusts what it opens, and counts in UTF-16, as all can."""
-    options = types.InitializeParams(types.ClientCapabilities(), initialization_options={"trusted": True})
+    can = pytest_lsp.client_capabilities("visual-studio-code")
+    options = types.InitializeParams(can, initialization_options={"trusted": True})
     await lsp_client.initialize_session(options)
     yield
     await lsp_client.shutdown_session()
@@ -58,7 +60,11 @@ async def test_a_mistyped_marker_is_found_and_mended(editor: LanguageClient, pro
     [found] = await published(editor, uri)
     assert (found.code, found.source, found.severity) == ("marker-unknown", "pykb", types.DiagnosticSeverity.Error)
     assert found.range == types.Range(types.Position(5, 6), types.Position(5, 37))
-    asked = types.CodeActionParams(types.TextDocumentIdentifier(uri), found.range, types.CodeActionContext([found]))
+    asked = types.CodeActionParams(
+        types.TextDocumentIdentifier(uri),
+        found.range,
+        types.CodeActionContext([found], [types.CodeActionKind.QuickFix]),
+    )
     [action] = await editor.text_document_code_action_async(asked)
     assert isinstance(action, types.CodeAction)
     [edit] = action.edit.changes[uri]
@@ -137,7 +143,81 @@ async def test_a_project_that_is_not_trusted_is_not_run(project: Path):
         await client.text_document_hover_async(
             types.HoverParams(types.TextDocumentIdentifier(uri), types.Position(0, 0))
         )
+        place = types.TextDocumentIdentifier(uri)
+        assert not await client.text_document_code_lens_async(types.CodeLensParams(place))
+        cpu = position(path.read_text(encoding="utf-8"), "cpu")
+        assert await client.text_document_implementation_async(types.ImplementationParams(place, cpu)) is None
+        assert client.messages[-1].message == "this imports the project: start `pykb lsp --trusted` if you trust it"
         await client.shutdown_session()
     finally:
         await client.stop()
     assert not canary.exists()
+
+
+CRD = Path("config/crd/bases/infra.sealyun.com_virtulmachines.yaml")
+
+
+async def implementation(editor: LanguageClient, uri: str, place: types.Position) -> list[types.Location]:
+    """Where the editor goes from a place."""
+    asked = types.ImplementationParams(types.TextDocumentIdentifier(uri), place)
+    return await editor.text_document_implementation_async(asked) or []
+
+
+def position(text: str, word: str) -> types.Position:
+    """The first place of a word at the beginning of a line."""
+    line = next(number for number, each in enumerate(text.split("\n")) if each.lstrip().startswith(word))
+    return types.Position(line, text.split("\n")[line].index(word) + len(word) - 1)
+
+
+async def test_a_field_leads_to_its_place_in_the_crd(editor: LanguageClient, project: Path):
+    """In the manifest on disk. What is not there is said, with the remedy; a place without a type leads nowhere."""
+    path = project / TYPES
+    text = path.read_text(encoding="utf-8")
+    uri = opened(editor, path, text)
+    [found] = await implementation(editor, uri, position(text, "memory"))
+    line = (project / CRD).read_text(encoding="utf-8").split("\n").index("              memory:")
+    place = types.Position(line, len("              "))
+    assert found == types.Location((project / CRD).as_uri(), types.Range(place, place))
+    assert await implementation(editor, uri, position(text, '"""Number of virtual CPUs')) == []
+    (project / CRD).unlink()
+    assert await implementation(editor, uri, position(text, "cpu")) == []
+    assert editor.messages[-1].message == f"there is no `{CRD}`: run `pykb generate`"
+
+
+async def test_the_crd_of_the_text_is_shown(editor: LanguageClient, project: Path):
+    """As it stands, without a save: of the kind that the lens is above, also from the type of a field."""
+    path, crd = project / TYPES, (project / CRD).read_text(encoding="utf-8")
+    text = path.read_text(encoding="utf-8")
+    uri = opened(editor, path, text)
+    document = types.TextDocumentIdentifier(uri)
+    [lens] = await editor.text_document_code_lens_async(types.CodeLensParams(document))
+    assert text.split("\n")[lens.range.start.line].startswith("class VirtulMachine(")
+    shown = await editor.workspace_execute_command_async(
+        types.ExecuteCommandParams(lens.command.command, lens.command.arguments)
+    )
+    assert shown == crd
+    change = types.TextDocumentContentChangeWholeDocument(text.replace("    cpu: str\n", "    cpu: int\n"))
+    editor.text_document_did_change(
+        types.DidChangeTextDocumentParams(types.VersionedTextDocumentIdentifier(version=2, uri=uri), [change])
+    )
+    place = types.Range(position(text, "cpu"), position(text, "cpu"))
+    context = types.CodeActionContext([], only=[types.CodeActionKind.Source])
+    [action] = await editor.text_document_code_action_async(types.CodeActionParams(document, place, context))
+    assert action.title == lens.command.title  # the client takes it for another type, so its command is not read
+    arguments = types.ExecuteCommandParams(lens.command.command, [uri, place.start.line])
+    shown = await editor.workspace_execute_command_async(arguments)
+    assert "Number of virtual CPUs.\n                type: integer\n" in shown
+    place = Path(to_fs_path(editor.shown_documents[-1].uri))
+    assert (place.name, place.read_text(encoding="utf-8")) == (CRD.name, shown)
+    assert (project / CRD).read_text(encoding="utf-8") == crd
+
+
+async def test_a_preview_of_a_type_with_a_mistake_says_which(editor: LanguageClient, project: Path):
+    """The first one, with its place."""
+    path = project / TYPES
+    text = path.read_text(encoding="utf-8").replace("    cpu: str\n", "    cpu: float\n")
+    uri = opened(editor, path, text)
+    line = position(text, "cpu").line
+    arguments = types.ExecuteCommandParams("pykb.previewCrd", [uri, line])
+    assert await editor.workspace_execute_command_async(arguments) is None
+    assert editor.messages[-1].message.startswith(f"the CRD cannot be made: {TYPES}:{line + 1}: ")
