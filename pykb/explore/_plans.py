@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -254,7 +255,8 @@ def _as_fresh(context: Context, fresh: Outcome, path: str) -> Verdict:
         for number, (wanted, found, what) in enumerate(every, start=2):
             if _keeps_default(context, outcome, wanted.states[0], found):
                 return
-            if unlike := context.compare(wanted.states[0], found, outcome=outcome, of=wanted):
+            unlike = context.compare(wanted.states[0], found, outcome=outcome, of=wanted)
+            if unlike and not _is_left_alone(context, wanted, outcome, number):
                 place = place_among(unlike, outcome, fresh)
                 yield Violation(f"{unlike[0]} {what}", place, unlike, cause_of(unlike), steps=number)
                 return
@@ -264,6 +266,37 @@ def _as_fresh(context: Context, fresh: Outcome, path: str) -> Verdict:
         return _as_fresh(other, other.undisturbed(replace(changed, verb=Verb.CREATE)), path)
 
     return Verdict(judge, again)
+
+
+def _is_left_alone(context: Context, fresh: Outcome, outcome: Outcome, number: int) -> bool:
+    """Whether the operator is right to leave all as it was at a step: it is paused, or its status refuses the spec.
+
+    Then it makes nothing for a fresh object with this spec either.
+    """
+    own = context.own
+    before, after = (dict(state) for state in outcome.states[number - 2 : number])
+    was, told = before.pop(own, {}), [state.get(own, {}) for state in (after, fresh.states[0])]
+    after.pop(own, None)
+    is_made = not {own, *fresh.initial}.issuperset(fresh.states[0])
+    if not was or is_made or differences(before, after, context.ignore):
+        return False
+    return any(map(_is_paused, told)) or all(map(_is_refused, told))
+
+
+def _is_paused(obj: Mapping[str, Any]) -> bool:
+    """Whether a field says so, as that of a Deployment and of a CronJob does."""
+    return any(value is True and path[-1] in _PAUSES for path, value in leaves(obj.get("spec")))
+
+
+def _is_refused(obj: Mapping[str, Any]) -> bool:
+    """Whether a condition says that the spec is refused, by its reason or its type."""
+    conditions = (obj.get("status") or {}).get("conditions") or ()
+    told = (each.get("reason", "") + each["type"] * (each["status"] == "True") for each in conditions)
+    return any(_REFUSAL.search(each) for each in told)
+
+
+_PAUSES = ("paused", "suspend", "suspended")
+_REFUSAL = re.compile("invalid|refused|rejected|forbidden|denied|unsupported|not.?(allowed|supported)", re.IGNORECASE)
 
 
 def _keeps_default(context: Context, outcome: Outcome, expected: State, found: State) -> bool:

@@ -23,7 +23,7 @@ from pykb.runtime import (
     patch_status,
     release_finalizer,
 )
-from tests.explorer.zoo.kinds import FINALIZER, SAMPLE, Animal, AnimalStatus, Manifest
+from tests.explorer.zoo.kinds import CRDS, FINALIZER, SAMPLE, Animal, AnimalStatus, Manifest
 
 
 class Keeper(Reconciler):
@@ -40,6 +40,7 @@ class Keeper(Reconciler):
     """What must always hold."""
     neighbours: ClassVar[tuple[Manifest, ...]] = ()
     """Samples that are there meanwhile."""
+    crds: ClassVar[list[Manifest]] = CRDS
     background: ClassVar[tuple[Manifest, ...]] = ()
     """Objects of other kinds that are there."""
     ignore: ClassVar[tuple[str, ...]] = ()

@@ -37,7 +37,7 @@ from tests.explorer.zoo import (
     upgrades,
     workloads,
 )
-from tests.explorer.zoo.kinds import HERE, Animal, AnimalStatus, subject_of
+from tests.explorer.zoo.kinds import CRDS, HERE, Animal, AnimalStatus, subject_of
 
 THEMES = (
     branches,
@@ -167,7 +167,8 @@ def _subject_of(operator: type[Reconciler]) -> Subject:
         operator(manager.client).setup(manager)
 
     more = {name: getattr(operator, name, ()) for name in ("once", "invariants", "neighbours", "background")}
-    return subject_of(register, rules=operator.rules, sample=operator.sample, **more)
+    crds = getattr(operator, "crds", CRDS)
+    return subject_of(register, rules=operator.rules, sample=operator.sample, crds=crds, **more)
 
 
 def test_each_operator_has_a_twin_and_each_code_two_operators():

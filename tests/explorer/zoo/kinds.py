@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,7 @@ class AnimalSpec(Struct):
     count: int = 1
     house: str | None = None
     names: list[str] = Field(default_factory=list)
+    paused: bool = False
 
 
 class AnimalStatus(Struct):
@@ -52,7 +55,7 @@ class Park(CustomResource, group_version=GROUP_VERSION):
 _STRING = {"type": "string"}
 _INTEGER = {"type": "integer"}
 _CONDITION = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-_SCHEMA = {
+_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
         "spec": {
@@ -78,12 +81,14 @@ _SCHEMA = {
 }
 
 
-def _crd(kind: str, plural: str, scope: str) -> Manifest:
+def _crd(kind: str, plural: str, scope: str, **more: Manifest) -> Manifest:
+    schema = copy.deepcopy(_SCHEMA)
+    schema["properties"]["spec"]["properties"] |= more
     version = {
         "name": "v1",
         "served": True,
         "storage": True,
-        "schema": {"openAPIV3Schema": _SCHEMA},
+        "schema": {"openAPIV3Schema": schema},
         "subresources": {"status": {}},
     }
     return {
@@ -100,6 +105,9 @@ def _crd(kind: str, plural: str, scope: str) -> Manifest:
 
 
 CRDS = [_crd("Animal", "animals", "Namespaced"), _crd("Park", "parks", "Cluster")]
+PAUSABLE = [_crd("Animal", "animals", "Namespaced", paused={"type": "boolean"})]
+"""The definition of animals that can be paused."""
+
 SAMPLE: dict[str, Any] = {
     "apiVersion": "zoo.example.com/v1",
     "kind": "Animal",
@@ -121,12 +129,13 @@ def subject_of(
     invariants: tuple[Check, ...] = (),
     neighbours: tuple[Manifest, ...] = (),
     background: tuple[Manifest, ...] = (),
+    crds: Sequence[Manifest] = CRDS,
 ) -> Subject:
     """An operator of the zoo, as the explorer takes it."""
     checks = [invariant_of(each) for each in invariants]
     return Subject(
         register,
-        CRDS,
+        crds,
         [sample],
         rules,
         HERE,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import copy
 from typing import ClassVar
 
 from pykb.api.apps.v1 import Deployment, DeploymentSpec, StatefulSet, StatefulSetSpec
 from pykb.api.batch.v1 import Job, JobSpec
+from pykb.api.conditions import Condition
 from pykb.api.core.v1 import ConfigMap, Container, PodSpec, PodTemplateSpec, Service, ServicePort, ServiceSpec
 from pykb.api.meta.v1 import LabelSelector, ObjectMeta
 from pykb.runtime import (
@@ -15,6 +17,7 @@ from pykb.runtime import (
     Conflict,
     Invalid,
     MergePatch,
+    Request,
     Result,
     create_or_update,
     ensure_applied,
@@ -25,7 +28,7 @@ from pykb.runtime import (
     set_controller_reference,
 )
 from tests.explorer.keeper import Keeper
-from tests.explorer.zoo.kinds import SAMPLE, Animal, AnimalStatus
+from tests.explorer.zoo.kinds import PAUSABLE, SAMPLE, Animal, AnimalStatus
 
 
 def template(animal: Animal, restart: str | None = None) -> PodTemplateSpec:
@@ -458,3 +461,64 @@ class FillsOwnSpecMended(FillsOwnSpec):
         """Whether it was chosen by the operator, for another food."""
         chosen = animal.spec.house is None or animal.spec.house.startswith("for-")
         return chosen and animal.spec.house != house
+
+
+class StaysPaused(Keeper):
+    """Does nothing while it is paused, and looks into its own status for whether it is."""
+
+    fault = "explore-history"
+    crds = PAUSABLE
+
+    async def reconcile(self, request: Request) -> None:
+        """Keep the child, or leave everything as it is."""
+        animal = await self.client.find(Animal, request)
+        if animal is None or animal.metadata.deletion_timestamp is not None:
+            return
+        before = copy.deepcopy(animal.status)
+        is_paused = self.is_paused(animal)
+        if not is_paused:
+            await self.keep(animal)
+        animal.status.phase = "Paused" if is_paused else "Ready"
+        await patch_status(self.client, animal, before)  # fault
+
+    def is_paused(self, animal: Animal) -> bool:
+        """Whether it is, or was."""
+        return animal.spec.paused or animal.status.phase == "Paused"
+
+
+class StaysPausedMended(StaysPaused):
+    """Looks into the spec."""
+
+    fault = ""
+
+    def is_paused(self, animal: Animal) -> bool:
+        """Whether it is."""
+        return animal.spec.paused
+
+
+class RestsBeside(Keeper):
+    """Has no child while it rests, as a condition says. The child that was there stays."""
+
+    fault = "explore-history"
+    reason = "Resting"
+
+    async def keep(self, animal: Animal) -> None:
+        """Apply the child for small numbers."""
+        is_kept = animal.spec.count <= 2
+        if is_kept:
+            await ensure_applied(self.client, self.child(animal), owner=animal)  # fault: nobody deletes it
+        status, reason = ("True", "Kept") if is_kept else ("False", self.reason)
+        since = animal.metadata.creation_timestamp
+        condition = Condition(type="Ready", status=status, reason=reason, message="", last_transition_time=since)
+        animal.status.conditions = [condition]
+
+    async def report(self, animal: Animal, before: AnimalStatus) -> None:
+        """Write the condition."""
+        await patch_status(self.client, animal, before)
+
+
+class RestsBesideMended(RestsBeside):
+    """Refuses such a number, and keeps what it had."""
+
+    fault = ""
+    reason = "InvalidCount"
