@@ -396,6 +396,16 @@ def rule_marker(verbs: Iterable[str], group: str, resource: str) -> str:
     return f"""# +kubebuilder:rbac:groups={group or '""'},resources={resource},verbs={";".join(needed)}"""
 
 
+def allows(rule: Mapping[str, Any], verb: str, group: str, resource: str) -> bool:
+    """Whether an RBAC rule allows a verb on objects of any name, or of the names that it lists.
+
+    Source: https://kubernetes.io/docs/reference/access-authn-authz/rbac/
+    """
+    asked = {"verbs": verb, "apiGroups": group, "resources": resource}
+    lists = ((rule.get(key), value) for key, value in asked.items())
+    return all(isinstance(values, list | tuple) and ("*" in values or value in values) for values, value in lists)
+
+
 def with_rule(message: str) -> str:
     """The message of a refused request, with the RBAC rule that would have allowed it."""
     rule = _rule_for(message)

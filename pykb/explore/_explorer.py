@@ -12,7 +12,7 @@ from itertools import chain, starmap
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from pykb.client.errors import rule_marker
+from pykb.client.errors import allows, rule_marker
 from pykb.diagnostics import Diagnostic, EnvironmentProblem, Span
 from pykb.diagnostics.codes import explore as codes
 from pykb.diagnostics.suggest import closest
@@ -808,14 +808,9 @@ def _without_rule(resource: tuple[str, str], found: Sequence[tuple[str, Finding]
 
 
 def _allows(rules: Sequence[Mapping[str, Any]], sent: Sent) -> bool:
-    """Whether one of the rules allows a request.
-
-    Source: https://kubernetes.io/docs/reference/access-authn-authz/rbac/
-    """
+    """Whether one of the rules allows a request."""
     return any(
-        _has(rule.get("verbs"), sent.verb)
-        and _has(rule.get("apiGroups"), sent.group)
-        and _has(rule.get("resources"), sent.resource)
+        allows(rule, sent.verb, sent.group, sent.resource)
         and (not rule.get("resourceNames") or sent.name in rule["resourceNames"])
         for rule in rules
     )
@@ -830,10 +825,6 @@ def _grants(rules: Sequence[Mapping[str, Any]]) -> Iterator[Grant]:
                     # OpenShift asks for `finalizers` when an owner reference blocks a deletion.
                     if "*" not in (verb, name) and not name.endswith("/finalizers"):
                         yield verb, group, name
-
-
-def _has(values: Sequence[str] | None, value: str) -> bool:
-    return values is not None and ("*" in values or value in values)
 
 
 # -- Which findings have one root cause: they are told as one. The line that has to be mended is not known. What is

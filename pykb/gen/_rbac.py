@@ -119,12 +119,12 @@ def generate_rbac(
                 diagnostics.extend(check_marker(marker))
                 arguments = marker.arguments
                 key = (str(arguments.get("namespace", "")), str(arguments.get("roleName") or role_name))
-                rules[key].append(_rule_of(marker))
+                rules[key].append(rule_of(marker))
     documents = tuple(_role(namespace, name, found) for (namespace, name), found in sorted(rules.items()))
     return [Artifact(file_name, documents, header)] if documents else []
 
 
-def _rule_of(marker: Marker) -> Rule:
+def rule_of(marker: Marker) -> Rule:
     """The rule of one marker."""
     return Rule.of(
         groups=marker.texts("groups"),

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pykb.diagnostics import Diagnostic, Diagnostics
+from pykb.diagnostics import Diagnostic, Diagnostics, Edit
 from pykb.diagnostics.codes.markers import SOURCE_SYNTAX
 from pykb.markers.collect import scan
 from pykb.markers.definition import Argument, Grammar, MarkerDefinition, MarkerTarget, ValueKind
@@ -92,6 +92,17 @@ def declares_types(text: str) -> bool:
 def kinds(text: str) -> list[int]:
     """The lines where kinds are declared."""
     return [text.count("\n", 0, match.start()) for match in _KIND.finditer(text)]
+
+
+def has(text: str, edit: Edit) -> bool:
+    """Whether the text that an edit replaces is still there."""
+    span = edit.span
+    lines = text.split("\n")[span.line - 1 : span.end_line]
+    if len(lines) != span.end_line - span.line + 1:
+        return False
+    lines[-1] = lines[-1][: span.end_column - 1]
+    lines[0] = lines[0][span.column - 1 :]
+    return "\n".join(lines) == edit.old
 
 
 def _line(text: str, number: int) -> str:

@@ -26,6 +26,7 @@ from pykb.diagnostics import Diagnostic, Edit, Severity, Span
 from pykb.diagnostics.codes import all_codes
 from pykb.files.durable import temporary
 from pykb.lsp import _document as document
+from pykb.lsp._access import Access
 from pykb.lsp._kinds import Answer, NoAnswerError, Place, ask, find
 from pykb.project import FILE_NAME
 from pykb.tools.process import LimitError, Limits, run_bounded
@@ -63,6 +64,8 @@ class Server:
         self._of_project: dict[Path, dict[str, list[Diagnostic]]] = {}
         self._checks: dict[Path, asyncio.Task[None]] = {}
         self._publishing: dict[str, asyncio.Task[None]] = {}
+        self._access = Access()
+        self._found: dict[str, tuple[str, list[Diagnostic]]] = {}
         self._at_end = ExitStack()
         self._folder: Path | None = None
         self.protocol = LanguageServer("pykb", __version__)
@@ -104,6 +107,7 @@ class Server:
     def _closed(self, params: types.DidCloseTextDocumentParams) -> None:
         """Forget the file: only what is open is checked."""
         self._stop(params.text_document.uri)
+        self._found.pop(params.text_document.uri, None)
         self._show(params.text_document.uri, [])
 
     def _saved(self, params: types.DidSaveTextDocumentParams) -> None:
@@ -145,7 +149,9 @@ class Server:
 
     async def _find(self, file: TextDocument, after: float) -> None:
         await asyncio.sleep(after)
-        found = await asyncio.to_thread(self._findings, file.uri, file.source)  # other questions do not wait for it
+        text = file.source
+        found = await asyncio.to_thread(self._findings, file.uri, text)  # other questions do not wait for it
+        self._found[file.uri] = (text, found)
         self._show(file.uri, [_diagnostic(file, each) for each in found])
 
     def _show(self, uri: str, diagnostics: list[types.Diagnostic]) -> None:
@@ -158,6 +164,7 @@ class Server:
         root = _root_of(path)
         if root is None:
             return known
+        known += self._access.findings(root, Path(path), text)
         lines = text.splitlines()
         seen = {(each.code.slug, each.message) for each in known}
         of_project = self._of_project.get(root, {}).get(Path(path).relative_to(root).as_posix(), [])
@@ -199,13 +206,16 @@ class Server:
 
     def _fixes(self, file: TextDocument, place: types.Range) -> list[types.CodeAction]:
         actions = []
-        for finding in document.findings(file.source, to_fs_path(file.uri) or ""):
+        text, found = self._found.get(file.uri, ("", []))
+        for finding in found if text == file.source else ():  # else new ones are on their way
             shown = _diagnostic(file, finding)
             touches = shown.range.start.line <= place.end.line and place.start.line <= shown.range.end.line
-            if not finding.fix or not touches:
+            if not finding.fix or not touches or not all(document.has(file.source, edit) for edit in finding.fix):
                 continue
             edits = [types.TextEdit(_span(file, edit.span), edit.new) for edit in finding.fix]
-            title = "; ".join(f"Write `{edit.new}`" if edit.new else f"Remove `{edit.old}`" for edit in finding.fix)
+            title = "; ".join(
+                f"Write `{edit.new.strip()}`" if edit.new else f"Remove `{edit.old}`" for edit in finding.fix
+            )
             action = types.CodeAction(title, types.CodeActionKind.QuickFix, [shown], is_preferred=True)
             action.edit = types.WorkspaceEdit(changes={file.uri: edits})
             actions.append(action)

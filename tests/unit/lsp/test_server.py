@@ -221,3 +221,22 @@ async def test_a_preview_of_a_type_with_a_mistake_says_which(editor: LanguageCli
     arguments = types.ExecuteCommandParams("pykb.previewCrd", [uri, line])
     assert await editor.workspace_execute_command_async(arguments) is None
     assert editor.messages[-1].message.startswith(f"the CRD cannot be made: {TYPES}:{line + 1}: ")
+
+
+async def test_a_request_without_a_grant_gets_its_marker(editor: LanguageClient, project: Path):
+    """As a note at the call, with the marker as its fix."""
+    path = project / "sealvm/controllers/virtulmachine_controller.py"
+    right = path.read_text(encoding="utf-8")
+    text = right.replace(
+        "        await self.client.status.update(machine)\n", "        await self.client.delete_all_of(VirtulMachine)\n"
+    )
+    assert text != right
+    uri = opened(editor, path, text)
+    [found] = await published(editor, uri)
+    assert (found.code, found.severity) == ("explore-rbac", types.DiagnosticSeverity.Information)
+    context = types.CodeActionContext([found], [types.CodeActionKind.QuickFix])
+    asked = types.CodeActionParams(types.TextDocumentIdentifier(uri), found.range, context)
+    [action] = await editor.text_document_code_action_async(asked)
+    marker = "# +kubebuilder:rbac:groups=infra.sealyun.com,resources=virtulmachines,verbs=deletecollection"
+    assert action.title == f"Write `{marker}`"
+    assert [edit.new_text for edit in action.edit.changes[uri]] == [f"    {marker}\n"]
