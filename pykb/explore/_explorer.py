@@ -119,11 +119,12 @@ class _Doubt(NamedTuple):
 
 @dataclass(slots=True)
 class _Run:
-    """A history that was begun. It has no case if a plan needs its outcome."""
+    """A history that was begun. It has no case if the plan of a code needs its outcome."""
 
     number: int
     history: History
     case: Case | None = None
+    asked_by: str = ""
     outcome: Outcome | None = None
 
     def take(self, runs: Runs) -> Outcome:
@@ -195,6 +196,7 @@ class Explorer:
         self._left_out: set[Identity] = set()
         self._ignored: set[str] = set()
         self._begun_cases = 0
+        self._planned = codes.HISTORY.slug
         self._working: set[int] = set()
         self._stuck: dict[int, Failure] = {}
         self._deadline = float("inf")
@@ -452,6 +454,7 @@ class Explorer:
         """Run one history of each code after the other, so that a short time is spent on all of them."""
         while plans:
             for slug in _turn(plans):
+                self._planned = codes.BUG.slug if slug == SEARCH else slug
                 case = next(plans[slug], None) if slug in plans else None
                 if case is None:
                     plans.pop(slug, None)
@@ -477,7 +480,7 @@ class Explorer:
 
     def _begin(self, history: History, runs: Runs, case: Case | None = None) -> _Run:
         history = self._placed(history)
-        run = _Run(runs.begin(history), history, case)
+        run = _Run(runs.begin(history), history, case, self._planned)
         self._begun.append(run)
         self._report.runs += 1
         if history.is_undisturbed:
@@ -522,7 +525,9 @@ class Explorer:
                     self._report.problems.append(each)
             if run.case is not None:
                 self._judge_case(context, run.case, outcome)
-            elif all(Identity.of(step.manifest)[1:] == context.own[1:] for step in run.history.steps):
+                continue
+            self._note_refused(run.asked_by, outcome)
+            if all(Identity.of(step.manifest)[1:] == context.own[1:] for step in run.history.steps):
                 for case, violation in self._verdicts(context, Case(codes.INVARIANT, run.history, broken), outcome):
                     self._note(context, case, outcome, violation)
 
@@ -543,16 +548,19 @@ class Explorer:
             self._doubtful.append(_Doubt(case, outcome, verdicts))
         else:
             self._report.histories[case.code.slug] += len(case.parts) or 1
-            for step, why in outcome.refused:
-                if why.endswith(_IS_THERE):
-                    continue  # or it is not there: that is what the history is about
-                self._report.refused.setdefault((case.code.slug, told(step, outcome)), why)
+            self._note_refused(case.code.slug, outcome)
             for verdict, violation in verdicts:
                 self._guilty.add(id(case))
                 self._note(context, verdict, outcome, violation)
         if self._progress is not None:
             findings, report = len(list(self._joined())), self._report
             self._progress(Progress(case.code.slug, report.histories.total(), findings, report.lines()))
+
+    def _note_refused(self, slug: str, outcome: Outcome) -> None:
+        """Note what somebody would have done for a code, and the API server refused."""
+        for step, why in outcome.refused:
+            if not why.endswith(_IS_THERE):  # or it is not there: that is what the history is about
+                self._report.refused.setdefault((slug, told(step, outcome)), why)
 
     def _run_alone(self, context: Context, runs: Runs) -> None:
         """Run the cases of doubtful runs, each alone."""

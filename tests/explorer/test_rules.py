@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import copy
+
 import pytest
 
 from pykb.api.object import Unstructured
 from pykb.client.mapper import ResourceMapper
+from pykb.explore import Explorer
 from pykb.explore._webhooks import Conditions, Rules
 from pykb.meta.gvk import GroupVersionKind
-from pykb.runtime import Client, Invalid
+from pykb.runtime import Client, Invalid, Manager
 from pykb.runtime.fake import FakeApiServer
+from tests.explorer.keeper import Keeper
+from tests.explorer.zoo import kinds
 
 GVK = GroupVersionKind("example.com", "v1", "Thing")
 FIXED = {"rule": "self == oldSelf", "message": "it cannot be changed"}
@@ -126,3 +131,17 @@ def test_a_condition_about_the_sender_is_met_and_noted():
     assert conditions.check(sender, names)
     assert not conditions.check(f"object.spec.size > 3 && {sender}", names)
     assert list(conditions.unknown) == [sender]
+
+
+def test_specs_that_are_refused_without_a_fault_are_counted():
+    """There is no history to judge then: a fresh object with such a spec does not exist."""
+    crds = copy.deepcopy(kinds.CRDS)
+    count = crds[0]["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["count"]
+    count["x-kubernetes-validations"] = [{"rule": "self <= 2", "message": "two are enough"}]
+
+    def register(manager: Manager) -> None:
+        Keeper(manager.client).setup(manager)
+
+    report = Explorer(kinds.subject_of(register, crds=crds), only=["explore-history"]).run()
+    why = report.refused["explore-history", "Somebody creates Animal kiki: `spec.count = 3`"]
+    assert "two are enough" in why
