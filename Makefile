@@ -217,6 +217,21 @@ bench: env ## Compare with the peers in one run and print ratios.
 bench-runtime: env ## Compare the runtime with Go's and with kopf: make bench-runtime ARGS="sync status --quick"
 	$(BIN)/python -m benchmarks.runtime $(ARGS)
 
+##@ Editors
+
+VSCODE := editors/vscode
+
+$(VSCODE)/node_modules/.ready: $(VSCODE)/package-lock.json
+	@$(call need,npm,install Node.js: the extension is written in TypeScript)
+	@npm ci --silent --prefix $(VSCODE) --ignore-scripts --no-audit --no-fund
+	@touch "$@"
+
+.PHONY: vscode
+vscode: env $(VSCODE)/node_modules/.ready ## Test the extension of VS Code, and build it: build/pykb.vsix
+	@mkdir -p build
+	cd $(VSCODE) && VENV="$(VENV)" npm test && \
+	  npm run package -- "$$("$(abspath $(BIN))/python" -c 'import pykb; print(pykb.__version__)')" --out "$(abspath build)/pykb.vsix"
+
 ##@ Release
 
 .PHONY: dist
