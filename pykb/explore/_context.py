@@ -456,8 +456,10 @@ def first_bug(outcome: Outcome) -> Failure | None:
 
 def bug_of(failure: Failure, accepted: str, *, steps: int | None = None) -> Violation:
     """The operator, a webhook or a converter fails for what the schema accepts."""
-    message = f"{failure.kind}, though the schema accepts {accepted}: {failure.message}"
-    return Violation(message, failure.place, (), (failure.kind, failure.place), steps)
+    told = f"{failure.kind}, though the schema accepts {accepted}: {failure.message}"
+    if failure.kind == SystemExit.__name__:
+        told = f"the process ends, though the schema accepts {accepted}: {failure.kind}: {failure.message}"
+    return Violation(told, failure.place, (), (failure.kind, failure.place), steps)
 
 
 def _is_extended(difference: Difference) -> bool:

@@ -34,7 +34,7 @@ class Failure:
         message: The beginning of its text.
         place: The last line of the user's code in its traceback.
         at: The virtual time.
-        is_bug: Whether it is an error of programming.
+        is_bug: Whether it is an error of programming, or ends the process.
     """
 
     kind: str
@@ -54,7 +54,7 @@ def failure_of(error: BaseException, root: Path | None, at: float) -> Failure:
     """
     text = safe_text(error).partition("\n")[0]
     text = text if len(text) <= _LONGEST_MESSAGE else f"{text[: _LONGEST_MESSAGE - 3]}..."
-    is_bug = isinstance(error, BUGS) or type(error) in _BAD_VALUES
+    is_bug = isinstance(error, (*BUGS, SystemExit)) or type(error) in _BAD_VALUES
     return Failure(type(error).__name__, text, place_of_error(error, root), at, is_bug)
 
 

@@ -233,9 +233,12 @@ def history(context: Context) -> Iterator[Case]:
 
 def to_and_back(context: Context, path: str, other: Manifest) -> Iterator[Case]:
     """The sample gets another spec, and is changed back."""
-    fresh = context.undisturbed(Step(Verb.CREATE, other, note=path))
+    create = Step(Verb.CREATE, other, note=path)
+    fresh = context.undisturbed(create)
     if not fresh.at_rest:
-        yield Case(codes.LOOP, History((Step(Verb.CREATE, other, note=path),)), _ends(f"with `{path}`"))
+        yield Case(codes.LOOP, History((create,)), _ends(f"with `{path}`"))
+    if first_bug(fresh):
+        yield Case(codes.BUG, History((create,)), _without_bugs((create,)))
     if fresh.refused or fresh.fails or not fresh.at_rest:
         return
     steps = (context.create, Step(Verb.REPLACE, other, note=path), Step(Verb.REPLACE, context.sample))

@@ -310,6 +310,27 @@ def test_what_ends_the_process_is_said_with_its_line(operator):
     assert "# here" in lines[problem.span.line - 1]
 
 
+class LeavesForSome(Waits):
+    """Ends its process for one spec that the schema accepts."""
+
+    async def reconcile(self, request: Request) -> None:
+        """Leave, or work."""
+        animal = await self.client.find(Animal, request)
+        if animal is not None and animal.spec.count == SAMPLE["spec"]["count"] + 1:
+            os._exit(3)  # here
+        await super().reconcile(request)
+
+
+def test_what_ends_the_process_for_some_specs_is_a_finding_with_its_line():
+    """In a cluster, the operator starts again and again then, and does nothing for anybody."""
+    subject = Subject(lambda manager: LeavesForSome(manager.client).setup(manager), CRDS, [SAMPLE], root=HERE)
+    [finding] = Explorer(subject, only=["explore-history", "explore-bug"], histories=20).run().findings
+    assert finding.message == "the process ends, though the schema accepts `spec.count = 3`: SystemExit: 3"
+    assert finding.span is not None
+    lines = (HERE / finding.span.path).read_text(encoding="utf-8").splitlines()
+    assert "# here" in lines[finding.span.line - 1]
+
+
 class LeavesInTask(Waits):
     """Ends its process in a task that nobody waits for."""
 

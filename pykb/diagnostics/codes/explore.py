@@ -121,8 +121,8 @@ BUG = Code(
     "explore-bug",
     "a valid spec leads to an error or to a state without a way back",
     "The API server accepts this spec, but the reconciler raises an error of programming (`TypeError`, `KeyError` and "
-    "the like), or stays in a state that a good spec does not mend. Refuse such specs by a marker on the type "
-    "(`minimum`, `minLength`, `required`, a CEL rule), or handle them.",
+    "the like), ends the process, or stays in a state that a good spec does not mend. Refuse such specs by a marker on "
+    "the type (`minimum`, `minLength`, `required`, a CEL rule), or handle them.",
 )
 
 TWO_FAULTS = Code(
