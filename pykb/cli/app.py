@@ -51,7 +51,6 @@ def _run(args: list[str]) -> int:
     import click
 
     from pykb.cli import console, errors
-    from pykb.client.guard import is_end
 
     console.configure(args)
     _open_streams()
@@ -68,6 +67,8 @@ def _run(args: list[str]) -> int:
             raise error.__context__ from None
         return error.code if isinstance(error.code, int) else 0
     except Exception as error:  # the top: whatever it is, it becomes a message and an exit code
+        from pykb.client.guard import is_end  # it imports asyncio, and a command without an error needs none
+
         if is_end(error):
             raise  # a debugger runs this program, and somebody leaves it
         return errors.handle(error)

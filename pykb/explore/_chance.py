@@ -13,7 +13,7 @@ from pykb.explore._history import Identity
 from pykb.explore._outcome import Change, Outcome
 from pykb.explore._state import State, read
 from pykb.explore._variants import spell
-from pykb.meta.json_diff import MISSING, Parts, Path, changes, fields_of
+from pykb.meta.json_diff import MISSING, Parts, Path, at, changes, fields_of
 
 _WORD = re.compile(r"[A-Za-z0-9+/=_]*")
 _NAME: Path = ("metadata", "name")
@@ -120,9 +120,11 @@ def _token(identity: Identity, path: Path, one: Any, two: Any) -> _Token:
     """The middle of a text, where it differs. Words are not divided: by chance, they may begin alike."""
     if not isinstance(one, str):
         return _Token(identity, path, "", str(one), "")
-    begin = next((at for at, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two)))
+    begin = next(
+        (length for length, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two))
+    )
     back = zip(reversed(one[begin:]), reversed(two[begin:]), strict=False)
-    end = len(one) - next((at for at, (a, b) in enumerate(back) if a != b), min(len(one), len(two)) - begin)
+    end = len(one) - next((length for length, (a, b) in enumerate(back) if a != b), min(len(one), len(two)) - begin)
     begin -= len(_WORD.match(one[:begin][::-1])[0])  # type: ignore[index] # it always matches
     end += len(_WORD.match(one[end:])[0])  # type: ignore[index]
     return _Token(identity, path, one[:begin], one[begin:end], one[end:])
@@ -156,18 +158,9 @@ def _is_changed(token: _Token, changes: Sequence[Change]) -> bool:
     written = [each for each in later if each.identity == token.identity and each.by is not None]
     if any(each.after is None for each in written):
         return True
-    values = (_value_at(read(each.after), token.path) for each in written if each.after)
-    first = next((value for value in values if value is not None), None)
+    values = (at(read(each.after), token.path) for each in written if each.after)
+    first = next((value for value in values if value is not MISSING and value is not None), None)
     return first is not None and token.text not in str(first)
-
-
-def _value_at(content: Any, path: Path) -> Any:
-    for step in path:
-        try:
-            content = content[step]
-        except (KeyError, IndexError, TypeError):
-            return None
-    return content
 
 
 def _replaced(content: Any, path: Path, words: Mapping[Path, str]) -> Any:

@@ -13,6 +13,7 @@ from pykb.explore._invariants import ClusterView
 from pykb.explore._report import Finding
 from pykb.explore._state import Difference
 from pykb.meta.gvk import gvk_named
+from pykb.meta.json_diff import at
 from pykb.python_source import quoting
 
 _MOST_CLAIMS = 5
@@ -83,7 +84,7 @@ def _claim(difference: Difference, end: ClusterView) -> list[str]:
     path = [int(number) if number else name for number, name in _PART.findall(difference.path)]
     if present is None or difference.identity.is_secret or not _is_plain(difference.expected, difference.found):
         return []
-    parent = _at(present.data, path[:-1])
+    parent = at(present.data, tuple(path[:-1]))
     last = path[-1]
     if not isinstance(parent, dict) or not isinstance(last, str) or parent.get(last) != difference.found:
         return []
@@ -98,15 +99,6 @@ def _is_plain(*values: Any) -> bool:
     return all(
         value is None or isinstance(value, bool | int) or (type(value) is str and "<" not in value) for value in values
     )
-
-
-def _at(value: Any, path: list[int | str]) -> Any:
-    for part in path:
-        try:
-            value = value[part]
-        except (KeyError, IndexError, TypeError):
-            return None
-    return value
 
 
 def _call(name: str, arguments: list[str]) -> str:

@@ -21,13 +21,14 @@ from types import CodeType, FunctionType
 from typing import Any, Self
 from unittest import mock
 
+from pykb._regular_file import read_text
 from pykb.explore._gate import path_in
 
 Lines = Mapping[str, frozenset[int]]
 """Lines by file, relative to the folder of the user's code."""
 
 _LARGEST = 2_000_000
-"""The most characters of a file that is looked at."""
+"""The most bytes of a file that is looked at."""
 
 
 class LineCounter:
@@ -210,9 +211,7 @@ def _is_test(path: str) -> bool:
 
 def _source(path: Path) -> str:
     try:
-        if path.stat().st_size > _LARGEST:
-            return ""
-        return path.read_text(encoding="utf-8")
+        return read_text(path, most=_LARGEST)
     except (OSError, ValueError):
         return ""
 

@@ -10,7 +10,7 @@ from typing import Any
 from pykb.explore._history import Fault, History, Identity, Manifest, Verb
 from pykb.explore._outcome import Outcome
 from pykb.explore._variants import put
-from pykb.meta.json_diff import MISSING, Path
+from pykb.meta.json_diff import MISSING, Path, at
 
 
 def counted_by_step(history: History, outcome: Outcome) -> History:
@@ -74,8 +74,8 @@ def smaller(schema: Mapping[str, Any], sample: Manifest, history: History) -> It
     manifests = [step.manifest for step in history.steps]
     specs = [each.get("spec") for each in manifests if Identity.of(each).key == own and "spec" in each]
     for path, value in _smaller(schema, sample.get("spec"), ()):
-        before = _at(sample.get("spec"), path)
-        if all(_at(spec, path) == before for spec in specs):
+        before = at(sample.get("spec"), path)
+        if all(at(spec, path) == before for spec in specs):
             steps = [
                 replace(step, manifest=_changed(step.manifest, path, value))
                 if Identity.of(step.manifest).key == own and "spec" in step.manifest and step.verb is not Verb.PATCH
@@ -103,15 +103,6 @@ def _smaller(schema: Mapping[str, Any], value: Any, path: Path) -> Iterator[tupl
             yield from _smaller(schema.get("items") or {}, each, (*path, index))
     elif type(value) is int and value > max(schema.get("minimum", 1), 1):
         yield path, max(schema.get("minimum", 1), 1)
-
-
-def _at(value: Any, path: Path) -> Any:
-    for step in path:
-        try:
-            value = value[step]
-        except (KeyError, IndexError, TypeError):
-            return MISSING
-    return value
 
 
 def _changed(manifest: Manifest, path: Path, value: Any) -> Manifest:

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from pykb.explore._constants import Constant, plain
 from pykb.explore._history import Manifest
-from pykb.meta.json_diff import MISSING, Path
+from pykb.meta.json_diff import MISSING, Path, at
 
 _DEPTH = 8
 _INT32 = 2**31 - 1
@@ -144,16 +144,6 @@ def _distinct(values: Iterable[Any]) -> Iterator[Any]:
         if (text := json.dumps(value)) not in seen:
             seen.add(text)
             yield value
-
-
-def at(value: Any, path: Path) -> Any:
-    """A value in an object; ``MISSING`` if it is not there."""
-    for step in path:
-        try:
-            value = value[step]
-        except (KeyError, IndexError, TypeError):
-            return MISSING
-    return value
 
 
 _LONGEST = 63

@@ -20,6 +20,16 @@ MISSING: Final = object()
 """The value of a field or an item that is not there. ``None`` is JSON's null."""
 
 
+def at(value: Any, path: Path) -> Any:
+    """A part of a value; :data:`MISSING` if it is not there."""
+    for step in path:
+        try:
+            value = value[step]
+        except (KeyError, IndexError, TypeError):
+            return MISSING
+    return value
+
+
 class Change(NamedTuple):
     """A part that is not equal. Its value is :data:`MISSING` on the side that lacks it."""
 

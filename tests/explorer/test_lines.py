@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from pykb.explore import CODES, Explorer, Report
-from pykb.explore._lines import LineCounter, statements_of
+from pykb.explore._lines import Coverage, LineCounter, statements_of
 from pykb.runtime import Manager
 from tests.explorer.zoo import sound
 from tests.explorer.zoo.kinds import subject_of
@@ -47,6 +48,13 @@ def hopes(tmp_path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.mark.timeout(20)
+def test_a_pipe_in_the_place_of_a_file_has_no_lines(tmp_path):
+    """It would be read for ever."""
+    os.mkfifo(tmp_path / "hopes.py")
+    assert Coverage(tmp_path).source_of("hopes.py") == ""
 
 
 def explored(module: ModuleType, **options: object) -> Report:
