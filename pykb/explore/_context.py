@@ -14,6 +14,7 @@ from pykb.diagnostics import Code, Span
 from pykb.explore._chance import masked
 from pykb.explore._gate import Sent
 from pykb.explore._history import History, Identity, Manifest, Step, Verb
+from pykb.explore._objects import group_kind_of
 from pykb.explore._outcome import Failure, Outcome
 from pykb.explore._project import Subject
 from pykb.explore._state import Difference, State, differences, ignoring, read
@@ -232,7 +233,7 @@ class Context:
         """Objects of the background that the operator reads, or whose kind it watches."""
         read_names = {(sent.group, sent.resource, sent.name) for sent in self.base.sent if sent.verb == "get"}
         listed = {(sent.group, sent.resource) for sent in self.base.sent if sent.verb in ("list", "watch")}
-        plurals = {(crd["spec"]["group"], crd["spec"]["names"]["kind"]): crd for crd in self.subject.crds}
+        plurals = {group_kind_of(crd): crd for crd in self.subject.crds}
         found = []
         for manifest in self.subject.background:
             gvk, name = gvk_of(manifest), manifest["metadata"]["name"]

@@ -408,9 +408,7 @@ class Explorer:
 
     def _fit(self, sample: Manifest, runs: Runs) -> tuple[Manifest, ...]:
         """The other samples that can be there: the operator comes to rest with them, without an error."""
-        own = Identity.of(sample).key
-        others = {Identity.of(other).key: other for other in self._subject.neighbours}  # one version of each
-        every = tuple(other for key, other in others.items() if key != own)
+        every = self._subject.around(sample)
         for other in every[_MOST_NEIGHBOURS:]:
             message = f"{Identity.of(other)} is not there while others are explored: {_MOST_NEIGHBOURS} others are"
             self._say_left_out(Identity.of(other), message)

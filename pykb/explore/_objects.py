@@ -14,7 +14,7 @@ from pykb.diagnostics import Diagnostic, Span
 from pykb.diagnostics.codes.explore import LEFT_OUT, SETTING
 from pykb.diagnostics.suggest import closest
 from pykb.explore._history import Identity, Manifest
-from pykb.meta.gvk import GroupVersion
+from pykb.meta.gvk import GroupVersion, GroupVersionKind
 
 _MOST = 200
 _DEFAULT = "default"
@@ -36,7 +36,7 @@ class Objects:
     """
 
     def __init__(self, crds: Collection[Manifest], namespaces: Collection[str]) -> None:
-        self._own = {_kind_of(crd) for crd in crds}
+        self._own = {group_kind_of(crd) for crd in crds}
         self._others: dict[tuple[str, str], Manifest] = {}
         self._namespaces = namespaces
         self._taken: list[tuple[Manifest, Span, bool]] = []
@@ -67,7 +67,7 @@ class Objects:
                 raise SETTING.problem("this object has no `apiVersion` or no `kind`", "write both", span=span)
         elif kind == "CustomResourceDefinition":
             try:
-                self._others.setdefault(_kind_of(written), written)
+                self._others.setdefault(group_kind_of(written), written)
             except (KeyError, TypeError) as error:
                 if is_named:
                     raise SETTING.problem("this definition lacks a group or names", span=span) from error
@@ -100,20 +100,13 @@ class Objects:
 
     def _add(self, written: Manifest, span: Span) -> None:
         metadata = dict(written["metadata"])
-        if self._is_namespaced(written):
+        gvk = gvk_of(written)
+        if is_namespaced(gvk, self._others.get((gvk.group, gvk.kind))):
             namespace = metadata.get("namespace") or _DEFAULT
             metadata["namespace"] = _DEFAULT if namespace in self._namespaces else namespace
         manifest = {**written, "metadata": metadata}
         identity = Identity.of(manifest)
         self.background[identity], self.places[identity] = manifest, span
-
-    def _is_namespaced(self, written: Manifest) -> bool:
-        gvk = gvk_of(written)
-        crd = self._others.get((gvk.group, gvk.kind))
-        if crd is not None:
-            return bool(crd["spec"].get("scope") == "Namespaced")
-        cls = find_class(gvk)
-        return cls is not None and cls.resource is not None and cls.resource.namespaced
 
     def _wrong(self, written: Manifest) -> tuple[str, ...]:
         """Why an object cannot be there, and what to do; empty if it can."""
@@ -137,5 +130,14 @@ class Objects:
         return ()
 
 
-def _kind_of(crd: Mapping[str, Any]) -> tuple[str, str]:
+def is_namespaced(gvk: GroupVersionKind, crd: Manifest | None) -> bool:
+    """Whether objects of a kind have a namespace: as its definition says, or as that of a built-in kind is known."""
+    if crd is not None:
+        return bool(crd["spec"].get("scope") == "Namespaced")
+    cls = find_class(gvk)
+    return cls is not None and cls.resource is not None and cls.resource.namespaced
+
+
+def group_kind_of(crd: Mapping[str, Any]) -> tuple[str, str]:
+    """The group and the kind that a CustomResourceDefinition defines."""
     return crd["spec"]["group"], crd["spec"]["names"]["kind"]

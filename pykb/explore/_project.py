@@ -19,7 +19,6 @@ from typing import Any, Generic, TypeVar
 import yaml
 
 from pykb._regular_file import read_bytes
-from pykb.api.builtin import find_class
 from pykb.api.safe_text import error_text
 from pykb.client.codec import gvk_of
 from pykb.client.guard import is_end
@@ -33,7 +32,7 @@ from pykb.explore._earlier import Earlier
 from pykb.explore._gate import place_in
 from pykb.explore._history import Identity, Manifest
 from pykb.explore._invariants import Check, Invariant, invariant_of
-from pykb.explore._objects import Objects
+from pykb.explore._objects import Objects, group_kind_of, is_namespaced
 from pykb.explore._settings import Settings, settings_of
 from pykb.explore._watch import Interrupted
 from pykb.files.plan import OutsideError, locate
@@ -102,6 +101,12 @@ class Subject:
     load: Callable[[], object] = _load_nothing
     earlier: Earlier | None = None
 
+    def around(self, sample: Manifest) -> tuple[Manifest, ...]:
+        """The samples that can be there while one is explored, each in one version."""
+        own = Identity.of(sample).key
+        others = {Identity.of(other).key: other for other in self.neighbours}
+        return tuple(other for key, other in others.items() if key != own)
+
 
 def subject_of(
     root: Path,
@@ -138,7 +143,7 @@ def subject_of(
     every = sorted(config_path(root, SAMPLES).glob("*.yaml"))
     files = [root / sample] if sample else every
     written = _written(root, files)
-    own = {(crd["spec"]["group"], crd["spec"]["names"]["kind"]): crd for crd in crds}
+    own = {group_kind_of(crd): crd for crd in crds}
     places: dict[Identity, Span] = {}
     of_kind = [(found, span) for found, span in written if not kind or found["kind"].lower() == kind.lower()]
     samples = _samples(of_kind, own, places)
@@ -287,15 +292,8 @@ def placed(sample: Manifest, span: Span, crd: Manifest | None) -> Manifest:
     if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
         message = f"the sample of {sample['kind']} has no `metadata.name`"
         raise NOT_EXPLORED.problem(message, "give it a name", span=span)
-    namespace = {"namespace": _NAMESPACE} if _is_namespaced(sample, crd) else {}
+    namespace = {"namespace": _NAMESPACE} if is_namespaced(gvk_of(sample), crd) else {}
     return {**sample, "metadata": {**metadata, **namespace}}
-
-
-def _is_namespaced(sample: Manifest, crd: Manifest | None) -> bool:
-    if crd is not None:
-        return bool(crd["spec"].get("scope") == "Namespaced")
-    cls = find_class(gvk_of(sample))
-    return cls is not None and cls.resource is not None and cls.resource.namespaced
 
 
 @dataclass(frozen=True, slots=True)

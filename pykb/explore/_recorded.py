@@ -25,6 +25,7 @@ from pykb.diagnostics.codes.explore import NOT_EXPLORED
 from pykb.envtest.rest import Rest
 from pykb.explore._earlier import Earlier, Life, Record, name_of
 from pykb.explore._history import Identity, Manifest
+from pykb.explore._objects import group_kind_of
 from pykb.explore._outcome import Moment
 from pykb.explore._project import Subject
 from pykb.meta.gvk import GroupVersion
@@ -225,7 +226,7 @@ def _no_object(what: str, span: Span | None) -> Exception:
 
 def _recorded(name: str, objects: Sequence[Manifest], subject: Subject) -> Recorded:
     """Leave out what the world cannot have, and empty the Secrets."""
-    own = {(crd["spec"]["group"], crd["spec"]["names"]["kind"]) for crd in subject.crds}
+    own = {group_kind_of(crd) for crd in subject.crds}
     unknown: Counter[str] = Counter()
     going, kept = 0, []
     for obj in objects[:_MOST_OBJECTS]:
@@ -299,7 +300,7 @@ def with_record(
     Raises:
         EnvironmentProblem: There are no objects of a kind of the project.
     """
-    own = {(crd["spec"]["group"], crd["spec"]["names"]["kind"]) for crd in subject.crds}
+    own = {group_kind_of(crd) for crd in subject.crds}
     roots = [
         obj
         for obj in recorded.objects

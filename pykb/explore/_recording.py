@@ -71,10 +71,7 @@ def record(subject: Subject, name: str, seed: int = 0) -> Earlier:
 
 def _around(subject: Subject, sample: Manifest, runner: Runner) -> tuple[Manifest, ...]:
     """The other samples, unless the operator does not come to rest with them."""
-    own = Identity.of(sample).key
-    others = tuple(
-        {Identity.of(each).key: each for each in subject.neighbours if Identity.of(each).key != own}.values()
-    )
+    others = subject.around(sample)
     return others if others and not unfitness(runner.run(History((), background=others))) else ()
 
 

@@ -17,6 +17,7 @@ from pykb.diagnostics.suggest import closest
 from pykb.explore._actors import Actor
 from pykb.explore._history import Identity, Manifest
 from pykb.explore._invariants import Check, invariant_of
+from pykb.explore._objects import group_kind_of
 from pykb.explore._project import Subject, check_definition, documents, importing, placed
 from pykb.meta.gvk import GroupVersion
 from pykb.runtime import Manager
@@ -57,7 +58,7 @@ def subject_of_files(
         if not file.is_file():
             raise NOT_EXPLORED.problem(f"there is no file `{file}`", _HELP)
     definitions = list(_definitions(root, crds))
-    own = {(crd["spec"]["group"], crd["spec"]["names"]["kind"]): crd for crd in definitions}
+    own = {group_kind_of(crd): crd for crd in definitions}
     found: dict[Identity, Manifest] = {}
     places: dict[Identity, Span] = {}
     for written, span in _written(root, samples, "--sample"):

@@ -12,6 +12,7 @@ from typing import Any
 from pykb.diagnostics import PykbError, Span
 from pykb.explore._gate import place_in
 from pykb.explore._history import Identity, Manifest
+from pykb.explore._objects import group_kind_of
 from pykb.explore._variants import leaves, spell
 from pykb.fake import FakeApiServer
 from pykb.gen.cel.evaluate import NO_VALUE, OPAQUE, Failed, Unknown, holds
@@ -35,7 +36,7 @@ class Rules:
     def __init__(self, crds: Iterable[Manifest]) -> None:
         self._schemas: dict[GroupVersionKind, SchemaNode] = {}
         for crd in crds:
-            group, kind = crd["spec"]["group"], crd["spec"]["names"]["kind"]
+            group, kind = group_kind_of(crd)
             for version in crd["spec"]["versions"]:
                 schema = (version.get("schema") or {}).get("openAPIV3Schema") or {}
                 if _has_rules(schema):
