@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pykb.lsp._kinds import Answer, NoAnswerError, Place, answer, find
+from pykb.lsp import _kinds
+from pykb.lsp._kinds import Answer, NoAnswerError, Place, answer, ask, find
+from pykb.tools.process import Limits
 
 HEADER = "from pykb.api import CustomResource, GroupVersion, Struct\n\n\n"
 BOX = """class Size(Struct):
@@ -112,3 +114,22 @@ def test_a_place_is_found_by_version(tmp_path: Path):
     (tmp_path / "crd.yaml").write_text(first, encoding="utf-8")
     place = Place("crd.yaml", "v1", ("properties", "a"), 1, 2)
     assert find(tmp_path, "crd.yaml", [place]) == [(0, first.index("a: {}"))]
+
+
+@pytest.mark.parametrize(
+    ("script", "message"),
+    [
+        ("echo 'error: no such option' >&2; exit 2", "the pykb of the project does not answer: error: no such option"),
+        ("echo '{}'", "the pykb of the project does not answer: it gave no answer"),
+        ("sleep 60", "the CRD cannot be made: did not end within 0.2 s"),
+    ],
+)
+def test_a_program_that_does_not_answer_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, message: str
+):
+    """The pykb of the project is too old, or hangs."""
+    if "sleep" in script:  # the others would fail on a busy machine
+        monkeypatch.setattr(_kinds, "_LIMITS", Limits(seconds=0.2, size=1000))
+    with pytest.raises(NoAnswerError) as found:
+        ask(("sh", "-c", script), tmp_path, path=FILE, text="", line=1)
+    assert str(found.value) == message
