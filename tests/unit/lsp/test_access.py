@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from pykb.lsp._access import Access
+from tests.pages import PAGES, blocks
+from tests.sources import ROOT, files_of
 
 PROJECT = """layout:
 - python.pykb/v1
@@ -148,21 +150,21 @@ def test_the_fix_adds_the_marker_in_its_place(root: Path, above: str):
     (root / "other.py").unlink()
 
 
-REPOSITORY = Path(__file__).parents[3]
-RECONCILERS = sorted(
-    path
-    for path in (REPOSITORY / "testdata").rglob("*.py")
-    if ".venv" not in path.parts and "Reconciler" in path.read_text(encoding="utf-8")
-)
+RECONCILERS = [file for file in files_of(ROOT) if file.startswith("testdata/") and file.endswith("_controller.py")]
 
 
 def test_no_sample_is_accused():
     """Their roles are right: the explorer and tests of nodes have shown so."""
     access = Access()
-    seen = 0
-    for path in RECONCILERS:
-        root = next((folder for folder in path.parents if (folder / "PROJECT").is_file()), None)
-        if root is not None:
-            seen += 1
-            assert access.findings(root, path, path.read_text(encoding="utf-8")) == []
-    assert seen
+    for path in (ROOT / file for file in RECONCILERS):
+        root = next((folder for folder in path.parents if (folder / "PROJECT").is_file()), ROOT)
+        text = path.read_text(encoding="utf-8")
+        assert access.findings(root, path, text) == [], path
+    assert len(RECONCILERS) > 10
+
+
+def test_no_page_is_accused(root: Path):
+    """The programs of the documentation have the markers that they need."""
+    for page in PAGES:
+        text = "\n".join(blocks(page))
+        assert found(root, text) == [], page
