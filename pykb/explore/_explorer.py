@@ -37,9 +37,9 @@ from pykb.explore._invariants import ClusterView, view_of
 from pykb.explore._lines import Coverage
 from pykb.explore._memory import Variable
 from pykb.explore._outcome import Failure, Outcome, unfitness
-from pykb.explore._plans import CODES, LAST, PLANS
+from pykb.explore._plans import CODES, LAST, PLANS, last_failure
 from pykb.explore._project import Subject
-from pykb.explore._report import SEARCH, Finding, Grant, Report, reason, story, told, transcript
+from pykb.explore._report import SEARCH, Finding, Grant, Report, also_seen, reason, story, told, transcript
 from pykb.explore._runner import Runner, Runs, Stopped, Workers
 from pykb.explore._search import AND, Search
 from pykb.explore._settings import Ignored
@@ -99,6 +99,7 @@ class _Found(NamedTuple):
         by: The request that is wrong.
         forgotten: What modules forgot before.
         context: The sample.
+        follows: Whether it comes of an error with which the operator fails for the sample itself.
     """
 
     finding: Finding
@@ -107,6 +108,7 @@ class _Found(NamedTuple):
     by: Sent | None
     forgotten: tuple[Variable, ...]
     context: Context
+    follows: bool
 
 
 class _Doubt(NamedTuple):
@@ -199,6 +201,7 @@ class Explorer:
         self._planned = codes.HISTORY.slug
         self._working: set[int] = set()
         self._stuck: dict[int, Failure] = {}
+        self._failed: dict[Identity, Diagnostic] = {}
         self._deadline = float("inf")
 
     def start(self) -> None:
@@ -249,6 +252,7 @@ class Explorer:
             if untried:
                 self._leave_out(self._wanted)
             self._note_end(stopped)
+        self._report.problems += self._failed_with_more()
         self._report.findings = [*self._joined(), *starmap(_without_rule, self._forbidden.items())]
         self._report.problems += self._stuck_actors()
         self._report.strays += self._useless()
@@ -353,13 +357,17 @@ class Explorer:
         if problem is not None:
             self._report.problems.append(problem)
             return
-        self._report.problems += self._failing(context)
+        if (failing := self._failing(context)) is not None:
+            self._failed[context.own] = failing
         plans = {slug: PLANS[slug](context) for slug in self._wanted}
         if not context.base.at_rest:  # nothing can be compared with a run that does not end
             self._judge_case(context, next(PLANS[codes.LOOP.slug](context)), context.base)
             plans = {}
         self._search = Search(context, self._report.coverage, list(plans))
         last = {slug: plans.pop(slug) for slug in LAST if slug in plans}
+        if context.own in self._failed:  # nobody recovers from two faults who fails without one
+            self._leave_out(last)
+            last = {}
         again: dict[str, Iterator[Case]] = {}
         if plans:
             plans[SEARCH] = self._searched(context, self._search, runs)
@@ -609,7 +617,8 @@ class Explorer:
             is_of_kopf=outcome.is_of_kopf,
             refusal=refused.refusal if refused is not None else "",
         )
-        return key, _Found(finding, evidence, case.judge, violation.by, outcome.forgotten, context)
+        follows = _follows(context, history, violation, outcome)
+        return key, _Found(finding, evidence, case.judge, violation.by, outcome.forgotten, context, follows)
 
     def _shrink(self, context: Context, runs: Runs) -> None:
         """Tell each finding of a sample by the simplest history and the smallest values that show it."""
@@ -714,8 +723,15 @@ class Explorer:
                 told = tuple(variable.told(self._subject.root) for variable in found.forgotten[:_MOST_FORGOTTEN])
                 self._found[key] = found._replace(finding=replace(finding, forgotten=told))
 
+    def _failed_with_more(self) -> Iterator[Diagnostic]:
+        """Yield the problems of samples for which the operator fails, each with what else comes of that."""
+        for own, problem in self._failed.items():
+            every = [found.finding for found in self._found.values() if found.context.own == own and found.follows]
+            yield replace(problem, notes=tuple(also_seen(every)))
+
     def _joined(self) -> Iterator[Finding]:
-        groups = [[self._found[key].finding for key in group] for group in self._groups()]
+        keys = ([key for key in group if not self._found[key].follows] for group in self._groups())
+        groups = [[self._found[key].finding for key in group] for group in keys if group]
         for first, *others in sorted(groups, key=lambda group: CODES.index(group[0].code.slug)):
             simple = tuple(each for each in others if each.code.slug not in LAST)
             yield replace(first, others=simple)
@@ -764,14 +780,15 @@ class Explorer:
             return codes.NOT_EXPLORED.at(span, f"the sample {name} fails: {failure.kind}: {failure.message}")
         return None
 
-    def _failing(self, context: Context) -> Iterator[Diagnostic]:
-        """Yield a problem if a reconcile fails in the end: what comes after the error was never tried."""
+    def _failing(self, context: Context) -> Diagnostic | None:
+        """A problem if a reconcile fails in the end: what comes after the error was never tried."""
         base, name = context.base, Identity.of(context.sample)
         if base.at_rest and base.fails and base.failures:
             failure = base.failures[-1]
             message = f"the operator still fails for the sample {name} at rest: {failure.kind}: {failure.message}"
             remedy = "give it what it waits for: a double that answers, an actor, or an object in `tests/fixtures`"
-            yield codes.NOT_EXPLORED.at(failure.place or self._subject.places.get(name), message, remedy)
+            return codes.NOT_EXPLORED.at(failure.place or self._subject.places.get(name), message, remedy)
+        return None
 
     def _unhandled(self, name: Identity, base: Outcome) -> Diagnostic:
         """Why kopf calls no handler for a sample."""
@@ -781,6 +798,21 @@ class Explorer:
             return codes.NOT_EXPLORED.at(failure.place, message, "mend what `@kopf.on.startup` calls")
         message = f"no handler is called for the sample {name}: there are handlers of {', '.join(base.handlers)}"
         return codes.NOT_EXPLORED.at(self._subject.places.get(name), message, "correct the sample, or name another one")
+
+
+def _follows(context: Context, history: History, violation: Violation, outcome: Outcome) -> bool:
+    """Whether a violation comes of an error with which the operator fails for the sample itself.
+
+    What it says if all is well is not known then, and what differs may be what it does after the error.
+    """
+    base = context.base
+    if not (base.at_rest and base.fails and base.failures):
+        return False
+    if violation.cause[:1] == ("said",):
+        return True
+    usual, last = base.failures[-1], last_failure(outcome, len(history.steps))
+    differs = bool(violation.found) or not outcome.at_rest
+    return differs and last is not None and (last.kind, last.place) == (usual.kind, usual.place)
 
 
 def _turn(plans: Collection[str]) -> Iterator[str]:

@@ -431,16 +431,16 @@ def _continues(context: Context, expected: Outcome, what: str) -> Judge:
                 yield replace(violation, message=message, place=_holding(outcome), cause=("finalizer",))
             else:
                 yield replace(violation, place=violation.place or _writer_of_kind(violation.found, context.base))
-        if not violations and not expected.failures and (failure := _last_failure(outcome, 1)):
+        if not violations and not expected.failures and (failure := last_failure(outcome, 1)):
             message = f"each reconcile fails {what}: {failure.kind}: {failure.message}"
             yield Violation(message, failure.place, (), ("fails", failure.kind, failure.place), steps=1)
 
     return judge
 
 
-def _last_failure(outcome: Outcome, step: int) -> Failure | None:
+def last_failure(outcome: Outcome, step: int) -> Failure | None:
     """How the last reconcile until the end of a step failed; ``None`` if it did not."""
-    end = [*outcome.began, float("inf"), float("inf")][step]
+    _, end = outcome.time_of(step)
     ended = [at for at in outcome.reconciles if at < end]
     failed = [failure for failure in outcome.failures if failure.at < end]
     return failed[-1] if failed and ended and failed[-1].at >= ended[-1] else None

@@ -91,16 +91,20 @@ class Finding:
             yield f"only the process that died had what is in {' and '.join(self.forgotten)}: with it, this holds"
 
     def _also(self) -> Iterator[str]:
-        """Yield a line about the other findings of each code."""
-        by_code: dict[str, list[str]] = {}
-        for other in self.others:
-            if (other.code, other.message) == (self.code, self.message):
-                continue
-            by_code.setdefault(other.code.slug, []).append(other.message)
-        for slug, (first, *more) in by_code.items():
-            others = f" and {len(more)} more" if more else ""
-            where = f"; `--only {slug}` shows the history" if slug != self.code.slug else ""
-            yield f"also seen as {slug}: {first}{others}{where}"
+        others = [other for other in self.others if (other.code, other.message) != (self.code, self.message)]
+        for line, slug in also_seen(others).items():
+            yield f"{line}; `--only {slug}` shows the history" if slug != self.code.slug else line
+
+
+def also_seen(others: Sequence[Finding]) -> dict[str, str]:
+    """A line about the findings of each code that have a cause which is told elsewhere, with the code."""
+    by_code: dict[str, list[str]] = {}
+    for other in others:
+        by_code.setdefault(other.code.slug, []).append(other.message)
+    return {
+        f"also seen as {slug}: {first}{f' and {len(more)} more' if more else ''}": slug
+        for slug, (first, *more) in by_code.items()
+    }
 
 
 @dataclass(slots=True)

@@ -374,6 +374,27 @@ def test_an_operator_that_fails_for_its_sample_is_said():
     assert report.histories["explore-drift"]
 
 
+def test_what_comes_of_an_operator_that_fails_for_its_sample_is_told_with_it():
+    """What it does wrong is a finding of its own. That it says nothing is no surprise."""
+
+    class Pays(Keeper):
+        async def report(self, animal: Animal, before: AnimalStatus) -> Result | None:
+            raise ConnectionError(f"the bank of {animal.metadata.name} is closed")
+
+    class PaysAndTakes(Pays):
+        async def keep(self, animal: Animal) -> None:
+            await self.client.apply(self.child(animal), force=True)
+
+    report = explored(Pays, ("explore-theft",))
+    [problem] = report.problems
+    assert problem.notes == (
+        "also seen as explore-theft: ConfigMap kiki-menu is somebody else's, and neither an event nor the status says so",
+    )
+    assert not report.findings
+    [finding] = explored(PaysAndTakes, ("explore-theft",)).findings
+    assert finding.message == "ConfigMap kiki-menu of somebody else is changed"
+
+
 def test_a_manager_that_ends_with_an_error_is_said():
     """Nothing was explored, so it does not look as if nothing was found."""
 
