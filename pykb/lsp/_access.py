@@ -19,11 +19,12 @@ import yaml
 from pykb._regular_file import read_text
 from pykb.api.builtin_table import TABLE
 from pykb.client.errors import allows, rule_marker
-from pykb.diagnostics import Diagnostic, Diagnostics, Edit, Label, Severity, Span
+from pykb.diagnostics import Diagnostic, Diagnostics, Edit, EnvironmentProblem, Label, Severity, Span
 from pykb.diagnostics.codes.explore import RBAC
 from pykb.gen._load import find_files
 from pykb.gen._rbac import MARKER, rule_of
 from pykb.markers.collect import Columns, scan
+from pykb.markers.comments import split_lines
 from pykb.markers.registry import builtin_registry
 from pykb.meta.names import pluralize
 from pykb.project.file import read
@@ -32,6 +33,7 @@ from pykb.reading import read_python, yaml_text
 
 _Rule = Mapping[str, Any]
 _Resource = tuple[str, str]
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
 _FOR_USERS = re.compile(r"_(admin|editor|viewer)_role\.yaml$")
 """Roles that people get, and not the manager."""
 _FOR_ALL = frozenset({"authentication.k8s.io", "authorization.k8s.io"})
@@ -87,15 +89,19 @@ class Access:
         """
         if "Reconciler" not in text:
             return []
+        try:
+            own, manifests = _own_kinds(root), _manifests(root)
+        except (EnvironmentProblem, OSError):  # PROJECT or the settings are wrong: `pykb generate` says so
+            return []
         found: dict[_Resource, list[Request]] = {}
-        for each in requests(text, str(path), _own_kinds(root)):
+        for each in requests(text, str(path), own):
             found.setdefault(each.resource, []).append(each)
         if not found:
             return []
         rules = [*_in_markers(text), *(rule for file in _sources(root) if file != path for rule in self._rules(file))]
         if not rules:  # it grants access in another way
             return []
-        rules += [rule for file in _manifests(root) for rule in self._rules(file)]
+        rules += [rule for file in manifests for rule in self._rules(file)]
         return [each for (group, name), calls in found.items() for each in _missing(rules, group, name, calls, text)]
 
     def _rules(self, file: Path) -> list[_Rule]:
@@ -147,7 +153,7 @@ def _missing(
     first, *others = dict.fromkeys(call for call, _ in refused)
     verbs = list(dict.fromkeys(verb for _, verb in refused))
     marker = rule_marker(verbs, group, name)
-    following = text.split("\n")[first.line - 1]
+    following = split_lines(text)[first.line - 1]
     indent = following[: len(following) - len(following.lstrip())]
     place = Span(first.span.path, first.line, 1, first.line, 1)
     yield RBAC.at(
@@ -185,20 +191,19 @@ def requests(text: str, path: str, own: Mapping[tuple[str, str], _Resource]) -> 
     columns = Columns(text, path)
     for statement in tree.body:
         if isinstance(statement, ast.ClassDef) and module.is_reconciler(statement):
-            line = _place_for_marker(statement, text)
-            for method in statement.body:
-                if isinstance(method, ast.FunctionDef | ast.AsyncFunctionDef):
-                    for call, resource, verbs in _Method(method, module).requests():
-                        yield Request(resource, verbs, columns.span(call.func), line)
+            methods = [each for each in statement.body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)]
+            for method in methods:
+                for call, resource, verbs in _Method(method, module).requests():
+                    line = _place_for_marker(statement, methods, text)
+                    yield Request(resource, verbs, columns.span(call.func), line)
 
 
-def _place_for_marker(reconciler: ast.ClassDef, text: str) -> int:
+def _place_for_marker(reconciler: ast.ClassDef, methods: Sequence[_Function], text: str) -> int:
     """The line above which a marker belongs: below the last one of the class, else above its `reconcile`."""
-    lines = text.split("\n")[: reconciler.end_lineno]
+    lines = split_lines(text)[: reconciler.end_lineno]
     markers = [n for n in range(reconciler.lineno, len(lines)) if lines[n].lstrip().startswith(f"# +{MARKER}:")]
     if markers:
         return markers[-1] + 2
-    methods = [each for each in reconciler.body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)]
     target = next((each for each in methods if each.name == "reconcile"), methods[0])
     return min([target.lineno, *(each.lineno for each in target.decorator_list)])
 

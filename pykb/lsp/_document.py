@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from keyword import iskeyword
 
 from pykb.diagnostics import Diagnostic, Diagnostics, Edit
 from pykb.diagnostics.codes.markers import SOURCE_SYNTAX
@@ -18,7 +19,7 @@ from pykb.markers.registry import builtin_registry, explain_marker, meaning_of
 _COMMENT = re.compile(r"[ \t]*#[ \t]*(?P<marker>\+.*)?$")
 _TYPE = re.compile(r"(@|class\b|type[ \t]+\w)|\w+([ \t]*:[ \t]*\w*TypeAlias)?[ \t]*=")
 _FIELD = re.compile(r"[ \t]+\w+[ \t]*:")
-_NAME = re.compile(r"[ \t]*(?:class[ \t]+|type[ \t]+)?(?P<name>\w+)[ \t]*[:=(\[]")
+_NAME = re.compile(r"[ \t]*(?:class[ \t]+(\w+)|(\w+)[ \t]*:)|(?:type[ \t]+)?(\w+)(?:\[[^=]*\])?[ \t]*=(?!=)")
 _KIND = re.compile(r"^class[ \t]+\w+[ \t]*\([^)]*\b(?:CustomResource\b|group_version[ \t]*=)", re.MULTILINE)
 _TYPES = re.compile(r"\bpykb\.api\b")
 _VERBS = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
@@ -81,7 +82,9 @@ def offers(text: str, line: int, column: int) -> list[Offer]:
 def is_declared(text: str, line: int, column: int) -> bool:
     """Whether the cursor is on a name where a line may declare it: a field, a class or an alias."""
     match = _NAME.match(_line(text, line))
-    return match is not None and match.start("name") <= column <= match.end("name")
+    if match is None or match.lastindex is None or iskeyword(match[match.lastindex]):
+        return False
+    return match.start(match.lastindex) <= column <= match.end(match.lastindex)
 
 
 def declares_types(text: str) -> bool:

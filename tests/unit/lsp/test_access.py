@@ -73,6 +73,7 @@ CERTAIN = {
     ],
 }
 UNCERTAIN = (
+    "pass\n\n\nclass Empty(Reconciler):\n    pass",
     "pass\n\n    def client(self):\n        return self.client.create(ConfigMap())",
     "await self.client.find(Box, request)",
     "await self.client.create(request)",
@@ -168,3 +169,10 @@ def test_no_page_is_accused(root: Path):
     for page in PAGES:
         text = "\n".join(blocks(page))
         assert found(root, text) == [], page
+
+
+def test_settings_that_are_wrong_are_left_to_the_generator(root: Path):
+    """The folder of manifests cannot be read then."""
+    (root / "pyproject.toml").write_text('[tool.pykb]\nconfig = "../.."\n', encoding="utf-8")
+    assert found(root, HEADER + GRANTED + METHOD + "await self.client.create(ConfigMap())\n") == []
+    (root / "pyproject.toml").unlink()

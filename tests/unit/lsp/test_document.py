@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pykb.lsp._document import Offer, findings, help_at, offers
+from pykb.lsp._document import Offer, findings, help_at, is_declared, offers
 
 TEXT = '''from pykb.api import CustomResource
 
@@ -109,3 +109,24 @@ def test_a_file_that_is_being_typed_has_no_findings():
     assert findings("class Box(\n# +kubebuilder:validation:Minimun=3\n", "a.py") == []
     [finding] = findings("# +kubebuilder:validation:Minimun=3\nBox = int\n", "a.py")
     assert finding.code.slug == "marker-unknown"
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("    size: int = 3", "size"),
+        ("class Box(CustomResource):", "Box"),
+        ("Size = NewType('Size', int)", "Size"),
+        ("Size: TypeAlias = int", "Size"),
+        ("type Size[T] = list[T]", "Size"),
+        ("    size = 3", ""),
+        ("    else:", ""),
+        ("    show(size)", ""),
+        ("size == 3", ""),
+        ("    def open(self, size: int) -> None:", ""),
+    ],
+)
+def test_a_name_is_asked_about_where_a_line_declares_it(line: str, name: str):
+    """All other places cost no process."""
+    found = [column for column in range(len(line) + 1) if is_declared(line, 0, column)]
+    assert found == list(range(line.index(name), line.index(name) + len(name) + 1)) if name else found == []
