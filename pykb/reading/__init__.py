@@ -6,10 +6,15 @@ YAML has a module, since it imports a library.
 from __future__ import annotations
 
 import json
+import threading
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import ast
+
+
+_parsing = threading.RLock()
+"""Python 3.11 counts the depth of trees for all threads together, and raises SystemError if two parse at once."""
 
 
 class TomlError(ValueError):
@@ -66,7 +71,7 @@ def read_python(text: str, path: str = "<unknown>") -> ast.Module:
     import warnings
 
     try:
-        with warnings.catch_warnings():
+        with _parsing, warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return ast.parse(text, path)
     except (ValueError, RecursionError, MemoryError) as error:

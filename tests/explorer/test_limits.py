@@ -162,7 +162,7 @@ def test_the_limit_of_time_holds_in_the_middle_of_a_history(operator, workers):
     explorer = explorer_of(operator, seconds=1.5, workers=workers)
     began = time.monotonic()
     report = explorer.run()
-    assert time.monotonic() - began < 4  # the processes share the machine with others
+    assert time.monotonic() - began < 15  # the processes share the machine with others; without a limit, it never ends
     assert report.unfinished or report.findings
     with pytest.raises(AssertionError, match=r"ended before the first history did|works without end"):
         report.check()

@@ -2,12 +2,41 @@
 
 from __future__ import annotations
 
+import gc
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 import pytest
 
 from pykb.python_source.source import is_same_code
 from pykb.reading import read_json, read_python
+
+
+def test_python_is_parsed_in_several_threads():
+    """A collection of garbage in the middle of a parse lets other threads run. Python 3.11 raised SystemError then."""
+    text = f"x = {'[' * 60}{']' * 60}\n" + "y = [(a + 1) * (a - 1) for a in (1, 2)]\n" * 60
+    thresholds, interval = gc.get_threshold(), sys.getswitchinterval()
+    gc.set_threshold(50)
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            trees = list(pool.map(lambda _: (Yields(), read_python(text))[1], range(200)))
+    finally:
+        gc.set_threshold(*thresholds)
+        sys.setswitchinterval(interval)
+    assert all(len(tree.body) == 61 for tree in trees)
+
+
+class Yields:
+    """Lets other threads run when the garbage collector finds it."""
+
+    def __init__(self) -> None:
+        self.cycle = self
+
+    def __del__(self) -> None:
+        time.sleep(0)
 
 
 @pytest.mark.parametrize(
