@@ -126,9 +126,7 @@ class Search:
         note, manifest = spec
         schema = schema_of(self._context.subject.crds, manifest)
         named, others = self._near(manifest)
-        others += variants(schema, manifest, edges=False)
-        first = spread(named, _MOST_FURTHER)
-        further = [*first, *spread(others, _MOST_FURTHER - len(first))]
+        further = spread([*named, *others, *variants(schema, manifest, edges=False)], _MOST_FURTHER)
         specs.extendleft((f"{note}{AND}{more}", other) for more, other in reversed(list(self._new(further))))
         if self._followed <= _MOST_EXPLORED:
             context = self._context.with_sample(manifest, note)

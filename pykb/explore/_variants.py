@@ -38,7 +38,7 @@ def schema_of(crds: Sequence[Mapping[str, Any]], manifest: Mapping[str, Any]) ->
 
 def spread(every: Sequence[T], most: int) -> Sequence[T]:
     """At most so many, at equal distances."""
-    return every[:: max(1, -(-len(every) // most))] if most else ()
+    return every[:: max(1, -(-len(every) // most))]
 
 
 def variants(schema: Mapping[str, Any], manifest: Manifest, *, edges: bool) -> Iterator[tuple[str, Manifest]]:
