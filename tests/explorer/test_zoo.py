@@ -83,7 +83,7 @@ SHOWN = (
 )
 """Those whose finding docs/reference/explore.md shows."""
 SEVERAL = {
-    branches.CountsPackFirst: 3,  # nor is a pack that was fed ever fed otherwise, as two faults show at two lines
+    branches.CountsPackFirst: 2,  # nor is a pack that was fed ever fed otherwise
     crashes.ForgetsOldName: 2,  # the order of note and deletion; nothing prunes what an older process makes again
     errors.SwallowsErrors: 2,  # nor does it watch the child
     errors.CreatesTwice: 2,  # nor does it ever change the child
