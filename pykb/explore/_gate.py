@@ -97,12 +97,15 @@ def _place_above(folder: str, frame: FrameType | None) -> Span | None:
     return None
 
 
+_real = functools.cache(os.path.realpath)  # each folder asks for all files of the process
+
+
 @functools.cache
 def path_in(folder: str, file: str) -> str:
     """The path of a file of the user's code in a folder; empty for other files."""
     if file.startswith("<"):
         return ""  # not from a file
-    prefix, path = f"{os.path.realpath(folder)}/", os.path.realpath(file)
+    prefix, path = f"{_real(folder)}/", _real(file)
     is_own = path.startswith(prefix) and "/.venv/" not in path and "/site-packages/" not in path
     return path.removeprefix(prefix) if is_own else ""
 

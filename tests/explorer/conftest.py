@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 
 import pytest
 
 from pykb.runtime._kopf.offline import collecting
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _frozen() -> Iterator[None]:
+    """Each exploration looks for garbage at its start. What was there before this module is not looked at each time."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 @pytest.fixture(autouse=True)

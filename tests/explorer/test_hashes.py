@@ -77,7 +77,7 @@ def test_the_limit_of_time_holds_for_other_processes():
     """They are not waited for. What they would have shown is not tried."""
     subject = kinds.subject_of(register_nowhere_else)
     explorer = Explorer(subject, only=("explore-crash",), histories=1, seconds=4, workers=2)
-    assert explorer.run().unfinished == ["explore-crash"]
+    assert "explore-crash" in explorer.run().unfinished
 
 
 def test_another_process_can_import_a_project():

@@ -15,6 +15,7 @@ def test_a_sound_operator_is_not_accused(operator):
     assert report.histories.total() > 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("twin", OTHER_TWINS, ids=lambda each: each.__name__)
 def test_a_mended_operator_is_not_accused_of_its_fault(twin):
     """Nor of what else the fault shows."""
