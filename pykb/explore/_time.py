@@ -623,7 +623,7 @@ def _replacing(replaced: dict[int, object]) -> Iterator[None]:
 
 def _places(replaced: dict[int, object]) -> Iterator[tuple[object, str, object]]:
     """Where modules keep what is replaced: `from datetime import datetime` makes a name of its own."""
-    for name, module in sorted(sys.modules.items()):
+    for name, module in sorted(sys.modules.copy().items()):  # other threads may import
         if name.partition(".")[0] in _UNTOUCHED or name in (__name__, Watch.__module__) or module is None:
             continue
         for attribute, value in list(vars(module).items()):

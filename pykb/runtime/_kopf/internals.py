@@ -1,6 +1,7 @@
 """The internals of kopf that pykb uses. Other modules import them from here, and a contract test checks them."""
 
 from kopf._cogs.aiokits.aioenums import SyncFlagWaiter
+from kopf._cogs.aiokits.aiotasks import Scheduler
 from kopf._cogs.clients import watching
 from kopf._cogs.clients.errors import APIForbiddenError
 from kopf._cogs.structs import references
@@ -30,6 +31,7 @@ __all__ = [
     "ChangingHandler",
     "K8sEvent",
     "ResourceMemories",
+    "Scheduler",
     "SyncFlagWaiter",
     "UnknownResourceError",
     "Vault",

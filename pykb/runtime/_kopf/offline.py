@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import contextvars
+import inspect
 import logging
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol, Self
@@ -29,6 +30,7 @@ from pykb.runtime._awaiting import close_unbegun
 from pykb.runtime._kopf.handlers import AdmissionEndpoint
 from pykb.runtime._kopf.internals import (
     ResourceMemories,
+    Scheduler,
     SyncFlagWaiter,
     Vault,
     build_webhooks,
@@ -155,16 +157,17 @@ class OfflineHandlers:
         """Run until cancelled. Then nothing of it runs any more, as if the process had been killed."""
         around_calls.set(self._calling)
         stop = asyncio.Event()
-        try:
-            watches = HandlerWatches(self.list_watch, knows_deletions=self.knows_deletions)
-            with watches.in_use(), _stoppable_threads(), _logs_become_events():
-                tasks = [task for registry in self.registries for task in await self._spawn(registry, stop)]
-                done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-                for task in done:
-                    task.result()
-        finally:
-            stop.set()  # otherwise kopf would kill the process later
-            await self._kill()
+        with _closed_when_left():
+            try:
+                watches = HandlerWatches(self.list_watch, knows_deletions=self.knows_deletions)
+                with watches.in_use(), _stoppable_threads(), _logs_become_events():
+                    tasks = [task for registry in self.registries for task in await self._spawn(registry, stop)]
+                    done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+                    for task in done:
+                        task.result()
+            finally:
+                stop.set()  # otherwise kopf would kill the process later
+                await self._kill()
 
     async def _spawn(self, registry: kopf.OperatorRegistry, stop: asyncio.Event) -> Collection[asyncio.Task[Any]]:
         settings = kopf.OperatorSettings()
@@ -342,6 +345,25 @@ def _without_logins(registry: kopf.OperatorRegistry) -> kopf.OperatorRegistry:
         if handler.activity != causes.Activity.AUTHENTICATION:
             view._activities.append(handler)  # noqa: SLF001
     return view
+
+
+@contextlib.contextmanager
+def _closed_when_left() -> Iterator[None]:
+    """Close what kopf's schedulers have not begun in the end: Python would warn of it as of a forgotten ``await``."""
+    spawn, given = Scheduler.spawn, WeakSet[Coroutine[Any, Any, Any]]()
+
+    async def noted(scheduler: Scheduler, coro: Coroutine[Any, Any, Any], **options: Any) -> None:
+        given.add(coro)
+        await spawn(scheduler, coro, **options)
+
+    Scheduler.spawn = noted  # type: ignore[method-assign, assignment]
+    try:
+        yield
+    finally:
+        Scheduler.spawn = spawn  # type: ignore[method-assign]
+        for coro in given:
+            if inspect.getcoroutinestate(coro) == inspect.CORO_CREATED:
+                coro.close()
 
 
 @contextlib.contextmanager
