@@ -240,14 +240,15 @@ class Explorer:
             self._report.problems.append(codes.INVARIANT.at(None, message, "name functions: `invariants=[...]`"))
             untried = []
         try:
-            with contextlib.ExitStack() as stack, self._runs as runs:
-                for elsewhere in self._elsewhere:
+            with contextlib.ExitStack() as stack:
+                for elsewhere in self._elsewhere:  # they work already, also if a world cannot be set up here
                     stack.enter_context(elsewhere)
+                stack.enter_context(self._runs)
                 if not self._counts_setup:
                     self._begin_time()
                     self._keep_deadline()
                 while untried:
-                    self._explore(untried.pop(0), runs)
+                    self._explore(untried.pop(0), self._runs)
         except Stopped as stopped:
             if untried:
                 self._leave_out(self._wanted)

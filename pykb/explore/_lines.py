@@ -61,14 +61,17 @@ class LineCounter:
         self._look()
         new: dict[str, set[int]] = {}
         for file in self._files:
-            new[path_in(str(self._root), file)] = set()
+            new[self._path(file)] = set()
         self._files.clear()
         run, self._run = self._run, set()
         for file, line in run - self._given:
-            if path := path_in(str(self._root), file):
+            if path := self._path(file):
                 new.setdefault(path, set()).add(line)
         self._given |= run
-        return {path: frozenset(lines) for path, lines in new.items() if not _is_test(path)}
+        return {path: frozenset(lines) for path, lines in new.items()}
+
+    def _path(self, file: str) -> str:
+        return _counted(str(self._root), file)
 
     def _look(self) -> None:
         """Note the files of modules that were imported since the last look."""
@@ -77,12 +80,12 @@ class LineCounter:
         self._modules = len(sys.modules)
         for module in sys.modules.copy().values():
             file = getattr(module, "__file__", None)
-            if isinstance(file, str) and (file, 0) not in self._given and path_in(str(self._root), file):
+            if isinstance(file, str) and (file, 0) not in self._given and self._path(file):
                 self._given.add((file, 0))
                 self._files[file] = None
 
     def _note(self, code: CodeType, line: int) -> None:
-        if path_in(str(self._root), code.co_filename):
+        if self._path(code.co_filename):
             self._run.add((code.co_filename, line))
 
     @contextlib.contextmanager
@@ -91,14 +94,14 @@ class LineCounter:
         setattr(builtins, _NAME, lambda file, line: self._run.add((file, line)))  # it stays, since the functions do
         for function in _functions():
             code = function.__code__
-            if path_in(str(self._root), code.co_filename):
+            if self._path(code.co_filename):
                 with contextlib.suppress(ValueError):  # its file has changed since it was imported
                     function.__code__ = _probes_of(code.co_filename).get(_key(code), code)
         original = importlib.machinery.SourceFileLoader.get_code
 
         def get_code(loader: importlib.machinery.SourceFileLoader, name: str) -> CodeType | None:
             probed = None
-            if path_in(str(self._root), loader.path):
+            if self._path(loader.path):
                 probed = next((code for code in _probes_of(loader.path).values() if code.co_name == "<module>"), None)
             return probed or original(loader, name)
 
@@ -204,9 +207,13 @@ class _Probing(ast.NodeTransformer):
 # -- Which lines there are.
 
 
-def _is_test(path: str) -> bool:
-    *folders, name = PurePath(path).parts
-    return "tests" in folders or name.startswith("test_") or name == "conftest.py"
+@functools.cache
+def _counted(folder: str, file: str) -> str:
+    """The path of a file whose lines count. Empty for other files, also for tests: there may be hundreds."""
+    path = path_in(folder, file)
+    *folders, name = PurePath(path).parts or ("",)
+    is_test = "tests" in folders or name.startswith("test_") or name == "conftest.py"
+    return "" if is_test else path
 
 
 def _source(path: Path) -> str:

@@ -121,23 +121,25 @@ class Runner:
             Stopped: The time for all histories is up.
             EnvironmentProblem: The project cannot be run.
         """
-        self._stack.enter_context(self._time.watch)
-        self._stack.enter_context(told_of_the_world())
-        self._stack.enter_context(self._lines)
-        self._cluster = self._run(lambda: cluster_of(self._subject), self._seed)
-        with self._time.waiting():
-            self._load()
-            self._memory = before = Memory(self._subject.root)
-            for history in self._first:  # only the clocks of imported modules are replaced
-                self.run(history, most=_FIRST_CPU_SECONDS)
-            before.restore()
-            import_again(sorted({*Memory(self._subject.root).modules} - {*before.modules}))
-        self._stack.enter_context(self._time)
-        self._memory = Memory(self._subject.root)
-        self._stack.callback(self._memory.restore)
-        self._stack.enter_context(_rare_garbage())
-        # Another seed, or the first objects of a world would have the uids of the namespaces.
-        self._cluster = self._run(lambda: cluster_of(self._subject), self._seed + 1)
+        with contextlib.ExitStack() as stack:  # an error ends what has begun
+            stack.enter_context(self._time.watch)
+            stack.enter_context(told_of_the_world())
+            stack.enter_context(self._lines)
+            self._cluster = self._run(lambda: cluster_of(self._subject), self._seed)
+            with self._time.waiting():
+                self._load()
+                self._memory = before = Memory(self._subject.root)
+                for history in self._first:  # only the clocks of imported modules are replaced
+                    self.run(history, most=_FIRST_CPU_SECONDS)
+                before.restore()
+                import_again(sorted({*Memory(self._subject.root).modules} - {*before.modules}))
+            stack.enter_context(self._time)
+            self._memory = Memory(self._subject.root)
+            stack.callback(self._memory.restore)
+            stack.enter_context(_rare_garbage())
+            # Another seed, or the first objects of a world would have the uids of the namespaces.
+            self._cluster = self._run(lambda: cluster_of(self._subject), self._seed + 1)
+            self._stack = stack.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:

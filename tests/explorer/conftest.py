@@ -12,11 +12,11 @@ from pykb.runtime._kopf.offline import collecting
 
 @pytest.fixture(autouse=True, scope="module")
 def _frozen() -> Iterator[None]:
-    """Each exploration looks for garbage at its start. What was there before this module is not looked at each time."""
-    gc.collect()
-    gc.freeze()
+    """Each exploration keeps its garbage frozen if it began in a frozen heap. It goes with the module."""
     yield
     gc.unfreeze()
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

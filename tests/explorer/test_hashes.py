@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pykb.api.core.v1 import ConfigMap
+from pykb.diagnostics import EnvironmentProblem
 from pykb.explore import Explorer, subject_of
 from pykb.explore._elsewhere import is_portable
 from pykb.runtime import Manager
@@ -58,6 +59,11 @@ def register_nowhere_else(manager: Manager) -> None:
     Ordered(manager.client).setup(manager)
 
 
+def register_broken(manager: Manager) -> None:
+    """Of a project that cannot be run."""
+    raise LookupError
+
+
 @pytest.mark.parametrize("workers", [1, 2])
 def test_an_order_that_each_process_has_anew_is_found(workers):
     """With the field."""
@@ -78,6 +84,19 @@ def test_the_limit_of_time_holds_for_other_processes():
     subject = kinds.subject_of(register_nowhere_else)
     explorer = Explorer(subject, only=("explore-crash",), histories=1, seconds=4, workers=2)
     assert "explore-crash" in explorer.run().unfinished
+
+
+def test_a_project_that_cannot_be_run_leaves_no_process_and_no_thread():
+    """Those that were to help wait for work already."""
+
+    def others() -> set[object]:
+        children = (path.read_text(encoding="utf-8").split() for path in Path("/proc/self/task").glob("*/children"))
+        return {*threading.enumerate(), *(child for each in children for child in each)}
+
+    before = others()
+    with pytest.raises(EnvironmentProblem, match="LookupError"):
+        Explorer(kinds.subject_of(register_broken), only=("explore-crash",)).run()
+    assert others() <= before
 
 
 def test_another_process_can_import_a_project():
