@@ -146,12 +146,11 @@ def explore(
     for path in (options.html, options.junit):
         _check_place(path)
     _check_export(what or [], options)
-    seconds = _limit_of(subject, options)
+    seconds, seed = subject.settings.seconds, subject.settings.seed
     explorer = Explorer(
         subject,
         seconds=None if seconds is None else max(0.0, seconds - spent),
-        histories=options.histories,
-        seed=_seed(subject, options),
+        seed=seed,
         only=options.only,
         ignore=options.ignore,
         workers=options.workers or _cores(),
@@ -169,15 +168,15 @@ def explore(
 
             result = explorer.run(show)
             step.done(f"{result.histories.total()} histories")
-    saved = _save(result, root, _seed(subject, options))
-    again = [f"pykb explore {_words_again(what or [], options)}--replay {path.relative_to(root)}" for path in saved]
-    _tell(result, again)
+    saved = [path.relative_to(root) for path in _save(result, root, seed)]
+    again = [f"pykb explore {_words_again(what or [], options)}--replay {path}" for path in saved]
+    _tell(result, again, saved)
     if options.html is not None:
         _write(options.html, explorer.page(result, again))
     if options.junit is not None:
         _write(options.junit, junit(result))
     if options.export is not None:
-        _export(result, subject, options.export, _seed(subject, options))
+        _export(result, subject, options.export, seed)
     if stopped:
         raise typer.Exit(EXIT_INTERRUPTED)
     if result.findings or result.problems:
@@ -197,17 +196,25 @@ def _subject(what: Sequence[str], options: Options) -> tuple[Path, Subject]:
         _check_all_codes(options)
         root = Path.cwd()
         crds, samples = list(map(Path, options.crd)), list(map(Path, options.sample))
-        return root, subject_of_files(files, crds=crds, samples=samples, once=options.once)
+        return root, _with_limits(subject_of_files(files, crds=crds, samples=samples, once=options.once), options)
     root, project = require_project(writes=False, imports=True)
     _fix_hashes()
     _check_all_codes(options)
     kind = what[0] if what else ""
     subject = subject_of(root, package=project.package, kind=kind, once=options.once, only_sample=options.only_sample)
+    subject = _with_limits(subject, options)
     if options.earlier:
         return root, _with_earlier(subject, root, options)
     if options.from_cluster or options.from_objects is not None:
         return root, _with_record(subject, kind, options)
     return root, subject
+
+
+def _with_limits(subject: Subject, options: Options) -> Subject:
+    from dataclasses import replace
+
+    settings = subject.settings.over(seconds=options.seconds, histories=options.histories, seed=options.seed)
+    return replace(subject, settings=settings)
 
 
 def _with_earlier(subject: Subject, root: Path, options: Options) -> Subject:
@@ -216,8 +223,8 @@ def _with_earlier(subject: Subject, root: Path, options: Options) -> Subject:
 
     from pykb.explore import earlier_of
 
-    seed, seconds = _seed(subject, options), _limit_of(subject, options)
-    earlier = earlier_of(root, options.earlier, subject.samples, seed=seed, seconds=seconds)
+    settings = subject.settings
+    earlier = earlier_of(root, options.earlier, subject.samples, seed=settings.seed, seconds=settings.seconds)
     for sample in subject.samples:
         if earlier.life_of(sample) is None:
             name = f"{sample['kind']} {sample['metadata']['name']}"
@@ -238,16 +245,6 @@ def _with_record(subject: Subject, kind: str, options: Options) -> Subject:
     if note:
         console.say(f"note: {note}")
     return explored
-
-
-def _limit_of(subject: Subject, options: Options) -> float | None:
-    """The option wins over the settings."""
-    return options.seconds or subject.settings.seconds
-
-
-def _seed(subject: Subject, options: Options) -> int:
-    """The option wins over the settings."""
-    return subject.settings.seed if options.seed is None else options.seed
 
 
 def _check_words(what: Sequence[str], files: Sequence[Path], options: Options) -> None:
@@ -353,12 +350,12 @@ def _words_again(what: Sequence[str], options: Options) -> str:
     return shlex.join(words) + " " * bool(words)
 
 
-def _tell(result: Report, again: Sequence[str]) -> None:
+def _tell(result: Report, again: Sequence[str], saved: Sequence[Path]) -> None:
     """Tell what was found, with the commands that run the history of each finding again."""
     from pykb.explore._report import SEARCH
 
     report([*result.diagnostics(), *result.notes()])
-    if console.data(_document(result, [shlex.split(command)[-1] for command in again])):
+    if console.data(_document(result, saved)):
         return
     if again:
         what = "it" if len(again) == 1 else f"the first of the {len(again)} histories"
@@ -390,11 +387,11 @@ def _tell(result: Report, again: Sequence[str]) -> None:
         console.say(left)
 
 
-def _document(result: Report, replays: Sequence[str]) -> dict[str, object]:
+def _document(result: Report, replays: Sequence[Path]) -> dict[str, object]:
     """What was tried, for programs."""
     return {
         "findings": [
-            {"code": finding.code.slug, "message": finding.message, "replay": replay}
+            {"code": finding.code.slug, "message": finding.message, "replay": str(replay)}
             for finding, replay in zip(result.findings, replays, strict=True)
         ],
         "histories": dict(result.histories),

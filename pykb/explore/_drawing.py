@@ -12,10 +12,9 @@ from itertools import groupby
 from xml.etree.ElementTree import Element
 
 from pykb.diagnostics.render import visible
-from pykb.explore._gate import Sent
 from pykb.explore._history import FaultKind, Step
 from pykb.explore._outcome import Change, Outcome
-from pykb.explore._report import done, told
+from pykb.explore._report import act, done, told
 
 SOMEBODY, SERVER, CONTROLLERS = "somebody", "API server", "controllers"
 
@@ -164,7 +163,7 @@ def _requests(outcome: Outcome) -> Iterator[Row]:
         fault = faults.get(id(sent))
         if not sent.number or (sent.is_note and fault is None):
             continue
-        text = f"{sent}{_where(sent)}"
+        text = act(sent)
         match fault.kind if fault is not None else None:
             case FaultKind.CRASH_BEFORE:
                 yield Row(sent.at, sent.process, f"dies just before it {text}", Mark.WRONG, reaches=False, is_last=True)
@@ -182,10 +181,6 @@ def _requests(outcome: Outcome) -> Iterator[Row]:
             case _:
                 mark = Mark.WRONG if sent.status >= 400 and sent.write else Mark.WRITE if sent.write else Mark.READ
                 yield Row(sent.at, sent.process, f"{text}: {sent.status}" if mark is Mark.WRONG else text, mark)
-
-
-def _where(sent: Sent) -> str:
-    return f" ({sent.place.path.rpartition('/')[2]}:{sent.place.line})" if sent.place is not None else ""
 
 
 def _others(outcome: Outcome) -> Iterator[Row]:

@@ -166,14 +166,14 @@ class Explorer:
         workers: int = 1,
     ) -> None:
         given = tuple(Ignored(each) for each in ignore)
-        settings = replace(subject.settings, ignore=(*subject.settings.ignore, *given))
+        settings = replace(subject.settings.over(histories=histories), ignore=(*subject.settings.ignore, *given))
         self._subject = replace(subject, settings=settings)
         self._seconds = seconds
         self._counts_setup = counts_setup
         self._seed = seed
         self._accepted = {each.what: each.place for each in settings.ignore}
         ignore = list(self._accepted)
-        self._most = (settings.histories if histories is None else histories) or sys.maxsize
+        self._most = settings.histories or sys.maxsize
         left_out = [each for each in ignore if each in CODES]
         self._is_whole = not only
         self._only = [each for each in only or CODES if each not in left_out] if left_out else only
@@ -662,8 +662,12 @@ class Explorer:
 
     def _outcome_of(self, history: History, runs: Runs) -> Outcome:
         """Run a history that is not counted: it only makes a finding smaller."""
-        history = self._placed(history)
-        outcome = runs.outcome(runs.begin(history))
+        return self._rerun(self._placed(history), runs)
+
+    def _rerun(self, history: History, runs: Runs, *, causes: bool = False, keeps: bool = False) -> Outcome:
+        """Run a history that is not counted, see :meth:`Runner.run`."""
+        outcome = runs.outcome(runs.begin(history, causes=causes, keeps=keeps))
+        self._report.coverage.add(outcome.lines)
         outcome.history = history
         self._report.runs += 1
         return outcome
@@ -682,10 +686,7 @@ class Explorer:
             finding = found.finding
             if found.by is None or finding.because or _now() > self._deadline:
                 continue
-            outcome = runs.outcome(runs.begin(finding.history, causes=True))
-            self._report.coverage.add(outcome.lines)
-            outcome.history = finding.history
-            self._report.runs += 1
+            outcome = self._rerun(finding.history, runs, causes=True)
             wrong = next((each.by for each in found.judge(outcome) if each.message == finding.message), None)
             if wrong is not None and wrong.because:
                 self._found[key] = found._replace(finding=replace(finding, because=reason(wrong)))
@@ -717,9 +718,7 @@ class Explorer:
             finding = found.finding
             if not found.forgotten or finding.forgotten or _now() > self._deadline:
                 continue
-            outcome = runs.outcome(runs.begin(finding.history, keeps=True))
-            outcome.history = finding.history
-            self._report.runs += 1
+            outcome = self._rerun(finding.history, runs, keeps=True)
             if all(each.message != finding.message for each in found.judge(outcome)):
                 told = tuple(variable.told(self._subject.root) for variable in found.forgotten[:_MOST_FORGOTTEN])
                 self._found[key] = found._replace(finding=replace(finding, forgotten=told))

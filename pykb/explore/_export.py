@@ -35,7 +35,6 @@ def test_of(finding: Finding, end: ClusterView, *, package: str, seed: int) -> s
         return ""
     history = finding.history
     names = ["History", "Step", "Verb", *(("Fault", "FaultKind") if history.faults else ())]
-    story = [*finding.story[:-1], finding.because, finding.story[-1]] if finding.because else finding.story
     lines = [
         quoting.docstring(f"{finding.code.slug}: {_line(finding.message)}", 0),
         "",
@@ -45,7 +44,7 @@ def test_of(finding: Finding, end: ClusterView, *, package: str, seed: int) -> s
         "",
         f"from {package}.__main__ import register",
         "",
-        *(quoting.comment(f"{number}. {_line(text)}") for number, text in enumerate(story, start=1)),
+        *(quoting.comment(f"{number}. {_line(text)}") for number, text in enumerate(finding.steps, start=1)),
         f"HISTORY = {_written(history, '')}",
         "",
         "",

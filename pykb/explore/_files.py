@@ -122,11 +122,10 @@ def _tried(report: Report) -> Iterator[Element]:
 
 def _section(number: int, finding: Finding, outcome: Outcome, replay: str, root: Path) -> Element:
     told = finding.to_diagnostic()
-    steps = [text.partition(". ")[2] for text in told.notes[: len(finding.story) + bool(finding.because)]]
     parts = [
         element("h2", f"{number}. ", element("code", finding.code.slug), f" {finding.message}"),
-        element("ol", *(element("li", step) for step in steps)),
-        element("figure", drawing(outcome, f"History of finding {number}: {'; '.join(steps)}"), tabindex=0),
+        element("ol", *(element("li", step) for step in finding.steps)),
+        element("figure", drawing(outcome, f"History of finding {number}: {'; '.join(finding.steps)}"), tabindex=0),
         *_differences(finding),
         *_code(finding.span, root),
         *(element("p", text) for text in told.help),

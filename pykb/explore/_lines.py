@@ -92,7 +92,7 @@ class LineCounter:
     def _probed(self) -> Iterator[None]:
         """Let functions note their statements, also those of modules that are imported meanwhile."""
         setattr(builtins, _NAME, lambda file, line: self._run.add((file, line)))  # it stays, since the functions do
-        for function in _functions():
+        for function in _functions(str(self._root)):
             code = function.__code__
             if self._path(code.co_filename):
                 with contextlib.suppress(ValueError):  # its file has changed since it was imported
@@ -109,14 +109,30 @@ class LineCounter:
             yield
 
 
-def _functions() -> list[FunctionType]:
-    """All functions of this process, also those that the garbage collector is not to look at."""
-    is_frozen = gc.get_freeze_count() > 0
-    gc.unfreeze()
+_SEEN: set[str] = set()
+"""The folders whose functions were looked for in this process."""
+
+
+def _functions(folder: str) -> list[FunctionType]:
+    """All functions of this process for a new folder, also those that the garbage collector is not to look at.
+
+    For a folder that was explored before, those that are frozen were seen, since an exploration looks for functions
+    before it freezes the others. In a process that runs many tests, there are millions of objects.
+    """
+    looks_at_all = folder not in _SEEN
+    _SEEN.add(folder)
+    if looks_at_all and is_frozen():
+        gc.unfreeze()
     found = [each for each in gc.get_objects() if type(each) is FunctionType]
-    if is_frozen:
+    if looks_at_all and is_frozen():
         gc.freeze()
     return found
+
+
+@functools.cache
+def is_frozen() -> bool:
+    """Whether objects were hidden from the garbage collector before. Python counts them all, so it is asked once."""
+    return gc.get_freeze_count() > 0
 
 
 @contextlib.contextmanager

@@ -57,11 +57,14 @@ class Finding:
     refusal: str = ""
     forgotten: tuple[str, ...] = ()
 
+    @property
+    def steps(self) -> Sequence[str]:
+        """The story with what should not have been done, before its end."""
+        return [*self.story[:-1], self.because, self.story[-1]] if self.because else self.story
+
     def to_diagnostic(self) -> Diagnostic:
         """As a message for people."""
-        *story, end = self.story
-        told = [*story, self.because, end] if self.because else self.story
-        steps = [f"{number}. {text}" for number, text in enumerate(told, start=1)]
+        steps = [f"{number}. {text}" for number, text in enumerate(self.steps, start=1)]
         found = [str(each) for each in self.differences[1:5]]
         more = len(self.differences) - 5
         if more > 0:
@@ -285,12 +288,12 @@ def _stuck(history: History, outcome: Outcome) -> str:
 
 def reason(sent: Sent) -> str:
     """What the operator did, and what woke it."""
-    return f"The operator {_act(sent)}, because {sent.because}"
+    return f"The operator {act(sent)}, because {sent.because}"
 
 
 def transcript(outcome: Outcome) -> Iterator[str]:
     """Yield every request, change, reconcile and error of a run with its time, in order."""
-    lines = [(sent.at, 0, f"the operator {_act(sent)}: {sent.status or 'no answer'}") for sent in outcome.sent]
+    lines = [(sent.at, 0, f"the operator {act(sent)}: {sent.status or 'no answer'}") for sent in outcome.sent]
     lines += [(at, 3, line) for at, line in outcome.reconcile_lines]
     for change in outcome.changes[outcome.inherited :]:
         who = "" if change.by is not None else " by somebody else"
@@ -332,7 +335,7 @@ def told(step: Step, outcome: Outcome) -> str:
         text += ", while the operator's watches are broken"
     if step.after_write is not None:
         before = next((sent for sent in outcome.sent if sent.write == step.after_write), None)
-        text += f", right after the operator {_act(before)}" if before else ""
+        text += f", right after the operator {act(before)}" if before else ""
     return text
 
 
@@ -345,23 +348,21 @@ def _struck_step(history: History, struck: Sent, outcome: Outcome) -> Step:
 def _strike(fault: Fault, sent: Sent) -> str:
     match fault.kind:
         case FaultKind.CRASH_BEFORE:
-            return f"The process dies just before it {_act(sent)}, and starts again"
+            return f"The process dies just before it {act(sent)}, and starts again"
         case FaultKind.CRASH_AFTER:
-            return f"The process dies right after it {_act(sent)}, and starts again"
+            return f"The process dies right after it {act(sent)}, and starts again"
         case FaultKind.OVERTAKEN:
             late = f"another one leads, and the request arrives {fault.seconds:g} seconds late"
-            return f"The process is paused while it {_act(sent)}: {late}"
+            return f"The process is paused while it {act(sent)}: {late}"
         case FaultKind.LOSE_ANSWER:
-            return f"The operator {_act(sent)}, and the answer is lost"
+            return f"The operator {act(sent)}, and the answer is lost"
     answer = f"with {fault.status}" if fault.status else "by a broken connection"
-    return f"The operator {_act(sent)}, and the request fails {answer}"
+    return f"The operator {act(sent)}, and the request fails {answer}"
 
 
-def _act(sent: Sent | None) -> str:
+def act(sent: Sent | None) -> str:
+    """A request, with the line that sent it."""
     if sent is None:
         return "writes"
-    return f"{sent}{_place(sent.place)}"
-
-
-def _place(place: Span | None) -> str:
-    return f" ({place.path.rpartition('/')[2]}:{place.line})" if place is not None else ""
+    place = sent.place
+    return f"{sent} ({place.path.rpartition('/')[2]}:{place.line})" if place is not None else str(sent)

@@ -23,7 +23,7 @@ from pykb.explore._gate import place_in
 from pykb.explore._history import History, Identity, Step, Verb
 from pykb.explore._invariants import endless
 from pykb.explore._libraries import told_of_the_world
-from pykb.explore._lines import LineCounter
+from pykb.explore._lines import LineCounter, is_frozen
 from pykb.explore._memory import Memory, Variable, import_again
 from pykb.explore._outcome import Outcome, place_of_error
 from pykb.explore._project import Subject
@@ -256,7 +256,7 @@ class Runner:
 @contextlib.contextmanager
 def _rare_garbage() -> Iterator[None]:
     """Find the garbage of histories without looking at all that was imported, again and again."""
-    thresholds, was_frozen = gc.get_threshold(), gc.get_freeze_count() > 0
+    thresholds, was_frozen = gc.get_threshold(), is_frozen()
     gc.collect()  # or what is left of an earlier exploration would be kept
     gc.freeze()
     gc.set_threshold(_GARBAGE)

@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +71,15 @@ class Settings:
     def place(self, key: str) -> Span | None:
         """Where a key is written."""
         return dict(self.places).get(key)
+
+    def over(self, *, seconds: float | None = None, histories: int | None = None, seed: int | None = None) -> Settings:
+        """These settings with what somebody gives for one exploration, which wins."""
+        return replace(
+            self,
+            seconds=self.seconds if seconds is None else seconds,
+            histories=self.histories if histories is None else histories,
+            seed=self.seed if seed is None else seed,
+        )
 
 
 def settings_of(root: Path) -> Settings:

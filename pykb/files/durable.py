@@ -236,7 +236,11 @@ def temporary(kind: str) -> Iterator[Path]:
 def _locked(parent: Folder, prefix: str) -> Folder:
     """A new folder with a lock. Another command may take it for an unused one before it is locked: then another one."""
     while True:
-        folder = Folder.open(Path(tempfile.mkdtemp(prefix=prefix, dir=parent.path)))
+        path = Path(tempfile.mkdtemp(prefix=prefix, dir=parent.path))
+        try:
+            folder = Folder.open(path)
+        except FileNotFoundError:
+            continue
         fcntl.flock(folder.handle, fcntl.LOCK_EX)
         if parent.status(folder.path.name) is not None:
             return folder

@@ -30,6 +30,7 @@ from pykb.diagnostics.suggest import closest, only_meaning
 from pykb.gen._webhook import WEBHOOK
 from pykb.gen.ir import Crd
 from pykb.gen.output import Artifact
+from pykb.markers.builtin.crd import USUAL_VERBS
 from pykb.markers.model import Marker, SourceFile
 from pykb.meta.gvk import GroupKind
 from pykb.meta.names import is_label, is_subdomain, is_version, pluralize
@@ -203,10 +204,7 @@ _STEPS: tuple[_Step, ...] = (
 )
 
 
-_VERBS = (
-    "get", "list", "watch", "create", "update", "patch", "delete", "deletecollection",
-    "use", "bind", "escalate", "impersonate", "approve", "sign", "attest", "proxy",
-)  # fmt: skip
+_VERBS = (*USUAL_VERBS, "use", "bind", "escalate", "impersonate", "approve", "sign", "attest", "proxy")
 _HTTP_VERBS = ("get", "head", "post", "put", "patch", "delete", "options")
 _UNNAMED = {"create", "deletecollection"}
 

@@ -22,8 +22,6 @@ _FIELD = re.compile(r"[ \t]+\w+[ \t]*:")
 _NAME = re.compile(r"[ \t]*(?:class[ \t]+(\w+)|(\w+)[ \t]*:)|(?:type[ \t]+)?(\w+)(?:\[[^=]*\])?[ \t]*=(?!=)")
 _KIND = re.compile(r"^class[ \t]+\w+[ \t]*\([^)]*\b(?:CustomResource\b|group_version[ \t]*=)", re.MULTILINE)
 _TYPES = re.compile(r"\bpykb\.api\b")
-_VERBS = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
-"""Of access control. Source: https://kubernetes.io/docs/reference/access-authn-authz/authorization/"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,10 +183,8 @@ def _last(values: str) -> str:
 
 
 def _values(argument: Argument, start: int) -> Iterator[Offer]:
-    choices = argument.choices
+    choices = argument.choices or argument.usual
     if argument.type.kind is ValueKind.BOOLEAN:
         choices = ("true", "false")
-    elif argument.name == "verbs" and not choices:
-        choices = _VERBS
     for choice in choices:
         yield Offer(choice, start, argument.summary, is_name=False)

@@ -325,7 +325,7 @@ def _diagnostic(file: TextDocument, finding: Diagnostic) -> types.Diagnostic:
     span = finding.span or Span("", 1, 1)
     text = "\n".join([finding.message, *(f"note: {note}" for note in finding.notes), *finding.help])
     related = [
-        types.DiagnosticRelatedInformation(types.Location(_uri(file, label.span), _span(file, label.span)), label.text)
+        types.DiagnosticRelatedInformation(types.Location(file.uri, _span(file, label.span)), label.text)
         for label in finding.labels
         if label.span.path == span.path
     ]
@@ -337,10 +337,6 @@ def _diagnostic(file: TextDocument, finding: Diagnostic) -> types.Diagnostic:
         source="pykb",
         related_information=related or None,
     )
-
-
-def _uri(file: TextDocument, span: Span) -> str:
-    return from_fs_path(span.path) or file.uri if Path(span.path).is_absolute() else file.uri
 
 
 def _span(file: TextDocument, span: Span) -> types.Range:

@@ -264,6 +264,7 @@ class Argument:
         optional: Whether the marker may leave it out.
         choices: The allowed values, if the Kubernetes API fixes them.
         folded: Whether ``choices`` ignore case.
+        usual: Values to propose, if others are allowed, too.
         minimum: The smallest allowed number.
         maximum: The largest allowed number.
         positional: Whether it is in the parentheses without a name, in the declarative grammar.
@@ -277,6 +278,7 @@ class Argument:
     optional: bool = False
     choices: tuple[str, ...] = ()
     folded: bool = False
+    usual: tuple[str, ...] = ()
     minimum: int | None = None
     maximum: int | None = None
     positional: bool = False

@@ -91,21 +91,20 @@ class ProjectExplorer:
             invariants=invariants,
             only_sample=only_sample,
         )
-        settings = subject.settings
-        chosen = settings.seed if seed is None else seed
+        settings = subject.settings.over(seed=seed)
         if limit is _BOUND and settings.seconds is not None:
             limit = timedelta(seconds=settings.seconds)
         seconds = _seconds(limit)
         if earlier:
             began = time.monotonic()
-            known = earlier_of(self._project, earlier, subject.samples, seed=chosen, seconds=seconds)
+            known = earlier_of(self._project, earlier, subject.samples, seed=settings.seed, seconds=seconds)
             subject = replace(subject, earlier=known)
             seconds = None if seconds is None else max(0.0, seconds - (time.monotonic() - began))
         report = Explorer(
             subject,
             seconds=seconds,
             counts_setup=False,
-            seed=chosen,
+            seed=settings.seed,
             only=only,
             ignore=ignore,
             workers=workers,

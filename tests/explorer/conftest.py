@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterator
 
 import pytest
 
 from pykb.runtime._kopf.offline import collecting
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _frozen() -> Iterator[None]:
-    """Each exploration keeps its garbage frozen if it began in a frozen heap. It goes with the module."""
-    yield
-    gc.unfreeze()
-    gc.collect()
-    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

@@ -118,7 +118,7 @@ def test_a_search_that_is_cut_is_not_finished(capsys):
     report = report_of(1, ["explore-bug"], most=30)
     assert report.unfinished == ["search"]
     assert report.finished() == ["explore-bug"]
-    _tell(report, [])
+    _tell(report, [], [])
     assert "not all specs that may reach further lines were tried" in capsys.readouterr().err
 
 

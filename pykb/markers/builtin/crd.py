@@ -132,6 +132,9 @@ OF_KINDS = (
 )
 
 
+USUAL_VERBS = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
+"""Of access control. Source: https://kubernetes.io/docs/reference/access-authn-authz/authorization/"""
+
 _RBAC = (
     MarkerDefinition(
         "kubebuilder:rbac",
@@ -145,7 +148,7 @@ _RBAC = (
                 optional=True,
             ),
             Argument("resourceNames", STRINGS, "Limits the rule to objects with these names.", optional=True),
-            Argument("verbs", STRINGS, "The allowed verbs: `get`, `list`, `watch`, `create`, ..."),
+            Argument("verbs", STRINGS, "The allowed verbs: `get`, `list`, `watch`, `create`, ...", usual=USUAL_VERBS),
             Argument("urls", STRINGS, "URL paths that are not resources, such as `/metrics`.", optional=True),
             Argument("namespace", STRING, "Puts the rule into a Role in this namespace.", optional=True),
             Argument(

@@ -57,3 +57,21 @@ def test_the_folder_of_another_user_stays(place: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(os, "geteuid", lambda: uid + 1)
     with temporary("test"):
         assert (place / "pykb-test-abcdefgh").exists()
+
+
+def test_a_folder_that_another_command_takes_for_an_unused_one_is_made_again(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other command looks after the folder is made, and before it is locked."""
+    made = tempfile.mkdtemp
+
+    def slow(**options: str) -> str:
+        monkeypatch.setattr(tempfile, "mkdtemp", made)
+        path = made(**options)
+        with temporary("test"):
+            assert not Path(path).exists()
+        return path
+
+    monkeypatch.setattr(tempfile, "mkdtemp", slow)
+    with temporary("test") as folder:
+        assert [*place.iterdir()] == [folder]
