@@ -11,8 +11,9 @@ connections have requests that are being served.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import lru_cache
@@ -217,6 +218,9 @@ TOO_LARGE_HEAD: Refusal = (431, f"a request may have {HEADERS} headers, and thes
 LINGER = 1.0
 """How many seconds a client whose request is refused may take to read the answer and to close."""
 
+UNREAD = 30.0
+"""How many seconds a client may take to read parts of an answer before it gets the next one."""
+
 SHORT = 256
 """The maximum length of a cached URL in bytes, and of a path in the log in characters."""
 
@@ -258,6 +262,7 @@ class ServerProtocol(asyncio.Protocol):
         self._deaf = False  # further data is not read
         self._closes = False  # with the next answer
         self._is_unread = False  # the client has not read the last answer
+        self._read: asyncio.Future[None] | None = None  # ends when it has
         self._begin()
 
     def _begin(self) -> None:
@@ -321,6 +326,8 @@ class ServerProtocol(asyncio.Protocol):
     def resume_writing(self) -> None:
         """Called when the client reads again."""
         self._is_unread = False
+        if self._read is not None and not self._read.done():
+            self._read.set_result(None)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Called when the connection is lost. The answer is not needed any more."""
@@ -413,7 +420,11 @@ class ServerProtocol(asyncio.Protocol):
     async def _answer(self, request: HttpRequest) -> None:
         answer = b""
         try:
-            answer = await self._answer_to(request)
+            whole, parts = await self._answer_to(request)
+            if parts is None:
+                answer = whole
+            else:
+                await self._send(whole, parts, request)
         except asyncio.CancelledError:
             pass  # a task that ends so keeps its traceback, and with it the body
         finally:  # also after an error that ends the program
@@ -428,23 +439,44 @@ class ServerProtocol(asyncio.Protocol):
                 else:  # the client may send the rest of the body before it reads the answer
                     self._end_soon()
 
-    async def _answer_to(self, request: HttpRequest) -> bytes:
-        """Return the answer as bytes: 500 after any error, also in the answer itself."""
+    async def _send(self, head: bytes, parts: AsyncGenerator[bytes, None], request: HttpRequest) -> None:
+        """Write an answer in parts, as fast as the client reads. An error cuts the connection: the body has no end."""
+        transport = cast("asyncio.Transport", self.transport)
+        transport.write(head)
+        try:
+            async with contextlib.aclosing(parts):
+                async for part in parts:
+                    transport.write(part)
+                    if self._is_unread:
+                        self._read = asyncio.get_running_loop().create_future()
+                        await asyncio.wait([self._read], timeout=UNREAD)
+                    if self._is_unread:
+                        transport.abort()
+                        return
+        except (asyncio.CancelledError, KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException:
+            logger.exception("request failed", extra={"path": request.path[:SHORT]})
+            transport.abort()
+
+    async def _answer_to(self, request: HttpRequest) -> tuple[bytes, AsyncGenerator[bytes, None] | None]:
+        """Return the answer as bytes, and what follows in parts: 500 after any error, also in the answer itself."""
         has_body = request.method != "HEAD"
         try:
             try:
                 response = await self._handler(request)
             except HttpError as error:
                 response = error.response
-            answer = response.encoded(closes=self._closes or response.closes, has_body=has_body)
+            closes = self._closes or response.closes or response.parts is not None
+            answer = response.encoded(closes=closes, has_body=has_body)
         except (asyncio.CancelledError, KeyboardInterrupt, SystemExit):
             self._closes = True
             raise
         except BaseException:  # extensions in Rust raise such errors
             logger.exception("request failed", extra={"path": request.path[:SHORT]})
-            return HttpResponse.text("internal error\n", 500).encoded(closes=self._closes, has_body=has_body)
-        self._closes = self._closes or response.closes
-        return answer
+            return HttpResponse.text("internal error\n", 500).encoded(closes=self._closes, has_body=has_body), None
+        self._closes = closes
+        return answer, response.parts if has_body else None
 
 
 def _target(url: bytes) -> tuple[str, Mapping[str, list[str]]]:

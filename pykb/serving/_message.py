@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from email.utils import formatdate
 from functools import lru_cache
@@ -94,6 +94,8 @@ class HttpResponse:
         content_type: The media type of the body.
         headers: Further headers.
         closes: Whether the connection is closed after it.
+        parts: The body in parts, in place of ``body``. It is of unknown length, so the connection is closed after it. A
+            part is taken when the client has read those before.
     """
 
     body: bytes = b""
@@ -101,6 +103,7 @@ class HttpResponse:
     content_type: str = TEXT
     headers: Mapping[str, str] = field(default_factory=dict)
     closes: bool = False
+    parts: AsyncGenerator[bytes, None] | None = None
 
     @classmethod
     def text(cls, text: str, status: int = 200) -> HttpResponse:
@@ -117,7 +120,7 @@ class HttpResponse:
         lines = [
             f"HTTP/1.1 {self.status} {_phrase(self.status)}",
             f"Content-Type: {self.content_type}",
-            f"Content-Length: {len(self.body)}",
+            *([f"Content-Length: {len(self.body)}"] if self.parts is None else []),
             f"Date: {_date(int(time.time()))}",
             *(f"{name}: {value}" for name, value in self.headers.items()),
         ]

@@ -355,3 +355,114 @@ async def test_paths_and_methods_lead_to_handlers():
             await routes(HttpRequest(method, path))
         assert refused.value.status == status
     assert refused.value.response.headers == {"Allow": "GET, PUT"}
+
+
+class Parts:
+    """Answers in parts."""
+
+    def __init__(self, *parts, error=None, repeats=1):
+        self.parts = parts
+        self.error = error
+        self.repeats = repeats
+        self.taken = 0
+        self.go_on = asyncio.Event()
+        self.ended = asyncio.Event()
+
+    async def __call__(self, request):
+        return HttpResponse(parts=self._yield(), content_type="text/event-stream")
+
+    async def _yield(self):
+        try:
+            for _ in range(self.repeats):
+                for part in self.parts:
+                    self.taken += 1
+                    yield part
+            if self.error is not None:
+                raise self.error
+            await self.go_on.wait()
+        finally:
+            self.ended.set()
+
+
+@pytest.fixture
+async def opened(running):
+    """Sends a request to a server whose handler is given; gives what reads and writes the connection."""
+
+    async def begin(handler, text="GET / HTTP/1.1\r\nHost: x\r\n\r\n", *, limit=2**16):
+        server = HttpServer("test", LOOPBACK, handler, drain=timedelta(0))
+        task = running(server.run())
+        await server.listening()
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port, limit=limit)
+        writer.write(text.encode("latin-1"))
+        return reader, writer, task
+
+    return begin
+
+
+async def test_an_answer_in_parts_comes_part_by_part(opened):
+    """Of unknown length, until the connection ends."""
+    handler = Parts(b"one\n", b"two\n")
+    reader, writer, _ = await opened(handler)
+    head = (await reader.readuntil(b"\r\n\r\n")).decode()
+    assert "Connection: close" in head
+    assert "Content-Length" not in head
+    assert await reader.readexactly(8) == b"one\ntwo\n"
+    assert not handler.ended.is_set()
+    handler.go_on.set()
+    assert await asyncio.wait_for(reader.read(), 25) == b""
+    writer.close()
+
+
+async def test_a_head_has_no_parts(opened):
+    """As for each other answer."""
+    reader, writer, _ = await opened(Parts(b"one\n"), "HEAD / HTTP/1.1\r\nHost: x\r\n\r\n")
+    assert (await asyncio.wait_for(reader.read(), 25)).endswith(b"\r\n\r\n")
+    writer.close()
+
+
+async def test_no_part_is_taken_while_the_client_does_not_read(opened):
+    """Otherwise a slow client would fill the memory."""
+    handler = Parts(b"x" * 65536, repeats=1000)
+    reader, writer, _ = await opened(handler, limit=1024)
+    await eventually(lambda: handler.taken)
+    await asyncio.sleep(0.2)
+    assert handler.taken < 900
+    while handler.taken < 1000:
+        assert await reader.read(2**20)
+    writer.close()
+
+
+async def test_a_client_that_does_not_read_on_is_cut(opened, monkeypatch):
+    """After half a minute."""
+    monkeypatch.setattr("pykb.serving._connections.UNREAD", 0.1)
+    handler = Parts(b"x" * 65536, repeats=1000)
+    _, writer, _ = await opened(handler, limit=1024)
+    await asyncio.wait_for(handler.ended.wait(), 25)
+    assert handler.taken < 900
+    writer.close()
+
+
+@pytest.mark.parametrize("ends", ["the client goes", "the client sends more", "the server stops"])
+async def test_the_parts_end_with_their_connection(opened, ends):
+    """What makes them is closed at once."""
+    handler = Parts(b"one\n")
+    reader, writer, task = await opened(handler)
+    await reader.readuntil(b"one\n")
+    match ends:
+        case "the client goes":
+            writer.close()
+        case "the client sends more":
+            writer.write(b"GET / HTTP/1.1\r\n\r\n")
+        case _:
+            task.cancel()
+    await asyncio.wait_for(handler.ended.wait(), 25)
+    writer.close()
+
+
+async def test_an_error_between_parts_cuts_the_connection(opened, caplog):
+    """The client must not take them for the whole answer. The error is in the log."""
+    reader, writer, _ = await opened(Parts(b"one\n", error=KeyError("secret")))
+    with contextlib.suppress(ConnectionError):
+        assert b"secret" not in await asyncio.wait_for(reader.read(), 25)
+    assert "request failed" in caplog.text
+    writer.close()
