@@ -5,32 +5,28 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
 from unittest import mock
 
 from pykb.api.safe_text import error_text
 from pykb.client.guard import is_end
 from pykb.client.mapper import ResourceMapper
-from pykb.diagnostics import Diagnostic, EnvironmentProblem
-from pykb.diagnostics.codes.explore import NOT_EXPLORED, REAL_WORLD, UNKNOWN_CONDITION
-from pykb.explore._gate import Behind, Gate, Tape, place_in, waker, works_on
-from pykb.explore._handlers import Handlers
-from pykb.explore._history import FaultKind, History, Identity, Manifest
+from pykb.diagnostics import Diagnostic
+from pykb.diagnostics.codes.explore import REAL_WORLD, UNKNOWN_CONDITION
+from pykb.explore._gate import Behind, Tape, place_in, waker
+from pykb.explore._history import FaultKind, History
 from pykb.explore._libraries import Reach, reach
-from pykb.explore._outcome import Outcome, failure_of, place_of_error
+from pykb.explore._outcome import Outcome, failure_of
+from pykb.explore._process import Process
 from pykb.explore._project import Subject
-from pykb.explore._state import look_at
-from pykb.explore._time import LoopClock, Stack, VirtualLoop, real_day, reconciling, stack_of
-from pykb.explore._webhooks import Conditions, use_webhooks
+from pykb.explore._time import Stack, VirtualLoop, real_day, reconciling, stack_of
+from pykb.explore._webhooks import Conditions
 from pykb.fake import FakeApiServer
-from pykb.runtime import Client, Manager, ManagerOptions, ReconcileListener, ReconcileRecord, Request, Result
+from pykb.runtime import ReconcileListener, ReconcileRecord, Result
 from pykb.runtime.records.causes import CauseKind
 from pykb.runtime.records.lines import because, line_of
-
-if TYPE_CHECKING:
-    from pykb.runtime._kopf import OperatorRegistry
 
 RESTART_SECONDS = 2.0
 """Virtual seconds until an operator that died starts again."""
@@ -71,7 +67,6 @@ class Operator(ReconcileListener):
         history: The history. Its fault may let caches lag.
         outcome: Where to note.
         needs_details: Whether to note what woke the reconciles.
-        gate: The connection of the present process.
 
     Raises:
         EnvironmentProblem: The project's ``register`` failed.
@@ -84,60 +79,46 @@ class Operator(ReconcileListener):
     history: History
     outcome: Outcome
     needs_details: bool
-    gate: Gate = field(init=False)
 
     def __post_init__(self) -> None:
         """Begin the first process."""
         self._loop = asyncio.get_running_loop()
         self._conditions = Conditions()
-        self._failing: set[tuple[str, Any]] = set()
         self._written: dict[tuple[str, str, str], str] = {}
         self._noting = contextlib.ExitStack()
         self._stacks: list[Stack] = []
         fault = self.history.fault
         is_lagging = fault is not None and fault.kind is FaultKind.LAG
-        self._begin(Behind(fault.seconds, fault.resource) if fault is not None and is_lagging else Behind())
+        self._behind = Behind(fault.seconds, fault.resource) if fault is not None and is_lagging else Behind()
+        self._process = self._begin()
 
-    def _begin(self, behind: Behind) -> None:
-        """Begin a process: a connection to the API server, and a manager with what the project registers."""
-        self._behind = behind
-        self.gate = Gate(self.server, self.tape, behind)
-        options = ManagerOptions(health_probe_bind_address="0", metrics_bind_address="0", webhooks=False)
-        client = Client(self.gate, mapper=self.mapper)
-        manager = self._manager = _ExploredManager(options, client=client, clock=LoopClock(self._loop))
-        _register(self.subject, manager)
-        self._handlers = manager.handlers(self.gate, self.subject, self.outcome, self._use_webhooks)
-        for informer in manager.cache.informers:  # kinds of other projects, whose definitions are not in this one
-            if self.server.resources.of_kind(informer.gvk) is None:
-                self.server.resources.add_unknown(informer.gvk)
-        # Webhooks answer even after the end of their process, as other replicas do.
-        manager.webhook_server.observer = self._note_failure
-        self._use_webhooks(())
-        self._failing.clear()
-        manager.listen(self)
-
-    def _use_webhooks(self, further: Sequence[Manifest]) -> None:
-        """Let the API server call the webhooks of the project, and further ones of kopf's handlers."""
-        webhooks = self._manager.webhook_server
-        self.outcome.webhooks = tuple(further)
-        configurations = [*self.subject.webhooks, *further]
-        self.outcome.defaulters = use_webhooks(
-            self.server, webhooks, configurations, self.subject.root, self.outcome.lost, self._conditions
+    def _begin(self) -> Process:
+        return Process(
+            self.subject,
+            self.server,
+            self.mapper,
+            self.tape,
+            self.outcome,
+            self._conditions,
+            self._behind,
+            listener=self,
+            failed=self._note_failure,
         )
 
     async def keep_running(self) -> None:
         """Run the operator, and start it again when it died, as a kubelet does. Ends only by an error."""
         while True:
-            reach.set(Reach(self.gate, self.subject.root))
-            running = asyncio.create_task(self._manager.start())
-            died = asyncio.create_task(self.gate.died.wait())
+            process = self._process
+            reach.set(Reach(process.gate, self.subject.root))
+            running = asyncio.create_task(process.manager.start())
+            died = asyncio.create_task(process.gate.died.wait())
             try:
                 await asyncio.wait({running, died}, return_when=asyncio.FIRST_COMPLETED)
                 if not died.done() and not running.cancelled() and (error := running.exception()):
                     if is_end(error):
                         raise error
                     self.outcome.broken = error_text(error)
-                self.gate.die()
+                process.gate.die()
                 if self.tape.overrun:
                     await self._loop.create_future()
             finally:
@@ -146,21 +127,43 @@ class Operator(ReconcileListener):
                     task.cancel()
                 await asyncio.gather(running, died, return_exceptions=True)
             await asyncio.sleep(RESTART_SECONDS)
-            self._begin(self._behind)
+            self._process = self._begin()
 
     def hand_over(self, behind: Behind) -> None:
         """Let another process take over, whose caches are behind."""
         self._behind = behind
-        self.gate.die()
+        self.die()
+
+    def die(self) -> None:
+        """End the present process, as by a signal that it cannot catch."""
+        self._process.gate.die()
+
+    def blind(self) -> None:
+        """Break all watches. New ones wait for :meth:`see`."""
+        self._process.gate.blind()
+
+    def see(self) -> None:
+        """Let watches begin again."""
+        self._process.gate.see()
 
     @property
     def is_working(self) -> bool:
         """Whether a reconcile or a handler runs, or an event is still to come."""
-        if self.gate.is_late:
-            return True
-        if self._handlers is not None and self._handlers.is_working:
-            return True
-        return any(controller.running_now() for controller in self._manager.controllers)
+        return self._process.is_working
+
+    @property
+    def is_retrying(self) -> bool:
+        """Whether what failed is tried again."""
+        return self._process.is_retrying
+
+    @property
+    def fails(self) -> bool:
+        """Whether the last reconcile or handler of an object failed."""
+        return self._process.fails
+
+    def without_notes(self, obj: Mapping[str, Any]) -> Mapping[str, Any]:
+        """An object without what kopf notes in it."""
+        return self._process.without_notes(obj)
 
     def note_wait(self, since: float) -> None:
         """Note where a reconcile or a handler waits that does not end, or has blocked the loop for long since then."""
@@ -174,38 +177,9 @@ class Operator(ReconcileListener):
             where = blocked if has_blocked else threads + reconciling(self._loop)
             self.outcome.unrest_at = place_in(self.subject.root, where)
 
-    @property
-    def is_retrying(self) -> bool:
-        """Whether what failed is tried again."""
-        if self._handlers is not None and self._handlers.is_retrying:
-            return True
-        queues = {controller.name: controller.queue for controller in self._manager.controllers}
-        return any(queues[name].failures(request) for name, request in self._failing)
-
-    @property
-    def fails(self) -> bool:
-        """Whether the last reconcile or handler of an object failed."""
-        return bool(self._failing) or self._handlers_fail()
-
-    def _handlers_fail(self) -> bool:
-        if self._handlers is None:
-            return False
-        return self._handlers.fail({each["metadata"]["uid"] for each in map(look_at, self.server.storage.everything())})
-
-    def without_notes(self, obj: Mapping[str, Any]) -> Mapping[str, Any]:
-        """An object without what kopf notes in it."""
-        return obj if self._handlers is None else self._handlers.without_notes(obj)
-
     def started(self, record: ReconcileRecord) -> None:
         """Note what woke a reconcile."""
         waker.set(f"{because(record)}{self._line_of_cause(record)}")
-        request = record.id.request
-        if isinstance(request, Request):
-            [controller] = [each for each in self._manager.controllers if each.name == record.id.controller]
-            names = [
-                Identity(f"{kind.group}/", kind.kind, request.namespace, request.name) for kind in controller.kinds
-            ]
-            works_on.set(frozenset(name.key for name in names))
 
     def _line_of_cause(self, record: ReconcileRecord) -> str:
         """The line with which the operator itself caused a reconcile."""
@@ -218,16 +192,12 @@ class Operator(ReconcileListener):
 
     def ended(self, record: ReconcileRecord) -> None:
         """Note the end of a reconcile."""
-        key = (record.id.controller, record.id.request)
         for sent in record.sent:
             if sent.method != "GET" and sent.place:
                 self._written[record.id.id, sent.object.kind, sent.object.name] = sent.place
         if self.needs_details:
             self.outcome.reconcile_lines.append((self._loop.time(), line_of(record)))
-        if record.error is None:
-            self._failing.discard(key)
-        else:
-            self._failing.add(key)
+        if record.error is not None:
             self._note_failure(record.error)
         if record.error is not None or record.result is not None:
             self.outcome.reconciles.append(self._loop.time())
@@ -240,7 +210,7 @@ class Operator(ReconcileListener):
             self.outcome.unrest = "reconciles again and again"
             self.outcome.unrest_at = place_in(self.subject.root, [line for stack in self._stacks for line in stack])
             self._noting.close()
-            self.gate.die()
+            self.die()
         elif self.tape.is_almost_hot and not self._stacks:
             self._noting.close()
             self._stacks = self._noting.enter_context(_results())
@@ -262,50 +232,3 @@ class Operator(ReconcileListener):
                 yield REAL_WORLD.at(place, "this writes the time of the real clock", _CALL_CLOCKS)
         for condition in self._conditions.unknown:
             yield UNKNOWN_CONDITION.at(None, f"the explorer cannot evaluate `{condition}`")
-
-
-class _ExploredManager(Manager):
-    """A manager that runs kopf's handlers in the virtual world."""
-
-    def add_kopf_handlers(self, registry: OperatorRegistry | None = None) -> None:
-        """Note the registry."""
-        self._kopf_registries.append(registry)
-
-    def handlers(
-        self, gate: Gate, subject: Subject, outcome: Outcome, configured: Callable[[Sequence[Manifest]], None]
-    ) -> Handlers | None:
-        """Add the handlers of the program, if it has some. It tells of their webhook configurations."""
-        if "kopf" not in sys.modules:
-            return None
-        from pykb.runtime._kopf.offline import registries_of, resources_of
-
-        registries = registries_of(self._kopf_registries)
-        if not registries:
-            return None
-        outcome.handlers, outcome.is_of_kopf = resources_of(registries), not self.controllers
-        handlers = Handlers(
-            gate=gate,
-            client=self.api_reader,
-            registries=registries,
-            webhooks=self.webhook_server,
-            configured=configured,
-            is_plain=subject.is_plain_kopf,
-            namespaces=subject.namespaces,
-            root=subject.root,
-            outcome=outcome,
-        )
-        self.add(handlers.run, name="kopf handlers")
-        return handlers
-
-
-def _register(subject: Subject, manager: Manager) -> None:
-    try:
-        subject.register(manager)
-    except EnvironmentProblem:
-        raise
-    except BaseException as error:
-        if is_end(error):
-            raise
-        place = place_of_error(error, subject.root)
-        message = f"`register` fails: {error_text(error)}"
-        raise NOT_EXPLORED.problem(message, span=place) from error

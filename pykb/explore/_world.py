@@ -186,7 +186,7 @@ class _World:
         steps = [step for step in self._history.steps if step.after_write is None]
         for step, following in zip_longest(steps, steps[1:]):
             if step.unseen:
-                self._operator.gate.blind()
+                self._operator.blind()
             self.outcome.began.append(self._loop.time())
             self._tape.begin_step()
             if step.together:
@@ -199,7 +199,7 @@ class _World:
                 continue
             if step.unseen:
                 self.server.storage.compact()  # or the watches would resume where they broke, and miss nothing
-                self._operator.gate.see()
+                self._operator.see()
             await self._settle()
             self._note_state()
             if not self.outcome.at_rest:

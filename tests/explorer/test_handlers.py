@@ -70,7 +70,7 @@ def test_whenever_they_end_nothing_of_kopf_is_destroyed_unawaited(write, monkeyp
     def keep_for(turns):
         async def keep(operator):
             loop = asyncio.get_running_loop()
-            call_after(turns, operator.gate.die if ends == "process" else loop.interrupt)
+            call_after(turns, operator.die if ends == "process" else loop.interrupt)
             await keep_running(operator)
 
         return keep

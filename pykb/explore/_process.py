@@ -1,0 +1,183 @@
+"""One process of the operator in a history: its connection and its manager, and what fails in it."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pykb.api.safe_text import error_text
+from pykb.client.guard import is_end
+from pykb.client.mapper import ResourceMapper
+from pykb.diagnostics import EnvironmentProblem
+from pykb.diagnostics.codes.explore import NOT_EXPLORED
+from pykb.explore._gate import Behind, Gate, Tape, works_on
+from pykb.explore._handlers import Handlers
+from pykb.explore._history import Identity, Manifest
+from pykb.explore._outcome import Outcome, place_of_error
+from pykb.explore._project import Subject
+from pykb.explore._state import look_at
+from pykb.explore._time import LoopClock
+from pykb.explore._webhooks import Conditions, use_webhooks
+from pykb.fake import FakeApiServer
+from pykb.runtime import Client, Manager, ManagerOptions, ReconcileListener, ReconcileRecord, Request
+
+if TYPE_CHECKING:
+    from pykb.runtime._kopf import OperatorRegistry
+
+
+@dataclass(eq=False)
+class Process(ReconcileListener):
+    """One process of the operator: a connection to the API server, and a manager with what the project registers.
+
+    Attributes:
+        subject: What is explored.
+        server: The API server.
+        mapper: Shared by all processes.
+        tape: Notes the requests.
+        outcome: Where to note.
+        conditions: Those of webhooks, of all processes.
+        behind: How far its caches are behind.
+        listener: Hears of its reconciles, too.
+        failed: Called with the errors of webhooks.
+
+    Raises:
+        EnvironmentProblem: The project's ``register`` failed.
+    """
+
+    needs_details = False
+    subject: Subject
+    server: FakeApiServer
+    mapper: ResourceMapper
+    tape: Tape
+    outcome: Outcome
+    conditions: Conditions
+    behind: Behind
+    listener: ReconcileListener
+    failed: Callable[[BaseException], None]
+
+    def __post_init__(self) -> None:
+        """Begin it."""
+        self._failing: set[tuple[str, Any]] = set()
+        self.gate = Gate(self.server, self.tape, self.behind)
+        options = ManagerOptions(health_probe_bind_address="0", metrics_bind_address="0", webhooks=False)
+        client = Client(self.gate, mapper=self.mapper)
+        clock = LoopClock(asyncio.get_running_loop())
+        manager = self.manager = _ExploredManager(options, client=client, clock=clock)
+        _register(self.subject, manager)
+        self._handlers = manager.handlers(self.gate, self.subject, self.outcome, self._use_webhooks)
+        for informer in manager.cache.informers:  # kinds of other projects, whose definitions are not in this one
+            if self.server.resources.of_kind(informer.gvk) is None:
+                self.server.resources.add_unknown(informer.gvk)
+        # Webhooks answer even after the end of their process, as other replicas do.
+        manager.webhook_server.observer = self.failed
+        self._use_webhooks(())
+        manager.listen(self)
+        manager.listen(self.listener)
+
+    def _use_webhooks(self, further: Sequence[Manifest]) -> None:
+        """Let the API server call the webhooks of the project, and further ones of kopf's handlers."""
+        webhooks = self.manager.webhook_server
+        self.outcome.webhooks = tuple(further)
+        configurations = [*self.subject.webhooks, *further]
+        self.outcome.defaulters = use_webhooks(
+            self.server, webhooks, configurations, self.subject.root, self.outcome.lost, self.conditions
+        )
+
+    @property
+    def is_working(self) -> bool:
+        """Whether a reconcile or a handler runs, or an event is still to come."""
+        if self.gate.is_late:
+            return True
+        if self._handlers is not None and self._handlers.is_working:
+            return True
+        return any(controller.running_now() for controller in self.manager.controllers)
+
+    @property
+    def is_retrying(self) -> bool:
+        """Whether what failed is tried again."""
+        if self._handlers is not None and self._handlers.is_retrying:
+            return True
+        queues = {controller.name: controller.queue for controller in self.manager.controllers}
+        return any(queues[name].failures(request) for name, request in self._failing)
+
+    @property
+    def fails(self) -> bool:
+        """Whether the last reconcile or handler of an object failed."""
+        return bool(self._failing) or self._handlers_fail()
+
+    def _handlers_fail(self) -> bool:
+        if self._handlers is None:
+            return False
+        return self._handlers.fail({each["metadata"]["uid"] for each in map(look_at, self.server.storage.everything())})
+
+    def without_notes(self, obj: Mapping[str, Any]) -> Mapping[str, Any]:
+        """An object without what kopf notes in it."""
+        return obj if self._handlers is None else self._handlers.without_notes(obj)
+
+    def started(self, record: ReconcileRecord) -> None:
+        """Note for what a reconcile is."""
+        request = record.id.request
+        if isinstance(request, Request):
+            [controller] = [each for each in self.manager.controllers if each.name == record.id.controller]
+            names = [
+                Identity(f"{kind.group}/", kind.kind, request.namespace, request.name) for kind in controller.kinds
+            ]
+            works_on.set(frozenset(name.key for name in names))
+
+    def ended(self, record: ReconcileRecord) -> None:
+        """Note whether a reconcile failed."""
+        key = (record.id.controller, record.id.request)
+        if record.error is None:
+            self._failing.discard(key)
+        else:
+            self._failing.add(key)
+
+
+class _ExploredManager(Manager):
+    """A manager that runs kopf's handlers in the virtual world."""
+
+    def add_kopf_handlers(self, registry: OperatorRegistry | None = None) -> None:
+        """Note the registry."""
+        self._kopf_registries.append(registry)
+
+    def handlers(
+        self, gate: Gate, subject: Subject, outcome: Outcome, configured: Callable[[Sequence[Manifest]], None]
+    ) -> Handlers | None:
+        """Add the handlers of the program, if it has some. It tells of their webhook configurations."""
+        if "kopf" not in sys.modules:
+            return None
+        from pykb.runtime._kopf.offline import registries_of, resources_of
+
+        registries = registries_of(self._kopf_registries)
+        if not registries:
+            return None
+        outcome.handlers, outcome.is_of_kopf = resources_of(registries), not self.controllers
+        handlers = Handlers(
+            gate=gate,
+            client=self.api_reader,
+            registries=registries,
+            webhooks=self.webhook_server,
+            configured=configured,
+            is_plain=subject.is_plain_kopf,
+            namespaces=subject.namespaces,
+            root=subject.root,
+            outcome=outcome,
+        )
+        self.add(handlers.run, name="kopf handlers")
+        return handlers
+
+
+def _register(subject: Subject, manager: Manager) -> None:
+    try:
+        subject.register(manager)
+    except EnvironmentProblem:
+        raise
+    except BaseException as error:
+        if is_end(error):
+            raise
+        place = place_of_error(error, subject.root)
+        message = f"`register` fails: {error_text(error)}"
+        raise NOT_EXPLORED.problem(message, span=place) from error
