@@ -44,8 +44,10 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture
 def bystander(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
     """A process of the user's that has the folder on its command line, an editor say."""
-    words = (sys.executable, "-c", "input()", folder / "state.json")
-    with subprocess.Popen(words, stdin=subprocess.PIPE) as process:
+    words = (sys.executable, "-c", "print(flush=True); input()", folder / "state.json")
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()  # its command line is there a moment after its start
         yield process
         process.kill()
 
