@@ -35,17 +35,20 @@ def dev(
     kubeconfig: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Use a real cluster instead of a local control plane.")
     ] = None,
+    port: Annotated[int, typer.Option(metavar="PORT", min=0, max=65535, help="Port of the page. 0 is a free one.")] = 0,
+    page: Annotated[bool, typer.Option("--page/--no-page", help="Show the page at the printed address.")] = True,
 ) -> None:
     """Run control plane, CRDs and manager. After a change, generate, apply and restart what changed.
 
     Uses the control plane of `pykb cluster up` if it runs. Otherwise it starts one, which stops with this command. The
     API server calls the project's webhooks on this machine. Each reconcile is a line: why it ran, what it wrote, how it
-    ended, and where. Errors in the code are shown, and the next save tries
-    again. Ctrl-C stops everything.
+    ended, and where. Errors in the code are shown, and the next save tries again. The page at the printed address shows
+    objects and reconciles live; only this user can open it. Ctrl-C stops everything.
 
     Examples:
       pykb dev
       pykb dev -- --log-level=debug
+      pykb dev --port 8000
       pykb dev --kubeconfig ~/.kube/config
     """
     import asyncio
@@ -63,7 +66,12 @@ def dev(
         reporter.stop()
         _introduce(target, output)
         loop = DevLoop(
-            DevProject(root, project.package), target, output, arguments=tuple(arguments or ()), colour=colour
+            DevProject(root, project.package),
+            target,
+            output,
+            arguments=tuple(arguments or ()),
+            colour=colour,
+            port=port if page else None,
         )
         asyncio.run(loop.run())
 

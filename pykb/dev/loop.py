@@ -10,6 +10,7 @@ import signal
 import socket
 import ssl
 import sys
+import time
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -20,7 +21,10 @@ from typing import Any, Protocol
 from pykb._regular_file import read_bytes
 from pykb.deployment.apply import apply_all
 from pykb.deployment.manifests import as_deployed, is_converted
-from pykb.dev.project import DevProject, next_change, shown
+from pykb.dev.page.history import History, received
+from pykb.dev.page.objects import Cluster as PageCluster
+from pykb.dev.page.server import Page
+from pykb.dev.project import DevProject, next_change, shown, within
 from pykb.diagnostics import Diagnostic, EnvironmentProblem
 from pykb.diagnostics.codes.environment import DEV_RUNNING
 from pykb.diagnostics.render import render
@@ -41,10 +45,12 @@ from pykb.envtest.processes import Processes
 from pykb.envtest.reporter import Reporter, Silent
 from pykb.envtest.rest import Rest
 from pykb.envtest.webhooks import Serving, WebhookManifest, install_webhooks, installed_with, remove_webhooks
+from pykb.files.durable import temporary
 from pykb.files.state import opened
 from pykb.meta.gvk import GroupKind
 from pykb.project import FILE_NAME
 from pykb.project.settings import config_path
+from pykb.runtime.manager.manager import RECORDS
 from pykb.tools.kubectl import Kubectl
 from pykb.tools.process import describe_exit
 
@@ -153,6 +159,7 @@ MANAGER = "manager"
 BUILD = "build"
 STOP_GRACE = timedelta(seconds=10)
 POLL_SECONDS = 0.2
+_MOST_CHANGED = 20
 SERVING_SOON = timedelta(seconds=10)
 """How long a started manager may take to serve its webhooks before the loop reports it."""
 
@@ -188,6 +195,7 @@ class DevLoop:
         output: Shows what happens.
         arguments: Flags for the manager.
         colour: Whether to colour diagnostics.
+        port: The port of the page; 0 is a free one. ``None`` is no page.
     """
 
     project: DevProject
@@ -195,9 +203,14 @@ class DevLoop:
     output: Output
     arguments: tuple[str, ...]
     colour: bool
+    port: int | None = None
 
     def __post_init__(self) -> None:
         """Prepare the state of the loop. Nothing runs yet."""
+        self._history = History(project=self.project.package, cluster=self.target.title)
+        self._records = ""
+        self._changed: list[str] = []
+        self._installed: list[str] = []
         self._stop = asyncio.Event()
         self._applied = ""
         self._runs = False
@@ -206,7 +219,35 @@ class DevLoop:
         self._serving: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
-        """Loop until SIGINT, SIGTERM or SIGHUP. Ends everything that it started."""
+        """Loop until SIGINT, SIGTERM or SIGHUP. Ends everything that it started.
+
+        Raises:
+            EnvironmentProblem: The port of the page is in use.
+        """
+        async with contextlib.AsyncExitStack() as stack:
+            if self.port is not None:
+                await self._open_page(stack, self.port)
+            await self._loop()
+
+    async def _open_page(self, stack: contextlib.AsyncExitStack, port: int) -> None:
+        page = Page(
+            history=self._history,
+            cluster=PageCluster(lambda: Rest.from_kubeconfig(self.target.kubeconfig)),
+            samples=config_path(self.project.root, "samples"),
+            root=self.project.root,
+            kinds=self.project.kinds,
+            restart=lambda: self._attempt(self._restart_manager),
+            is_read_only=not self.target.is_local,
+            port=port,
+        )
+        url = await stack.enter_async_context(page.served())
+        with contextlib.suppress(OSError):  # the system's temporary folder has too long a path: the page has no records
+            path = stack.enter_context(temporary("dev")) / "records"
+            await stack.enter_async_context(received(self._history, path))
+            self._records = str(path)
+        self._say(f"page: {url}")
+
+    async def _loop(self) -> None:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, self._stop.set)
@@ -235,6 +276,12 @@ class DevLoop:
     def _say(self, text: str) -> None:
         self.output.line(Source.PYKB, text)
 
+    def _note(self, state: str, reason: str = "") -> None:
+        """Show on the page what became of the manager, and why."""
+        told = {"at": time.time(), "state": state, "reason": reason, "files": self._changed, "crds": self._installed}
+        self._changed, self._installed = [], []
+        self._history.restarted(told)
+
     # -- following the files
 
     async def _follow_files(self) -> None:
@@ -244,6 +291,7 @@ class DevLoop:
         while True:
             paths, known = await next_change(watched, known)
             self._say(f"changed: {shown(paths, self.project.root)}")
+            self._changed = within(paths[:_MOST_CHANGED], self.project.root)
             await self._attempt(self._renew)
 
     async def _attempt(self, work: Callable[[], Awaitable[None]]) -> None:
@@ -253,11 +301,13 @@ class DevLoop:
         except EnvironmentProblem as problem:
             self.output.error(render([problem.diagnostic], colour=self.colour))
             self._say("waiting for a change")
+            self._note("waiting", problem.diagnostic.message)
 
     async def _renew(self) -> None:
         if not await self._generate():
             state = "the manager still runs the previous code" if self._runs else "no manager runs"
             self._say(f"nothing was generated; {state}; waiting for a change")
+            self._note("waiting", f"nothing was generated; {state}")
             return
         digest = self.project.crds_digest()
         if digest != self._applied:
@@ -266,6 +316,7 @@ class DevLoop:
             self._applied = digest
             for name in names:
                 self._say(f"installed {name}")
+            self._installed = names
         if self._webhooks is not None:
             for line in await asyncio.to_thread(list, self._webhooks.renew(digest)):
                 self._say(line)
@@ -304,9 +355,12 @@ class DevLoop:
         if self._webhooks is None:
             environment[SWITCH] = "false"
             self._tell_that_webhooks_are_off()
+        if self._records:
+            environment[RECORDS] = self._records
         self._processes.start_piped(MANAGER, command, folder=self.project.root, env=environment)
         self._runs = True
         self._say("manager started")
+        self._note("started")
         if self._serving is not None:
             self._serving.cancel()
         self._serving = asyncio.create_task(self._await_webhooks()) if flags else None
@@ -320,6 +374,7 @@ class DevLoop:
                 if self._serving is not None:
                     self._serving.cancel()  # an ended manager serves nothing, so there is nothing to report
                 self._say(f"the manager ended with {describe_exit(code)}; a change starts it again")
+                self._note("ended", f"the manager ended with {describe_exit(code)}")
                 if self._webhooks is not None and self._webhooks.url:
                     self._say("until then the API server refuses requests that its webhooks would check")
 

@@ -17,6 +17,8 @@ from datetime import timedelta
 from pathlib import Path
 
 from pykb._regular_file import read_bytes
+from pykb.diagnostics import EnvironmentProblem
+from pykb.envtest.crds import read_crds
 from pykb.envtest.webhooks import MANIFEST
 from pykb.meta.gvk import GroupKind
 from pykb.project import FILE_NAME
@@ -110,9 +112,14 @@ def _stamp(path: Path | str, found: Stamps) -> None:
     found[os.fspath(path)] = (status.st_mtime_ns, status.st_size)
 
 
+def within(paths: Iterable[str], root: Path) -> list[str]:
+    """Paths relative to a folder."""
+    return [os.path.relpath(path, root) for path in paths]
+
+
 def shown(paths: Iterable[str], root: Path) -> str:
     """A few changed paths as one line of text."""
-    names = [os.path.relpath(path, root) for path in paths]
+    names = within(paths, root)
     rest = f" and {len(names) - 3} more" if len(names) > 3 else ""
     return ", ".join(names[:3]) + rest
 
@@ -168,6 +175,19 @@ class DevProject:
     def converted_kinds(self) -> frozenset[GroupKind]:
         """The kinds with a conversion webhook in PROJECT; empty when the file cannot be read."""
         return read(self.root)[0].converted_kinds
+
+    def kinds(self) -> list[tuple[str, str]]:
+        """The API version and the kind of each generated definition that is served; empty if they cannot be read."""
+        try:
+            definitions = [each["spec"] for _, each in read_crds([self.crds])] if self.crds.is_dir() else []
+            return [
+                (f"{spec['group']}/{version['name']}", spec["names"]["kind"])
+                for spec in definitions
+                for version in spec["versions"]
+                if version["storage"]
+            ]
+        except (EnvironmentProblem, OSError, ValueError, KeyError, TypeError):
+            return []
 
     def crds_digest(self) -> str:
         """A digest of the CRDs. It changes when a definition does."""

@@ -79,7 +79,7 @@ class TextFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """One line, and the traceback below it. All but the first line are indented: nothing can look like a record."""
-        head = f"{_time(record)} {record.levelname:<7} {safe_text(record.name)}  {_message(record)}"
+        head = f"{_time(record)} {record.levelname:<7} {safe_text(record.name)}  {message_of(record)}"
         return self.lines(head, fields_of(record), record)
 
     def lines(self, head: str, fields: Mapping[str, Any], record: logging.LogRecord) -> str:
@@ -98,9 +98,9 @@ class ShortFormatter(TextFormatter):
         """One line, and the traceback below it."""
         time = datetime.fromtimestamp(record.created).astimezone().strftime("%H:%M:%S")
         if record.name == reconciles.name:
-            return f"{time} {_message(record, LONGEST_TRACE)}"
+            return f"{time} {message_of(record, LONGEST_TRACE)}"
         level = "" if record.levelno == logging.INFO else f"{record.levelname} "
-        head = f"{time} {level}{_message(record)}"
+        head = f"{time} {level}{message_of(record)}"
         fields = {key: value for key, value in fields_of(record).items() if key != "reconcileID"}
         return self.lines(head, fields, record)
 
@@ -114,7 +114,7 @@ class JsonFormatter(logging.Formatter):
             "ts": _time(record),
             "level": record.levelname.lower(),
             "logger": safe_text(record.name),
-            "msg": _message(record),
+            "msg": message_of(record),
         }
         line |= {safe_text(key): _json_value(value) for key, value in fields_of(record).items() if key not in line}
         traces = _traces(self, record)
@@ -199,7 +199,8 @@ def _time(record: logging.LogRecord) -> str:
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def _message(record: logging.LogRecord, limit: int = LIMIT) -> str:
+def message_of(record: logging.LogRecord, limit: int = LIMIT) -> str:
+    """The text of a record without its fields, on one line and not too long."""
     try:
         text = record.getMessage()
     except Exception:

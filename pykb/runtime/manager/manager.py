@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 import sys
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import partial
@@ -39,6 +40,9 @@ if TYPE_CHECKING:
     from pykb.webhook.server import WebhookServer
 
 logger = logging.getLogger(__name__)
+
+RECORDS = "PYKB_RECORDS"
+"""The environment variable with the Unix socket of who reads the records of reconciles, such as `pykb dev`."""
 
 
 class Manager:
@@ -346,6 +350,12 @@ class Manager:
 
             self.listen(ReconcileLines(self.clock))
         configure_logging(level=self.options.log_level.upper(), style=self.options.log_format)
+        if path := os.environ.get(RECORDS):
+            from pykb.runtime._stream import RecordStream
+
+            if (stream := RecordStream.connected(path)) is not None:
+                stream.watch_logs()
+                self.listen(stream)
         run_program(self._main, self._ending, logger)
         if self._leases.late:
             raise SystemExit(1)

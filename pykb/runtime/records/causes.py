@@ -139,6 +139,7 @@ class SentRequest:
         error: The class and the message of the error. Empty after a success.
         seconds: How long it took.
         place: The line of the program that sent it, such as ``vm_controller.py:31``. Empty if it is unknown.
+        path: The file of this line, with its folder.
     """
 
     method: str
@@ -149,6 +150,7 @@ class SentRequest:
     error: str = ""
     seconds: float = 0.0
     place: str = ""
+    path: str = ""
 
     def __str__(self) -> str:
         part = f" ({self.subresource})" if self.subresource else ""

@@ -132,16 +132,22 @@ def end_of(record: ReconcileRecord) -> str:
 
 def place_of(error: BaseException) -> str:
     """The last line of the program's own code in a traceback, such as ``vm_controller.py:31``; empty without one."""
+    own = own_line_of(error)
+    return _named(*own) if own else ""
+
+
+def own_line_of(error: BaseException) -> tuple[str, int] | None:
+    """The file and the number of the last line of the program's own code in a traceback."""
     own = [(file, line) for file, line, _ in _own_frames(error.__traceback__)]
-    return _named(*own[-1]) if own else ""
+    return own[-1] if own else None
 
 
-def place_here(frame: FrameType | None, thread: int | None = None) -> str:
+def _own_line(frame: FrameType | None, thread: int | None = None) -> tuple[str, int] | None:
     """The innermost line of the program's own code in a stack, or in that of a thread, which waits for an answer."""
     at = frame if thread is None else sys._current_frames().get(thread)  # noqa: SLF001
     while at is not None and not _is_own(at.f_code.co_filename):
         at = at.f_back
-    return _named(at.f_code.co_filename, at.f_lineno) if at is not None else ""
+    return (at.f_code.co_filename, at.f_lineno) if at is not None else None
 
 
 def own_traceback(error: BaseException) -> str:
@@ -278,7 +284,8 @@ async def recorded(
     known: Known,
 ) -> dict[str, Any]:
     """Await the answer to a request, and add the request to the record."""
-    place = place_here(sys._getframe(1), waiting_thread.get())  # noqa: SLF001
+    line = _own_line(sys._getframe(1), waiting_thread.get())  # noqa: SLF001
+    place, path = (_named(*line), line[0]) if line else ("", "")
     route = parse_path(call.path) or Route(gvk.group_version, "")
     loop = asyncio.get_running_loop()
     began, name, error = loop.time(), route.name, ""
@@ -296,7 +303,7 @@ async def recorded(
     finally:
         target = ObjectId(gvk.api_version, gvk.kind, route.namespace, name)
         sent = SentRequest(
-            call.method, target, route.subresource, changes, is_dry_run(call), error, loop.time() - began, place
+            call.method, target, route.subresource, changes, is_dry_run(call), error, loop.time() - began, place, path
         )
         record.sent.append(sent)
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -98,6 +102,36 @@ class Dev:
         return code
 
 
+class Browser:
+    """Opens the page, and reads its events."""
+
+    def __init__(self, url: str) -> None:
+        self.base = url.partition("/?")[0]
+        self.opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+        assert b"<title>pykb dev</title>" in self.opener.open(url, timeout=30).read()
+
+    def waits_for(self, event: str, suits: Callable[[Any], object]) -> Any:
+        """What the first such event tells, from all that are kept and those that come."""
+        with self.opener.open(f"{self.base}/events", timeout=60) as answer:
+            name = ""
+            for line in answer:
+                key, _, value = line.decode().strip().partition(": ")
+                name = value if key == "event" else name
+                if key == "data" and name == event and suits(told := json.loads(value)):
+                    return told
+        raise AssertionError(f"the page never had a {event} like that")
+
+    def asks(self, path: str, body: object) -> Any:
+        """What the page answers to an act."""
+        headers = {"Origin": self.base, "Content-Type": "application/json"}
+        request = urllib.request.Request(self.base + path, json.dumps(body).encode(), headers)
+        try:
+            answer = self.opener.open(request, timeout=30)
+        except urllib.error.HTTPError as error:
+            answer = error
+        return json.loads(answer.read())
+
+
 def processes_of(folder: Path) -> list[int]:
     """The processes that run in a folder."""
     found = []
@@ -133,12 +167,19 @@ def test_the_loop_follows_the_files_until_ctrl_c(project: Path, devs: list[Dev])
     dev = Dev(project)
     devs.append(dev)
     kubeconfig = Path(dev.says("export KUBECONFIG=").rpartition("=")[2].strip())
+    page = Browser(dev.says("page: ").rpartition(" ")[2].strip())
     dev.says("installed things.shop.example.com")
     dev.says("controller started")
+    assert page.waits_for("manager", lambda told: told["crds"])["state"] == "started"
     rest = Rest.from_kubeconfig(kubeconfig)
     thing = {"apiVersion": "shop.example.com/v1", "kind": "Thing", "metadata": {"name": "a"}, "spec": {"foo": "bar"}}
     assert rest.call("POST", THINGS, thing).ok
     dev.says("thing default/a, because Thing a was created: writes nothing; done in ")
+    seen = page.waits_for("ended", lambda told: told["request"] == "default/a")
+    assert (seen["outcome"], seen["causes"][0]["event"], seen["causes"][0]["object"]["name"]) == ("ok", "create", "a")
+    assert page.waits_for("object", lambda told: told["name"] == "a")["kind"] == "Thing"
+    assert page.asks("/api/apply", {"yaml": json.dumps({**thing, "spec": {"foo": 7}})})["errors"][0]["message"]
+    assert page.asks("/api/delete", {"apiVersion": "shop.example.com/v1", "kind": "Thing", "name": "nobody"})["errors"]
 
     edit(project / CONTROLLER, "        return Result()\n\n    def setup", "        return 1 // 0\n\n    def setup")
     failed = dev.says("it found Thing a when it started: writes nothing; fails with ZeroDivisionError: ")
@@ -147,6 +188,9 @@ def test_the_loop_follows_the_files_until_ctrl_c(project: Path, devs: list[Dev])
     dev.says("Traceback")
     dev.says("thing default/a: same error, failure ")
     assert len([line for line in dev.lines if "Traceback" in line]) == 1
+    seen = page.waits_for("ended", lambda told: told["outcome"] == "error")
+    assert seen["error"]["place"]["path"] == str(project / CONTROLLER)
+    assert page.waits_for("manager", lambda told: told["files"])["files"] == [CONTROLLER]
     edit(project / CONTROLLER, "return 1 // 0", "return Result()")
     dev.says("thing default/a, because it found Thing a when it started: writes nothing; done in ")
 
@@ -154,6 +198,7 @@ def test_the_loop_follows_the_files_until_ctrl_c(project: Path, devs: list[Dev])
     dev.says(f"changed: {CONTROLLER}")
     dev.says("error[source-syntax]")
     dev.says("the manager still runs the previous code")
+    assert "nothing was generated" in page.waits_for("manager", lambda told: told["state"] == "waiting")["reason"]
 
     edit(project / TYPES, "class ThingSpec", "class Size(Struct):\n    width: int | None = None\n\n\nclass ThingSpec")
     edit(project / TYPES, "    foo: ", "    size: Size | None = None\n    foo: ")

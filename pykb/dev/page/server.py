@@ -1,0 +1,291 @@
+"""Serves the page on the loopback interface, to whoever has opened the printed address.
+
+Each request is checked: ``Host`` and ``Origin`` must be our own, so that no page of another site can reach it by a name
+that it points here, and a cookie must show that the browser has opened the address with the token. The token is in the
+terminal of the user only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hmac
+import secrets
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import orjson
+import yaml
+
+from pykb._regular_file import read_text
+from pykb.dev.page.history import History
+from pykb.dev.page.objects import MANAGER, Cluster, follow_objects
+from pykb.diagnostics import EnvironmentProblem
+from pykb.reading import yaml_text
+from pykb.serving import BindAddress, Handler, HttpError, HttpRequest, HttpResponse, HttpServer, Limits, Routes
+
+_LARGEST_BODY = 2 * 1024 * 1024
+_MOST_PAGES = 16
+_ALIVE_SECONDS = 15.0
+_MOST_SAMPLES = 200
+_BATCH = 64 * 1024
+_TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+_HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+}
+
+
+@dataclass(eq=False)
+class Page:
+    """The page of one ``pykb dev``.
+
+    Attributes:
+        history: What it shows.
+        cluster: The cluster behind it.
+        samples: The folder of the samples, within ``root``.
+        root: The folder of the project.
+        kinds: Gives the API versions and kinds of the project.
+        restart: Restarts the manager.
+        is_read_only: Whether it changes nothing, since the cluster is not this loop's own.
+        port: The port. 0 is a free one.
+    """
+
+    history: History
+    cluster: Cluster
+    samples: Path
+    root: Path
+    kinds: Callable[[], Iterable[tuple[str, str]]]
+    restart: Callable[[], Awaitable[None]]
+    is_read_only: bool = False
+    port: int = 0
+
+    def __post_init__(self) -> None:
+        """Prepare the server. It does not listen yet."""
+        self._token = secrets.token_urlsafe(24)
+        self._session = secrets.token_urlsafe(24)
+        routes = Routes([self._guard])
+        routes.add("/", self._open)
+        routes.add("/static/*", self._static)
+        routes.add("/events", self._events)
+        routes.add("/api/object", self._object)
+        routes.add("/api/samples", self._samples)
+        for path, act in (("/api/apply", self._apply), ("/api/delete", self._delete), ("/api/restart", self._restart)):
+            routes.add(path, act, method="POST")
+        self._server = HttpServer(
+            "page",
+            BindAddress("127.0.0.1", self.port),
+            routes,
+            remedy="choose another port: `pykb dev --port 0` takes a free one",
+            drain=timedelta(0),
+            limits=Limits(connections=64, incomplete=16, idle=32),
+            body_limit=_LARGEST_BODY,
+        )
+
+    @contextlib.asynccontextmanager
+    async def served(self) -> AsyncIterator[str]:
+        """Serve it. Gives the address for the browser of this user.
+
+        Raises:
+            EnvironmentProblem: The port is in use.
+        """
+        serving = asyncio.create_task(self._server.run())
+        listening = asyncio.create_task(self._server.listening())
+        following = asyncio.create_task(follow_objects(self.history, self.cluster, self.kinds))
+        try:
+            await asyncio.wait({serving, listening}, return_when=asyncio.FIRST_COMPLETED)
+            if serving.done():
+                serving.result()
+            yield f"http://127.0.0.1:{self._server.port}/?token={self._token}"
+        finally:
+            for task in (serving, listening, following):
+                task.cancel()
+            await asyncio.gather(serving, listening, following, return_exceptions=True)
+
+    # -- who may ask
+
+    async def _guard(self, request: HttpRequest, handler: Handler) -> HttpResponse:
+        try:
+            response = await self._checked(request, handler)
+        except HttpError as error:
+            response = error.response
+        response.headers = {**_HEADERS, **response.headers}
+        return response
+
+    async def _checked(self, request: HttpRequest, handler: Handler) -> HttpResponse:
+        names = {f"{name}:{self._server.port}" for name in ("127.0.0.1", "localhost")}
+        host, origin = request.headers.get("host", ""), request.headers.get("origin")
+        if host not in names:
+            raise HttpError(421, "this is the page of pykb dev, under another name\n")
+        if origin is not None and origin != f"http://{host}":
+            raise HttpError(403, "another site may not ask this page\n")
+        if request.path == "/" and (given := request.first("token")):
+            if not hmac.compare_digest(given.encode(), self._token.encode()):
+                raise HttpError(401, _CLOSED)
+            cookie = f"{self._cookie}={self._session}; HttpOnly; SameSite=Strict; Path=/"
+            return HttpResponse(status=303, headers={"Location": "/", "Set-Cookie": cookie})
+        if not hmac.compare_digest(self._given(request).encode(), self._session.encode()):
+            raise HttpError(401, _CLOSED)
+        if request.method == "POST":
+            if origin is None:
+                raise HttpError(403, "only the page itself may change something\n")
+            if request.media_type != "application/json":
+                raise HttpError(415, "send JSON\n")
+            if self.is_read_only and request.path != "/api/restart":
+                raise HttpError(403, "this cluster is not the loop's own: use kubectl\n")
+        return await handler(request)
+
+    @property
+    def _cookie(self) -> str:
+        """Cookies hold for all ports of a host, so each page has one of its own name."""
+        return f"pykb-dev-{self._server.port}"
+
+    def _given(self, request: HttpRequest) -> str:
+        pairs = (each.strip().partition("=") for each in request.headers.get("cookie", "").split(";"))
+        return next((value for name, _, value in pairs if name == self._cookie), "")
+
+    # -- what it answers
+
+    async def _open(self, _: HttpRequest) -> HttpResponse:
+        return _file("index.html")
+
+    async def _static(self, request: HttpRequest) -> HttpResponse:
+        return _file(request.path.rpartition("/")[2])
+
+    async def _events(self, request: HttpRequest) -> HttpResponse:
+        if self.history.readers >= _MOST_PAGES:
+            raise HttpError(503, "too many pages are open\n")
+        last = request.headers.get("last-event-id", "")
+        after = int(last) if last.isascii() and last.isdigit() and len(last) < 16 else None
+        return HttpResponse(content_type="text/event-stream", parts=self._stream(after))
+
+    async def _stream(self, after: int | None) -> AsyncGenerator[bytes, None]:
+        entries = self.history.follow(after)
+        waiting: asyncio.Future[Any] | None = None
+        try:
+            yield b": welcome\n\n"
+            while True:
+                waiting = waiting or asyncio.ensure_future(anext(entries))
+                done, _ = await asyncio.wait([waiting], timeout=_ALIVE_SECONDS)
+                if not done:
+                    yield b": alive\n\n"
+                    continue
+                batch: list[bytes] = []
+                size = 0
+                for entry in waiting.result():
+                    batch.append(entry.encoded())
+                    size += len(batch[-1])
+                    if size > _BATCH:
+                        yield b"".join(batch)
+                        batch, size = [], 0
+                waiting = None
+                if batch:
+                    yield b"".join(batch)
+        finally:
+            if waiting is not None:
+                waiting.cancel()
+                await asyncio.gather(waiting, return_exceptions=True)
+            await entries.aclose()
+
+    async def _object(self, request: HttpRequest) -> HttpResponse:
+        identity = {key: request.first(key) for key in ("apiVersion", "kind", "namespace", "name")}
+        found = await self._asked(self.cluster.get, identity)
+        if found is None:
+            return HttpResponse.json({"message": "this object is not there"}, 404)
+        return HttpResponse.json({"yaml": yaml.safe_dump(found, sort_keys=False, allow_unicode=True)})
+
+    async def _samples(self, _: HttpRequest) -> HttpResponse:
+        return HttpResponse.json({"samples": await asyncio.to_thread(self._read_samples)})
+
+    def _read_samples(self) -> list[dict[str, str]]:
+        found = []
+        for path in sorted(self.samples.glob("*.yaml"))[:_MOST_SAMPLES]:
+            try:
+                text = read_text(path, most=yaml_text.LONGEST)
+                documents = [each for each in yaml_text.load_all(text.encode()) if isinstance(each, dict)]
+            except (OSError, ValueError, yaml.YAMLError):
+                continue
+            if len(documents) == 1 and documents[0].get("kind") and path.name != "kustomization.yaml":
+                metadata = documents[0].get("metadata")
+                name = str(metadata.get("name", "")) if isinstance(metadata, dict) else ""
+                kind, place = str(documents[0].get("kind", "")), path.relative_to(self.root).as_posix()
+                found.append({"path": place, "kind": kind, "name": name, "yaml": text})
+        return found
+
+    async def _apply(self, request: HttpRequest) -> HttpResponse:
+        asked = _json_of(request)
+        is_dry_run = asked.get("dryRun") is True
+        command = f"kubectl apply --server-side --field-manager={MANAGER} -f -" + (
+            " --dry-run=server" if is_dry_run else ""
+        )
+        try:
+            [manifest] = [each for each in yaml_text.load_all(str(asked.get("yaml", "")).encode()) if each is not None]
+        except yaml.MarkedYAMLError as error:
+            mark = error.problem_mark
+            place = f"line {mark.line + 1}" if mark is not None else ""
+            return _refused(command, [{"field": place, "message": f"this is not YAML: {error.problem}"}])
+        except (ValueError, yaml.YAMLError):
+            return _refused(command, [{"field": "", "message": "write one object"}])
+        if not isinstance(manifest, dict):
+            return _refused(command, [{"field": "", "message": "this is not an object"}])
+        errors = await self._asked(lambda it: self.cluster.apply(it, is_dry_run=is_dry_run), manifest)
+        return _refused(command, errors) if errors else HttpResponse.json({"ok": True, "command": command})
+
+    async def _delete(self, request: HttpRequest) -> HttpResponse:
+        asked = _json_of(request)
+        identity = {key: str(asked.get(key, "")) for key in ("apiVersion", "kind", "namespace", "name")}
+        message = await self._asked(self.cluster.delete, identity)
+        if message:
+            return HttpResponse.json({"ok": False, "errors": [{"field": "", "message": message}]}, 422)
+        return HttpResponse.json({"ok": True})
+
+    async def _restart(self, _: HttpRequest) -> HttpResponse:
+        await self.restart()
+        return HttpResponse.json({"ok": True})
+
+    async def _asked(self, ask: Callable[[Any], Any], given: Any) -> Any:
+        try:
+            return await asyncio.to_thread(ask, given)
+        except EnvironmentProblem as problem:
+            raise HttpError(502, f"{problem.diagnostic.message}\n") from problem
+
+
+_CLOSED = "open the address that `pykb dev` has printed: it has the token\n"
+
+
+def _file(name: str) -> HttpResponse:
+    """A file of the page. Only names of this package are known, so nothing else can be asked for."""
+    folder = resources.files("pykb.dev.page") / "static"
+    known = {each.name: each for each in folder.iterdir() if each.is_file()}
+    ending = name[name.rfind(".") :] if "." in name else ""
+    if name not in known or ending not in _TYPES:
+        raise HttpError(404, "there is no such file\n")
+    return HttpResponse(known[name].read_bytes(), content_type=_TYPES[ending])
+
+
+def _json_of(request: HttpRequest) -> Mapping[str, Any]:
+    try:
+        asked = orjson.loads(request.body)
+    except ValueError:
+        asked = None
+    if not isinstance(asked, dict):
+        raise HttpError(400, "send one JSON object\n")
+    return asked
+
+
+def _refused(command: str, errors: list[dict[str, str]]) -> HttpResponse:
+    return HttpResponse.json({"ok": False, "command": command, "errors": errors}, 422)

@@ -1,0 +1,270 @@
+"""Sends a record of each reconcile to the program that started this manager, such as `pykb dev`.
+
+That program listens on a Unix socket and passes its path in ``PYKB_RECORDS``. Each record is a line of JSON. A program
+that does not read, or is gone, neither stops nor delays the manager: what it does not take in time is dropped, and
+counted.
+"""
+
+from __future__ import annotations
+
+import logging
+import socket
+import time
+from collections import deque
+from collections.abc import Hashable, Mapping, Sequence
+from datetime import timedelta
+from typing import Any, Self
+
+import orjson
+
+from pykb.api.safe_text import error_text, safe_text
+from pykb.runtime._logging import message_of
+from pykb.runtime.records.causes import (
+    FieldChange,
+    ObjectId,
+    ReconcileCause,
+    ReconcileId,
+    ReconcileListener,
+    ReconcileRecord,
+    SentRequest,
+)
+from pykb.runtime.records.context import current_reconcile, reconciles
+from pykb.runtime.records.lines import own_line_of, own_traceback
+
+_MOST_WAITING = 4 * 1024 * 1024
+"""Bytes that wait for the reader."""
+
+LARGEST = 256 * 1024
+"""The most bytes of a record. A larger one goes without its logs and changes."""
+
+_MOST_SENT = 200
+_MOST_LOGS = 50
+_MOST_CHANGES = 100
+_LONGEST_VALUE = 2000
+_MOST_RUNNING = 1000
+"""Reconciles whose log lines are kept until they end."""
+
+
+class RecordStream(ReconcileListener):
+    """Sends the records.
+
+    Args:
+        connection: A connected socket. It is closed when the other side is gone.
+    """
+
+    def __init__(self, connection: socket.socket) -> None:
+        connection.setblocking(False)
+        self._connection: socket.socket | None = connection
+        self._waiting: deque[bytes] = deque()
+        self._size = 0
+        self._dropped = 0
+        self._logs = _Logs()
+
+    @classmethod
+    def connected(cls, path: str) -> Self | None:
+        """Connect to a socket. ``None`` if nobody listens there."""
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            connection.connect(path)
+        except (OSError, ValueError):
+            connection.close()
+            return None
+        return cls(connection)
+
+    def watch_logs(self) -> None:
+        """Send the log lines of reconciles with them."""
+        logging.getLogger().addHandler(self._logs)
+
+    def started(self, record: ReconcileRecord) -> None:
+        """Send that a reconcile runs."""
+        self._logs.begin(record.id)
+        self._send({"event": "started", **_beginning(record, time.time())})
+
+    def ended(self, record: ReconcileRecord) -> None:
+        """Send what a reconcile did."""
+        lines, more = self._logs.end(record.id)
+        result = record.result
+        told = {
+            "event": "ended",
+            **_beginning(record, time.time() - record.seconds),
+            "seconds": record.seconds,
+            "outcome": "error" if record.error is not None else "ok" if result is not None else "cancelled",
+            "requeueAfter": _seconds(result.requeue_after if result is not None else None),
+            "error": _error(record.error),
+            "failures": record.failures,
+            "nextTry": _seconds(record.next_try),
+            "sent": [_sent(each) for each in record.sent[:_MOST_SENT]],
+            "moreSent": max(0, len(record.sent) - _MOST_SENT),
+            "logs": lines,
+            "moreLogs": more,
+        }
+        self._send(told)
+
+    def close(self) -> None:
+        """Close the connection."""
+        logging.getLogger().removeHandler(self._logs)
+        connection, self._connection = self._connection, None
+        self._waiting.clear()
+        if connection is not None:
+            connection.close()
+
+    def _send(self, told: dict[str, Any]) -> None:
+        if self._connection is None:
+            return
+        line = _encoded(told)
+        if len(line) > LARGEST:
+            line = _encoded(_reduced(told))
+        self._flush()
+        if self._size + len(line) > _MOST_WAITING:
+            self._dropped += 1
+            return
+        if self._dropped:
+            self._append(orjson.dumps({"event": "dropped", "records": self._dropped}))
+            self._dropped = 0
+        self._append(line)
+        self._flush()
+
+    def _append(self, line: bytes) -> None:
+        self._waiting.append(line + b"\n")
+        self._size += len(line) + 1
+
+    def _flush(self) -> None:
+        """Send what the reader takes at once. The rest goes with the next record."""
+        while self._waiting and self._connection is not None:
+            line = self._waiting.popleft()
+            self._size -= len(line)
+            try:
+                taken = self._connection.send(line)
+            except BlockingIOError:
+                taken = 0
+            except OSError:
+                self.close()
+                return
+            if taken < len(line):
+                self._waiting.appendleft(line[taken:])
+                self._size += len(line) - taken
+                return
+
+
+class _Logs(logging.Handler):
+    """Keeps the log lines of the reconciles that run."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lines: dict[str, tuple[list[dict[str, Any]], list[int]]] = {}
+
+    def begin(self, identity: ReconcileId) -> None:
+        """Keep the lines of a reconcile from now on."""
+        self._lines[identity.id] = ([], [0])
+        if len(self._lines) > _MOST_RUNNING:
+            del self._lines[next(iter(self._lines))]
+
+    def end(self, identity: ReconcileId) -> tuple[list[dict[str, Any]], int]:
+        """The lines of a reconcile, and how many more there were."""
+        lines, [more] = self._lines.pop(identity.id, ([], [0]))
+        return lines, more
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep a line, if a reconcile has written it."""
+        context = current_reconcile.get()
+        if context is None or record.name == reconciles.name or (kept := self._lines.get(context.reconcile_id)) is None:
+            return
+        lines, more = kept
+        if len(lines) < _MOST_LOGS:
+            level = record.levelname.lower()
+            lines.append({"at": record.created, "level": level, "message": message_of(record)})
+        else:
+            more[0] += 1
+
+
+def _beginning(record: ReconcileRecord, at: float) -> dict[str, Any]:
+    identity = record.id
+    return {
+        "id": identity.id,
+        "controller": identity.controller,
+        "request": safe_text(identity.request),
+        "at": at,
+        "causes": [_cause(each) for each in record.causes],
+        "moreCauses": record.more_causes,
+    }
+
+
+def _cause(cause: ReconcileCause) -> dict[str, Any]:
+    writer = cause.written_by
+    return {
+        "kind": str(cause.kind),
+        "event": None if cause.event is None else str(cause.event),
+        "object": _object(cause.object),
+        "changes": _changes(cause.changes),
+        "fieldManager": cause.field_manager,
+        "writtenBy": None
+        if writer is None
+        else {"controller": writer.controller, "request": _text(writer), "id": writer.id},
+    }
+
+
+def _text(identity: ReconcileId) -> str:
+    request: Hashable = identity.request
+    return safe_text(request)
+
+
+def _object(identity: ObjectId | None) -> dict[str, str] | None:
+    if identity is None:
+        return None
+    api_version, kind, namespace, name = identity
+    return {"apiVersion": api_version, "kind": kind, "namespace": namespace, "name": name}
+
+
+def _changes(changes: Sequence[FieldChange]) -> list[dict[str, Any]]:
+    return [
+        {"path": each.path, "before": _short(each.before), "after": _short(each.after)}
+        for each in changes[:_MOST_CHANGES]
+    ]
+
+
+def _short(value: Any) -> Any:
+    """A value that is not too long to be shown; a long one as the beginning of its text."""
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    text = _encoded(value).decode()
+    return value if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}..."
+
+
+def _sent(sent: SentRequest) -> dict[str, Any]:
+    return {
+        "method": sent.method,
+        "object": _object(sent.object),
+        "subresource": sent.subresource,
+        "changes": _changes(sent.changes),
+        "dryRun": sent.dry_run,
+        "error": sent.error,
+        "seconds": sent.seconds,
+        "place": {"path": sent.path, "line": int(sent.place.rpartition(":")[2])} if sent.path else None,
+    }
+
+
+def _error(error: BaseException | None) -> dict[str, Any] | None:
+    if error is None:
+        return None
+    line = own_line_of(error)
+    return {
+        "type": type(error).__name__,
+        "message": error_text(error),
+        "place": {"path": line[0], "line": line[1]} if line else None,
+        "traceback": own_traceback(error),
+    }
+
+
+def _encoded(value: Any) -> bytes:
+    return orjson.dumps(value, default=safe_text, option=orjson.OPT_NON_STR_KEYS)
+
+
+def _seconds(span: timedelta | None) -> float | None:
+    return None if span is None else span.total_seconds()
+
+
+def _reduced(told: Mapping[str, Any]) -> dict[str, Any]:
+    """A record without what makes one large."""
+    causes = [{**each, "changes": []} for each in told["causes"][:20]]
+    sent = [{**each, "changes": []} for each in told.get("sent", [])]
+    return {**told, "causes": causes, "sent": sent, "logs": [], "isReduced": True}

@@ -1,0 +1,292 @@
+"""The page of `pykb dev`: what it keeps, whom it answers, and what it does with what is sent to it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import socket
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import orjson
+import pytest
+
+from pykb.dev.page import history as module
+from pykb.dev.page.history import Entry, History, received
+from pykb.dev.page.objects import Cluster, summary
+from pykb.dev.page.server import Page
+from pykb.diagnostics import EnvironmentProblem
+from pykb.envtest.rest import Rest
+
+POD = {"apiVersion": "v1", "kind": "Pod", "namespace": "default", "name": "<script>alert(1)</script>"}
+
+
+def ended(number: int, request: str = "default/a", **rest: object) -> bytes:
+    """A record as a manager sends it."""
+    told = {"event": "ended", "id": f"r{number}", "controller": "pod", "request": request, "causes": [], "sent": []}
+    return orjson.dumps({**told, **rest})
+
+
+def events(entries: list[Entry]) -> list[tuple[str, Any]]:
+    """The events with what they tell, without the time."""
+    return [(entry.event, {**orjson.loads(entry.data), "now": 0}) for entry in entries]
+
+
+async def kept(history: History) -> list[str]:
+    """What a page that connects gets."""
+    following = history.follow()
+    found = [f"{event} {told.get('id', '')}".strip() for event, told in events(await anext(following))]
+    await following.aclose()
+    return found
+
+
+async def test_a_page_gets_what_is_kept_and_then_each_new_event() -> None:
+    """In the order in which it happened. What runs is shown until it ends."""
+    history = History(project="shop")
+    history.restarted({"state": "started"})
+    history.record(ended(1))
+    history.record(ended(2).replace(b"ended", b"started"))
+    following = history.follow()
+    first = events(await anext(following))
+    assert [event for event, _ in first] == ["reset", "manager", "ended", "started", "ready"]
+    assert first[0][1] == {"project": "shop", "dropped": 0, "now": 0}
+    history.record(ended(2))
+    assert [event for event, _ in events(await anext(following))] == ["ended"]
+    await following.aclose()
+    assert history.readers == 0
+    assert await kept(history) == ["reset", "manager", "ended r1", "ended r2", "ready"]
+
+
+async def test_a_page_that_was_away_gets_what_it_missed() -> None:
+    """Or all, if that is no longer kept, or if another `pykb dev` had the numbers."""
+    history = History()
+    for number in range(3):
+        history.record(ended(number))
+    following = history.follow(after=1)
+    assert [entry.number for entry in await anext(following)] == [2, 3]
+    await following.aclose()
+    following = history.follow(after=99)
+    assert (await anext(following))[0].event == "reset"
+    await following.aclose()
+
+
+async def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An object that is reconciled all the time does not push out the records of others."""
+    monkeypatch.setattr(module, "MOST_RECORDS_OF_AN_OBJECT", 2)
+    monkeypatch.setattr(module, "MOST_RECORDS", 4)
+    history = History()
+    history.record(ended(0, "default/calm"))
+    for number in range(1, 100):
+        history.record(ended(number, "default/hot"))
+    assert await kept(history) == ["reset", "ended r0", "ended r98", "ended r99", "ready"]
+    monkeypatch.setattr(module, "MOST_BYTES", 2 * len(ended(0)))
+    history.record(ended(100, "default/other"))
+    following = history.follow()
+    entries = await anext(following)
+    await following.aclose()
+    assert [entry.event for entry in entries].count("ended") <= 2
+    assert orjson.loads(entries[0].data)["dropped"] >= 98
+
+
+async def test_what_ran_when_the_manager_ended_runs_no_longer() -> None:
+    """Its end never comes."""
+    history = History()
+    history.record(ended(1).replace(b"ended", b"started"))
+    history.restarted({"state": "ended"})
+    assert await kept(history) == ["reset", "manager", "ready"]
+
+
+HOSTILE = [
+    b"\n",
+    b"not JSON\n",
+    b"[]\n",
+    b"7\n",
+    b'{"event": 1}\n',
+    b'{"event": "ended"}\n',
+    b'{"event": "gone", "id": 1}\n',
+]
+
+
+async def test_lines_of_anybody_do_no_harm(tmp_path: Path) -> None:
+    """What is no record is left out, and a line without an end closes its connection only."""
+    history = History()
+    async with received(history, tmp_path / "records"):
+        _, writer = await asyncio.open_unix_connection(tmp_path / "records")
+        writer.write(b"".join(HOSTILE) + ended(1, causes=7) + b"\n")
+        reader, endless = await asyncio.open_unix_connection(tmp_path / "records")
+        endless.write(b"x" * (10 * module._LONGEST_LINE))
+        with contextlib.suppress(ConnectionError):
+            assert await asyncio.wait_for(reader.read(), 25) == b""
+        following = history.follow(after=1)
+        writer.write(ended(2) + b"\n")
+        await asyncio.wait_for(anext(following), 25)
+        await following.aclose()
+        writer.close()
+        endless.close()
+    assert await kept(history) == ["reset", "ended r1", "ended r2", "ready"]
+
+
+class Opened:
+    """A page that is served, and a browser."""
+
+    def __init__(self, page: Page, url: str, session: aiohttp.ClientSession) -> None:
+        self.page = page
+        self.url = url
+        self.base = url.partition("/?")[0]
+        self.session = session
+
+    async def get(self, path: str, **headers: str) -> tuple[int, str]:
+        """Ask for a path."""
+        async with self.session.get(self.base + path, headers=headers, allow_redirects=False) as answer:
+            return answer.status, await answer.text()
+
+    async def post(self, path: str, body: object, **headers: str) -> tuple[int, str]:
+        """Send JSON, as the page does."""
+        given = {"Origin": self.base, "Content-Type": "application/json", **headers}
+        async with self.session.post(self.base + path, data=json.dumps(body), headers=given) as answer:
+            return answer.status, await answer.text()
+
+
+def no_cluster() -> Rest:
+    """A cluster that is not there."""
+    raise AssertionError("nobody is to ask the cluster")
+
+
+@pytest.fixture
+async def opened(tmp_path: Path) -> AsyncIterator[Opened]:
+    """A page, and a browser that has not opened its address yet."""
+    (tmp_path / "samples").mkdir()
+    (tmp_path / "samples/pod.yaml").write_text(f"kind: Pod\nmetadata: {{name: '{POD['name']}'}}\n", encoding="utf-8")
+    (tmp_path / "samples/kustomization.yaml").write_text("resources: [pod.yaml]\n", encoding="utf-8")
+    (tmp_path / "samples/broken.yaml").write_text("a: [\n", encoding="utf-8")
+    restarts: list[int] = []
+
+    async def restart() -> None:
+        restarts.append(1)
+
+    page = Page(History(project="shop"), Cluster(no_cluster), tmp_path / "samples", tmp_path, list, restart)
+    jar = aiohttp.CookieJar(unsafe=True)
+    async with page.served() as url, aiohttp.ClientSession(cookie_jar=jar) as session:
+        yield Opened(page, url, session)
+
+
+async def test_only_who_has_opened_the_address_is_answered(opened: Opened) -> None:
+    """The cookie is not for scripts, nor for other sites."""
+    for path in ("/", "/events", "/api/samples", "/static/main.js", "/?token=wrong"):
+        status, text = await opened.get(path)
+        assert (status, "open the address" in text) == (401, True)
+    async with opened.session.get(opened.url, allow_redirects=False) as answer:
+        assert (answer.status, answer.headers["Location"]) == (303, "/")
+        assert "HttpOnly; SameSite=Strict" in answer.headers["Set-Cookie"]
+    status, text = await opened.get("/")
+    assert status == 200
+    assert "<script type=" in text
+    assert "token" not in text
+
+
+async def test_no_other_site_reaches_the_page(opened: Opened) -> None:
+    """By a name that points here, or from the user's browser."""
+    await opened.session.get(opened.url)
+    assert (await opened.get("/", Host="evil.example.com"))[0] == 421
+    assert (await opened.get("/events", Origin="https://evil.example.com"))[0] == 403
+    assert (await opened.post("/api/restart", {}, Origin="https://evil.example.com"))[0] == 403
+    assert (await opened.post("/api/restart", {}, **{"Content-Type": "text/plain"}))[0] == 415
+    async with opened.session.post(f"{opened.base}/api/restart", json={}) as answer:
+        assert answer.status == 403  # without an origin
+    assert (await opened.post("/api/restart", {}))[0] == 200
+    async with opened.session.get(f"{opened.base}/") as answer:
+        assert "script-src 'self'" in answer.headers["Content-Security-Policy"]
+        assert "unsafe" not in answer.headers["Content-Security-Policy"]
+
+
+@pytest.mark.parametrize(
+    "name", ["../server.py", "%2e%2e/server.py", "..%2fserver.py", "index", "nothing.js", "%00.js"]
+)
+async def test_only_files_of_the_page_are_served(opened: Opened, name: str) -> None:
+    """Not what is beside them."""
+    await opened.session.get(opened.url)
+    assert (await opened.get(f"/static/{name}"))[0] in (400, 404)
+
+
+async def test_events_are_streamed_as_text(opened: Opened) -> None:
+    """A name from outside stays within its JSON."""
+    await opened.session.get(opened.url)
+    opened.page.history.record(ended(1, causes=[{"object": POD, "kind": "event\n\ndata: x"}]))
+    async with opened.session.get(f"{opened.base}/events") as answer:
+        assert answer.headers["Content-Type"] == "text/event-stream"
+        text = (await answer.content.readuntil(b"event: ready\n")).decode()
+        [line] = [line for line in text.splitlines() if "alert" in line]
+        assert json.loads(line.removeprefix("data: "))["causes"][0]["object"] == POD
+        opened.page.history.record(ended(2))
+        assert b'"r2"' in await answer.content.readuntil(b'"r2"')
+    async with opened.session.get(f"{opened.base}/events", headers={"Last-Event-ID": "1"}) as answer:
+        assert b"reset" not in await answer.content.readuntil(b'"r2"')
+
+
+async def test_samples_are_those_that_can_be_applied(opened: Opened) -> None:
+    """A broken file is left out, and a kustomization is none."""
+    await opened.session.get(opened.url)
+    _, text = await opened.get("/api/samples")
+    [sample] = json.loads(text)["samples"]
+    assert (sample["path"], sample["kind"], sample["name"]) == ("samples/pod.yaml", "Pod", POD["name"])
+
+
+@pytest.mark.parametrize(
+    ("yaml", "said"),
+    [
+        ("a: [", "this is not YAML"),
+        ("- 1", "this is not an object"),
+        ("", "write one object"),
+        ("a: 1\n---\nb: 2", "write one object"),
+        ("!!python/object/apply:os.system ['true']", "this is not YAML"),
+        ("kind: Pod", "an object needs `apiVersion`, `kind` and `metadata.name`"),
+        ("kind: Pod\nmetadata: 7", "an object needs `apiVersion`, `kind` and `metadata.name`"),
+    ],
+)
+async def test_what_is_no_object_is_not_sent(opened: Opened, yaml: str, said: str) -> None:
+    """The answer says why."""
+    await opened.session.get(opened.url)
+    status, text = await opened.post("/api/apply", {"yaml": yaml})
+    assert status == 422
+    assert said in json.loads(text)["errors"][0]["message"]
+
+
+async def test_a_cluster_that_is_not_the_loops_own_is_only_read(opened: Opened) -> None:
+    """A person may look at it."""
+    opened.page.is_read_only = True
+    await opened.session.get(opened.url)
+    status, text = await opened.post("/api/delete", POD)
+    assert (status, "use kubectl" in text) == (403, True)
+
+
+async def test_a_port_in_use_is_said(tmp_path: Path) -> None:
+    """With the option that helps."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+
+        async def restart() -> None:
+            """Nothing runs."""
+
+        page = Page(History(), Cluster(no_cluster), tmp_path, tmp_path, list, restart, port=port)
+        with pytest.raises(EnvironmentProblem, match=f"127.0.0.1:{port}") as raised:
+            async with page.served():
+                pass
+    assert "--port 0" in "".join(raised.value.diagnostic.help)
+
+
+def test_the_values_of_an_object_are_not_shown() -> None:
+    """Only how it is."""
+    secret = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "a", "namespace": "b", "uid": "u", "annotations": {"x": "hush"}},
+        "data": {"password": "aHVzaA=="},
+        "status": {"conditions": [{"type": "Ready", "status": "False", "reason": "Empty"}, 7], "phase": {"x": "hush"}},
+    }
+    told = summary(secret)
+    assert "hush" not in str(told)
+    assert "aHVzaA" not in str(told)
+    assert (told["ready"], told["conditions"][0]["reason"], told["phase"]) == (False, "Empty", "")

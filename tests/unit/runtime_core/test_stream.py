@@ -1,0 +1,163 @@
+"""The records that a manager sends to `pykb dev`."""
+
+from __future__ import annotations
+
+import json
+import logging
+import socket
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from pykb.runtime import Result, _stream
+from pykb.runtime._stream import RecordStream
+from pykb.runtime.cache.event import EventType
+from pykb.runtime.records.causes import (
+    CauseKind,
+    FieldChange,
+    ObjectId,
+    ReconcileCause,
+    ReconcileId,
+    ReconcileRecord,
+    SentRequest,
+)
+from pykb.runtime.records.context import ReconcileContext, current_reconcile
+
+OBJECT = ObjectId("v1", "Pod", "default", "a")
+
+
+@pytest.fixture
+def ends() -> Iterator[tuple[socket.socket, socket.socket]]:
+    """Both ends of a connection."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        yield ours, theirs
+
+
+def record(number: int = 1, **rest: Any) -> ReconcileRecord:
+    """A reconcile that has sent one request."""
+    change = FieldChange("spec.replicas", 1, 2)
+    writer = ReconcileId("pods", "default/b", "r0")
+    cause = ReconcileCause(CauseKind.EVENT, EventType.UPDATE, OBJECT, (change,), "kubectl", writer)
+    sent = SentRequest("PUT", OBJECT, "status", (change,), place="a.py:7", path="/shop/a.py")
+    made = ReconcileRecord(ReconcileId("pods", "default/a", f"r{number}"), (cause,), sent=[sent], seconds=0.5)
+    for key, value in {"result": Result(), **rest}.items():
+        setattr(made, key, value)
+    return made
+
+
+def received(end: socket.socket) -> list[Any]:
+    """The lines that are there."""
+    end.setblocking(False)
+    text = b""
+    try:
+        while part := end.recv(2**20):
+            text += part
+    except BlockingIOError:
+        pass
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_a_record_has_all_that_is_known(ends: tuple[socket.socket, socket.socket]) -> None:
+    """With whole paths: an editor opens them."""
+    ours, theirs = ends
+    RecordStream(ours).ended(record(result=Result(requeue_after=timedelta(seconds=20))))
+    [told] = received(theirs)
+    assert (told["event"], told["id"], told["outcome"], told["requeueAfter"]) == ("ended", "r1", "ok", 20)
+    assert told["causes"][0]["writtenBy"] == {"controller": "pods", "request": "default/b", "id": "r0"}
+    assert told["causes"][0]["changes"] == [{"path": "spec.replicas", "before": 1, "after": 2}]
+    assert told["sent"][0]["place"] == {"path": "/shop/a.py", "line": 7}
+    assert told["sent"][0]["object"] == {"apiVersion": "v1", "kind": "Pod", "namespace": "default", "name": "a"}
+
+
+def test_an_error_has_its_line_and_its_traceback(ends: tuple[socket.socket, socket.socket]) -> None:
+    """Of the program's own code."""
+    ours, theirs = ends
+    try:
+        int("hole")
+    except ValueError as error:
+        RecordStream(ours).ended(record(result=None, error=error, failures=3, next_try=timedelta(seconds=4)))
+    [told] = received(theirs)
+    assert (told["outcome"], told["failures"], told["nextTry"]) == ("error", 3, 4)
+    assert told["error"]["type"] == "ValueError"
+    assert told["error"]["place"]["path"] == __file__
+    assert "hole" in told["error"]["traceback"]
+
+
+def test_the_log_lines_of_a_reconcile_are_its_own(
+    ends: tuple[socket.socket, socket.socket], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not those of another one, and only so many."""
+    monkeypatch.setattr(_stream, "_MOST_LOGS", 2)
+    ours, theirs = ends
+    stream = RecordStream(ours)
+    stream.watch_logs()
+    try:
+        stream.started(record())
+        logging.getLogger("shop").warning("of nobody")
+        for name in ("r1", "r2"):
+            token = current_reconcile.set(ReconcileContext("pods", name, "default/a"))
+            for number in range(3):
+                logging.getLogger("shop").warning("%s says %s", name, number)
+            current_reconcile.reset(token)
+        stream.ended(record())
+    finally:
+        stream.close()
+    _, told = received(theirs)
+    assert [each["message"] for each in told["logs"]] == ["r1 says 0", "r1 says 1"]
+    assert (told["logs"][0]["level"], told["moreLogs"]) == ("warning", 1)
+
+
+def test_a_reader_that_does_not_read_delays_nothing(
+    ends: tuple[socket.socket, socket.socket], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What does not fit is dropped. When it reads again, it gets how many that were, and whole lines."""
+    monkeypatch.setattr(_stream, "_MOST_WAITING", 20_000)
+    ours, theirs = ends
+    stream = RecordStream(ours)
+    for number in range(5000):
+        stream.ended(record(number))
+    first = received(theirs)
+    while more := (stream.started(record(9999)), received(theirs))[1]:
+        first += more
+        if any(each.get("id") == "r9999" for each in more):
+            break
+    numbers = [int(each["id"][1:]) for each in first if each["event"] == "ended"]
+    [dropped] = [each["records"] for each in first if each["event"] == "dropped"]
+    assert numbers == [*range(len(numbers))]
+    assert len(numbers) + dropped == 5000
+
+
+def test_a_reader_that_is_gone_is_left_alone(ends: tuple[socket.socket, socket.socket]) -> None:
+    """The manager works on."""
+    ours, theirs = ends
+    stream = RecordStream(ours)
+    theirs.close()
+    stream.ended(record())
+    stream.ended(record())
+    assert ours.fileno() == -1
+
+
+def test_a_large_record_goes_without_its_changes(ends: tuple[socket.socket, socket.socket]) -> None:
+    """It says so. Each value is cut in any case."""
+    ours, theirs = ends
+    stream = RecordStream(ours)
+    values = tuple(FieldChange(f"spec.f{number}", "x" * 100_000, {"y": 1}) for number in range(90))
+    sent = [SentRequest("PUT", OBJECT, changes=values)] * 3
+    stream.ended(record(sent=sent))
+    [told] = received(theirs)
+    assert told["isReduced"]
+    assert [each["changes"] for each in told["sent"]] == [[], [], []]
+    stream.ended(record(sent=[SentRequest("PUT", OBJECT, changes=values[:1])]))
+    [told] = received(theirs)
+    assert len(told["sent"][0]["changes"][0]["before"]) < 3000
+    assert told["sent"][0]["changes"][0]["after"] == {"y": 1}
+
+
+def test_without_a_listener_there_is_no_stream(tmp_path: Any) -> None:
+    """The program that started this manager is gone, or its path is none."""
+    assert RecordStream.connected(str(tmp_path / "nothing")) is None
+    assert RecordStream.connected("x" * 200) is None
+    assert RecordStream.connected("a\0b") is None
