@@ -72,11 +72,19 @@ fmt: env ## Format the code.
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix-only --quiet .
 
+PAGE := hack/page
+
+$(PAGE)/node_modules/.ready: $(PAGE)/package-lock.json
+	@$(call need,npm,install Node.js: the page of `pykb dev` needs it to check its types)
+	@npm ci --silent --prefix $(PAGE) --ignore-scripts --no-audit --no-fund
+	@touch "$@"
+
 .PHONY: lint
-lint: env ## Check style, types and layers.
+lint: env $(PAGE)/node_modules/.ready ## Check style, types and layers.
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(PAGE)/node_modules/.bin/tsc --project $(PAGE)
 	$(BIN)/lint-imports
 
 .PHONY: golden

@@ -1,23 +1,65 @@
 // Makes elements. Text from outside is only ever text: nothing here reads HTML.
 
+/** @typedef {Node | string | null | undefined | false} Child */
+
+/** @param {Child} child @returns {child is Node | string} */
+const isShown = (child) => child !== null && child !== undefined && child !== false;
+
 /**
  * @param {string} tag
  * @param {Record<string, any>} attributes `on...` are listeners; `true` is an attribute without a value.
- * @param {...(Node | string | null | undefined | false)} children
+ * @param {...Child} children
  */
 export function element(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
-    else if (value !== false && value !== null && value !== undefined) made.setAttribute(name, value === true ? "" : String(value));
+    else if (value !== false && value !== null && value !== undefined)
+      made.setAttribute(name, value === true ? "" : String(value));
   }
-  for (const child of children) if (child || child === "") made.append(child);
+  made.append(...children.filter(isShown));
   return made;
 }
 
-/** Replace what is in an element. @param {Element} parent @param {...(Node | string | null | undefined | false)} children */
+/** Replace what is in an element. @param {Element} parent @param {...Child} children */
 export function fill(parent, ...children) {
-  parent.replaceChildren(...children.filter((/** @returns {child is Node | string} */ child) => Boolean(child) || child === ""));
+  parent.replaceChildren(...children.filter(isShown));
+}
+
+/**
+ * Make an element show other children, and change only what differs. What is there keeps the focus, the selection and
+ * a click that has begun. Children with the same `data-key` are the same; listeners of new children get lost.
+ * @param {Element} parent
+ * @param {...Child} children
+ */
+export function update(parent, ...children) {
+  const wanted = children
+    .filter(isShown)
+    .map((child) => (typeof child === "string" ? document.createTextNode(child) : child));
+  const keys = new Set(wanted.map(keyOf));
+  for (const node of [...parent.childNodes]) if (!keys.has(keyOf(node))) node.remove();
+  let at = parent.firstChild;
+  for (const node of wanted) {
+    if (at && keyOf(at) === keyOf(node)) {
+      become(at, node);
+      at = at.nextSibling;
+    } else parent.insertBefore(node, at);
+  }
+  while (at) [at] = [at.nextSibling, at.remove()];
+}
+
+/** @param {Node} node */
+const keyOf = (node) => (node instanceof HTMLElement ? node.dataset.key : undefined) ?? node.nodeName;
+
+/** @param {Node} old @param {Node} wanted */
+function become(old, wanted) {
+  if (old instanceof Element && wanted instanceof Element) {
+    for (const name of old.getAttributeNames())
+      if (!wanted.hasAttribute(name) && name !== "style") old.removeAttribute(name);
+    for (const { name, value } of wanted.attributes)
+      if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+    update(old, ...wanted.childNodes);
+  } else if (old.nodeValue !== wanted.nodeValue) old.nodeValue = wanted.nodeValue;
 }
 
 /** A span of time for people. @param {number} seconds */
@@ -33,9 +75,10 @@ export function span(seconds) {
 export const clock = (at) => new Date(at * 1000).toLocaleTimeString([], { hour12: false });
 
 /** @param {unknown} value */
-export const shown = (value) => (value === null || value === undefined ? "unset" : typeof value === "string" ? value : JSON.stringify(value));
+export const shown = (value) =>
+  value === null || value === undefined ? "unset" : typeof value === "string" ? value : JSON.stringify(value);
 
-/** A line of the user's code, as a link that opens the editor. @param {{path: string, line: number} | null} place */
+/** A line of the user's code, as a link that opens the editor. @param {import("./store.js").Place} place */
 export function codeLink(place) {
   if (!place) return null;
   const name = `${place.path.slice(place.path.lastIndexOf("/") + 1)}:${place.line}`;
@@ -46,36 +89,45 @@ export function codeLink(place) {
 /** @param {{kind: string, namespace: string, name: string}} object */
 export const nameOf = (object) => `${object.kind} ${object.namespace ? `${object.namespace}/` : ""}${object.name}`;
 
-/** A list that only makes the rows that are seen. @param {number} height Of a row, in pixels. @param {string} label */
-export function virtualList(height, label) {
+export const isNarrow = () => matchMedia("(max-width: 600px)").matches;
+
+/** A list that only makes the rows that are seen. @param {string} label */
+export function virtualList(label) {
   const list = element("div", { class: "list", role: "list", "aria-label": label });
-  /** @type {(index: number) => HTMLElement} */
+  /** @type {(index: number) => HTMLElement} Makes a row, which needs a `data-key`. */
   let make = () => element("div");
   let count = 0;
   const draw = () => {
+    const height = isNarrow() ? 52 : 32;
+    list.style.height = `${count * height}px`;
     const top = Math.max(0, -list.getBoundingClientRect().top);
     const first = Math.max(0, Math.floor(top / height) - 5);
     const last = Math.min(count, first + Math.ceil(innerHeight / height) + 10);
-    const focused = document.activeElement instanceof HTMLElement ? document.activeElement.dataset.key : undefined;
     const rows = [];
     for (let index = first; index < last; index += 1) {
       const row = make(index);
-      row.style.top = `${index * height}px`;
-      row.setAttribute("role", "listitem");
+      for (const [name, value] of [
+        ["role", "listitem"],
+        ["aria-posinset", index + 1],
+        ["aria-setsize", count],
+      ])
+        row.setAttribute(String(name), String(value));
       rows.push(row);
     }
-    list.replaceChildren(...rows);
-    if (focused) list.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
+    update(list, ...rows);
+    [...list.children].forEach((row, place) => {
+      if (row instanceof HTMLElement) row.style.top = `${(first + place) * height}px`;
+    });
   };
   addEventListener("scroll", draw, { passive: true });
+  addEventListener("resize", draw);
   return {
     list,
     /** @param {number} rows @param {(index: number) => HTMLElement} maker */
     show(rows, maker) {
       [count, make] = [rows, maker];
-      list.style.height = `${rows * height}px`;
       draw();
     },
-    close: () => removeEventListener("scroll", draw),
+    close: () => (removeEventListener("scroll", draw), removeEventListener("resize", draw)),
   };
 }

@@ -1,9 +1,11 @@
 // The page of `pykb dev`: one view at a time, chosen by the hash of the address.
 
-import { element, fill, span } from "./dom.js";
+import { element, fill, update } from "./dom.js";
+import { facts, healthView } from "./health.js";
 import { objectsView, objectView } from "./objects.js";
-import { follow, hotLanes, listen, now, store } from "./store.js";
-import { reconcileView, timelineView } from "./timeline.js";
+import { hrefOf, reconcileView } from "./reconcile.js";
+import { follow, hotLoops, laneOf, listen, store } from "./store.js";
+import { timelineView } from "./timeline.js";
 import { tryView } from "./try.js";
 
 /** @typedef {{draw: () => void, close: () => unknown, first?: () => void}} View */
@@ -11,54 +13,70 @@ import { tryView } from "./try.js";
 const byId = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
 const main = byId("view");
 
-/** @type {Record<string, (view: HTMLElement, rest: string) => View>} */
-const VIEWS = { objects: objectsView, object: objectView, timeline: timelineView, reconcile: reconcileView, try: tryView };
-const PARENTS = { object: "objects", reconcile: "timeline" };
+/** @type {Map<string, [parent: string, make: (view: HTMLElement, rest: string) => View]>} */
+const VIEWS = new Map([
+  ["objects", ["objects", objectsView]],
+  ["object", ["objects", objectView]],
+  ["timeline", ["timeline", timelineView]],
+  ["reconcile", ["timeline", reconcileView]],
+  ["health", ["health", healthView]],
+  ["try", ["try", tryView]],
+]);
+
+const LOST =
+  "The connection to pykb dev is lost. This page tries again. " +
+  "If pykb dev has ended, start it and open the address that it prints.";
 
 /** @type {View | null} */
 let view = null;
 
 function show() {
   const [, name = "", rest = ""] = location.hash.match(/^#([a-z]*)\/?(.*)$/s) ?? [];
-  const known = name in VIEWS ? name : "objects";
+  const [parent, make] = VIEWS.get(name) ?? /** @type {const} */ (["objects", objectsView]);
   view?.close();
   fill(main);
-  view = VIEWS[known](main, rest);
+  view = make(main, rest);
   (view.first ?? view.draw)();
-  const current = PARENTS[/** @type {keyof typeof PARENTS} */ (known)] ?? known;
   for (const link of document.querySelectorAll("nav a")) {
-    if (link.getAttribute("href") === `#${current}`) link.setAttribute("aria-current", "page");
+    if (link.getAttribute("href") === `#${parent}`) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
   scrollTo(0, 0);
 }
 
 function header() {
-  byId("project").textContent = store.project ? `${store.project} on ${store.cluster}` : "";
+  byId("project").textContent = store.project;
+  byId("project").title = store.cluster;
   const lost = byId("lost");
   lost.hidden = !store.isLost;
-  lost.textContent = store.isLost ? "The connection to pykb dev is lost. This page tries again." : "";
-  const from = now() - 10;
-  const recent = [...store.reconciles.values()].filter((each) => each.at >= from);
-  const slowest = recent.reduce((most, each) => Math.max(most, each.seconds), 0);
-  const last = store.restarts[store.restarts.length - 1];
-  const facts = {
-    manager: last ? { started: "runs", ended: "ended", waiting: "waits for a change" }[last.state] ?? last.state : "–",
-    "reconciles/s": (recent.length / 10).toFixed(1),
-    "errors/s": (recent.filter((each) => each.error).length / 10).toFixed(1),
-    "requests/s": (recent.reduce((sum, each) => sum + each.sent.length, 0) / 10).toFixed(1),
-    busy: String(recent.filter((each) => each.isRunning).length),
-    slowest: slowest ? span(slowest) : "–",
-    ...(store.dropped ? { "left out": String(store.dropped) } : {}),
-  };
-  fill(byId("health"), ...Object.entries(facts).map(([name, value]) => element("div", {}, element("dt", {}, name), element("dd", {}, value))));
-  const alarms = hotLanes().map((name) => `Hot loop: ${name} is reconciled again and again, and nobody else changed anything`);
-  if (last?.state !== "started" && last?.reason) alarms.push(last.reason);
-  const told = byId("alarms");
-  if (told.textContent !== alarms.join("")) fill(told, ...alarms.map((each) => element("p", {}, each)));
+  lost.textContent = store.isLost ? LOST : "";
+  update(
+    byId("health"),
+    ...facts().map(([name, value]) => element("div", {}, element("dt", {}, name), element("dd", {}, value))),
+  );
+  update(byId("alarms"), ...alarms());
 }
 
-addEventListener("hashchange", show);
+function alarms() {
+  const hot = hotLoops().map((last) => {
+    const own = last.causes.flatMap((cause) => (cause.writtenBy ? cause.changes.map((change) => change.path) : []));
+    const why = own.length ? `. Its own write of ${own[0]} starts it` : ", and nobody else has changed anything";
+    return element(
+      "p",
+      { "data-key": laneOf(last) },
+      `Hot loop: ${laneOf(last)} is reconciled again and again${why}. `,
+      element("a", { href: hrefOf(last) }, "Last reconcile"),
+    );
+  });
+  const last = store.restarts.at(-1);
+  if (last && last.state !== "started" && last.reason) hot.push(element("p", { "data-key": "manager" }, last.reason));
+  return hot;
+}
+
+addEventListener("hashchange", () => {
+  show();
+  main.focus({ preventScroll: true }); // else the keyboard would be where the followed link was
+});
 listen(() => view?.draw());
 setInterval(header, 500);
 listen(header);

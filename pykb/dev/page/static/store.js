@@ -1,5 +1,7 @@
 // What the page knows: the records, the restarts and the objects, within the same bounds as the server.
 
+import { nameOf } from "./dom.js";
+
 /**
  * @typedef {{apiVersion: string, kind: string, namespace: string, name: string}} Identity
  * @typedef {{path: string, line: number} | null} Place
@@ -15,16 +17,18 @@
  *   nextTry: number | null, sent: Sent[], moreSent: number, logs: {at: number, level: string, message: string}[],
  *   moreLogs: number, isReduced?: boolean}} Reconcile
  * @typedef {{at: number, state: string, reason: string, files: string[], crds: string[]}} Restart
- * @typedef {Identity & {uid: string, createdAt: string, deletingSince: string | null, finalizers: string[], owners: string[],
- *   generation: number | null, observedGeneration: number | null,
+ * @typedef {Identity & {uid: string, createdAt: string, deletingSince: string | null, finalizers: string[],
+ *   owners: string[], generation: number | null, observedGeneration: number | null,
  *   conditions: {type: string, status: string, reason: string, message: string, since: string}[], phase: string,
  *   ready: boolean | null, resourceVersion: string}} Shown
  */
 
 const MOST = 5000;
 const MOST_OF_A_LANE = 200;
+const MOST_RESTARTS = 200;
 const HOT_PER_SECOND = 5;
 const HOT_SECONDS = 3;
+const RATE_SECONDS = 10;
 
 export const store = {
   project: "",
@@ -38,29 +42,43 @@ export const store = {
   reconciles: new Map(),
   /** By controller and request: @type {Map<string, Reconcile[]>} */
   lanes: new Map(),
+  /** The names of lanes by request: @type {Map<string, Set<string>>} */
+  lanesOf: new Map(),
   /** @type {Restart[]} */
   restarts: [],
   /** @type {Map<string, Shown>} */
   objects: new Map(),
+  /** Grows with each change of `objects`. */
+  version: 0,
+  /** The objects that records name, as `nameOf` writes them. @type {Set<string>} */
+  touched: new Set(),
 };
+
+/** @typedef {{reconciles: number, errors: number, requests: number}} Rate */
+
+/** What ended in each of the last seconds. @type {Map<number, Rate>} */
+const rates = new Map();
 
 /** @type {Set<() => void>} */
 const listeners = new Set();
 let isScheduled = false;
 
-/** Call a function after changes, at most once a frame. @param {() => void} listener */
+/** Call a function after changes, at most ten times a second. @param {() => void} listener */
 export function listen(listener) {
   listeners.add(listener);
-  return () => listeners.delete(listener);
 }
 
 function changed() {
   if (isScheduled) return;
   isScheduled = true;
-  requestAnimationFrame(() => {
-    isScheduled = false;
-    for (const listener of [...listeners]) listener();
-  });
+  setTimeout(
+    () =>
+      requestAnimationFrame(() => {
+        isScheduled = false;
+        for (const listener of listeners) listener();
+      }),
+    100,
+  );
 }
 
 /** Seconds of the server's clock. */
@@ -69,16 +87,48 @@ export const now = () => Date.now() / 1000 + store.skew;
 /** @param {{controller: string, request: string}} of */
 export const laneOf = (of) => `${of.controller} ${of.request}`;
 
+/** What ended each second on average, and what runs. */
+export function activity() {
+  const until = Math.floor(now());
+  const sum = { reconciles: 0, errors: 0, requests: 0 };
+  for (let second = until - RATE_SECONDS; second < until; second += 1) {
+    const rate = rates.get(second);
+    if (rate)
+      for (const key of /** @type {(keyof typeof sum)[]} */ (Object.keys(sum))) sum[key] += rate[key] / RATE_SECONDS;
+  }
+  let busy = 0;
+  for (const lane of store.lanes.values()) if (lane[lane.length - 1]?.isRunning) busy += 1;
+  return { ...sum, busy };
+}
+
+function count(/** @type {Reconcile} */ ended) {
+  const second = Math.floor(ended.at + ended.seconds);
+  const rate = rates.get(second) ?? { reconciles: 0, errors: 0, requests: 0 };
+  rates.set(second, rate);
+  rate.reconciles += 1;
+  rate.errors += ended.error ? 1 : 0;
+  rate.requests += ended.sent.length + ended.moreSent;
+  while (rates.size > 2 * RATE_SECONDS) for (const oldest of rates.keys()) if (rates.delete(oldest)) break;
+}
+
 /** The last reconcile for an object. @param {Identity} object @returns {Reconcile | undefined} */
 export function lastOf(object) {
-  const request = object.namespace ? `${object.namespace}/${object.name}` : object.name;
   /** @type {Reconcile | undefined} */
   let last;
-  for (const lane of store.lanes.values()) {
-    const found = lane[lane.length - 1];
-    if (found.request === request && isFor(found, object) && (!last || found.at > last.at)) last = found;
+  for (const name of store.lanesOf.get(requestOf(object)) ?? []) {
+    const found = store.lanes.get(name)?.at(-1);
+    if (found && isFor(found, object) && (!last || found.at > last.at)) last = found;
   }
   return last;
+}
+
+/** @param {Identity} object */
+const requestOf = (object) => (object.namespace ? `${object.namespace}/${object.name}` : object.name);
+
+/** The reconciles for an object, the last one first. @param {Identity} object */
+export function reconcilesOf(object) {
+  const lanes = [...(store.lanesOf.get(requestOf(object)) ?? [])].flatMap((name) => store.lanes.get(name) ?? []);
+  return lanes.filter((each) => isFor(each, object)).sort((a, b) => b.at - a.at);
 }
 
 /** Whether a controller works on this kind: its name begins with the kind, or its causes name the object. */
@@ -87,15 +137,21 @@ function isFor(/** @type {Reconcile} */ reconcile, /** @type {Identity} */ objec
   return reconcile.causes.some((cause) => cause.object?.kind === object.kind && cause.object.name === object.name);
 }
 
-/** The lanes whose object is reconciled again and again, though nobody else changed anything. */
-export function hotLanes() {
+/** The last reconcile of each object that is reconciled again and again, though nobody else changed anything. */
+export function hotLoops() {
   const from = now() - HOT_SECONDS;
-  /** @type {string[]} */
+  /** @type {Reconcile[]} */
   const hot = [];
-  for (const [name, lane] of store.lanes) {
+  for (const lane of store.lanes.values()) {
+    if (
+      lane.length < HOT_PER_SECOND * HOT_SECONDS ||
+      /** @type {Reconcile} */ (lane[lane.length - HOT_PER_SECOND * HOT_SECONDS]).at < from
+    )
+      continue;
     const recent = lane.filter((each) => each.at >= from);
-    const isOwn = recent.every((each) => each.causes.every((cause) => cause.kind !== "event" || cause.writtenBy));
-    if (recent.length >= HOT_PER_SECOND * HOT_SECONDS && isOwn) hot.push(name);
+    const last = recent.findLast((each) => !each.isRunning);
+    if (last && recent.every((each) => each.causes.every((cause) => cause.kind !== "event" || cause.writtenBy)))
+      hot.push(last);
   }
   return hot;
 }
@@ -105,14 +161,18 @@ function keep(/** @type {Reconcile} */ told) {
   const before = store.reconciles.get(told.id);
   const lane = store.lanes.get(name) ?? [];
   store.lanes.set(name, lane);
-  if (before) lane[lane.indexOf(before)] = told;
+  store.lanesOf.set(told.request, (store.lanesOf.get(told.request) ?? new Set()).add(name));
+  if (before) lane[lane.lastIndexOf(before)] = told;
   else lane.push(told);
   store.reconciles.set(told.id, told);
-  if (lane.length > MOST_OF_A_LANE) forget(lane[0]);
-  if (store.reconciles.size > MOST) {
-    const [oldest] = store.reconciles.values();
-    forget(oldest);
-  }
+  for (const { object } of [...told.causes, ...told.sent])
+    if (object && store.touched.size < MOST) store.touched.add(nameOf(object));
+  if (lane.length > MOST_OF_A_LANE) forget(/** @type {Reconcile} */ (lane[0]));
+  if (store.reconciles.size > MOST)
+    for (const oldest of store.reconciles.values()) {
+      forget(oldest);
+      break;
+    }
 }
 
 function forget(/** @type {Reconcile} */ reconcile) {
@@ -120,7 +180,11 @@ function forget(/** @type {Reconcile} */ reconcile) {
   const name = laneOf(reconcile);
   const lane = store.lanes.get(name) ?? [];
   lane.splice(lane.indexOf(reconcile), 1);
-  if (!lane.length) store.lanes.delete(name);
+  if (!lane.length) {
+    store.lanes.delete(name);
+    const names = store.lanesOf.get(reconcile.request);
+    if (names?.delete(name) && !names.size) store.lanesOf.delete(reconcile.request);
+  }
   store.dropped += 1;
 }
 
@@ -130,27 +194,50 @@ const handlers = {
     Object.assign(store, { project: told.project, cluster: told.cluster, dropped: told.dropped, isReady: false });
     store.skew = told.now - Date.now() / 1000;
     store.restarts = [];
-    for (const map of [store.reconciles, store.lanes, store.objects]) map.clear();
+    store.version += 1;
+    for (const kept of [store.reconciles, store.lanes, store.lanesOf, store.objects, store.touched, rates])
+      kept.clear();
   },
   ready() {
     store.isReady = true;
   },
   started: (told) => keep({ ...EMPTY, ...told, isRunning: true }),
-  ended: (told) => keep({ ...EMPTY, ...told, isRunning: false }),
+  ended(told) {
+    const ended = { ...EMPTY, ...told, isRunning: false };
+    keep(ended);
+    count(ended);
+  },
   manager(told) {
     store.restarts.push(told);
-    store.restarts.splice(0, store.restarts.length - MOST_OF_A_LANE);
-    for (const each of store.reconciles.values()) if (each.isRunning) Object.assign(each, { isRunning: false, outcome: "cancelled" });
+    if (store.restarts.length > MOST_RESTARTS) store.restarts.shift();
+    if (told.state === "waiting") return; // the old manager may still run
+    for (const each of store.reconciles.values())
+      if (each.isRunning) Object.assign(each, { isRunning: false, outcome: "cancelled" });
   },
-  object: (told) => store.objects.set(told.uid, told),
-  gone: (told) => store.objects.delete(told.uid),
+  object(told) {
+    store.objects.set(told.uid, told);
+    store.version += 1;
+  },
+  gone(told) {
+    store.objects.delete(told.uid);
+    store.version += 1;
+  },
   dropped(told) {
     store.dropped += told.records;
   },
 };
 
 const EMPTY = {
-  seconds: 0, outcome: "", requeueAfter: null, error: null, failures: 0, nextTry: null, sent: [], moreSent: 0, logs: [], moreLogs: 0,
+  seconds: 0,
+  outcome: "",
+  requeueAfter: null,
+  error: null,
+  failures: 0,
+  nextTry: null,
+  sent: [],
+  moreSent: 0,
+  logs: [],
+  moreLogs: 0,
 };
 
 /** Follow the server. The browser connects again by itself, and names the last event that it has. */

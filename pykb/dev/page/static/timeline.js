@@ -1,203 +1,314 @@
-// Why it ran and what it did: a lane for each object, and one reconcile in full.
+// When it ran: a lane for each controller and request, drawn on a canvas, and the same as a list.
 
-import { clock, codeLink, element, fill, nameOf, shown, span } from "./dom.js";
+import { clock, element, fill, isNarrow, update } from "./dom.js";
+import { hrefOf, summaryOf } from "./reconcile.js";
 import { laneOf, now, store } from "./store.js";
 
 /** @typedef {import("./store.js").Reconcile} Reconcile */
+/** @typedef {{x: number, y: number, width: number, reconcile: Reconcile}} Box */
+/** @typedef {CanvasRenderingContext2D} Pen */
+/**
+ * What is drawn: the time on it, and where a time is.
+ * @typedef {{pen: Pen, tones: ReturnType<typeof palette>, from: number, until: number, place: (at: number) => number,
+ *   names: number, width: number, height: number}} Frame
+ */
 
 const LANE = 26;
 const HEAD = 22;
-const NAMES = 260;
+const MOST_LISTED = 30;
 
-/** @param {string} name */
-const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+/** The colours of the page, for the canvas. */
+function palette() {
+  const style = getComputedStyle(document.documentElement);
+  const of = (/** @type {string} */ name) => style.getPropertyValue(name).trim();
+  return {
+    back: of("--back"),
+    text: of("--text"),
+    quiet: of("--quiet"),
+    line: of("--line"),
+    accent: of("--accent"),
+    ok: of("--good"),
+    error: of("--bad"),
+    cancelled: of("--wait"),
+  };
+}
+
+/** Text that fits, else its beginning. @param {Pen} pen @param {string} text @param {number} width */
+function fitting(pen, text, width) {
+  if (pen.measureText(text).width <= width) return text;
+  let length = text.length;
+  while (length > 1 && pen.measureText(`${text.slice(0, length)}…`).width > width) length -= 1;
+  return `${text.slice(0, length)}…`;
+}
 
 /** @param {HTMLElement} view */
 export function timelineView(view) {
-  let width = 60;
+  let seconds = 60;
   let end = 0; // 0 follows the clock
   let chosen = "";
   const canvas = /** @type {HTMLCanvasElement} */ (element("canvas", { "aria-hidden": "true" }));
-  const said = element("p", { class: "quiet" });
+  const rest = element("div", { "aria-hidden": "true" });
+  const lanesBox = element(
+    "div",
+    { class: "lanes", tabindex: "0", role: "group", "aria-label": "Lanes; the list below has the same" },
+    canvas,
+    rest,
+  );
+  const said = element("p", { class: "said quiet" });
+  const paused = element("span", { class: "quiet" });
   const list = element("ul", { class: "plain", "aria-label": "Last reconciles" });
   const live = element("button", { "aria-pressed": "true", onclick: () => ((end = end ? 0 : now()), draw()) }, "Live");
-  const zooms = [10, 60, 300].map((seconds) =>
-    element("button", { onclick: () => ((width = seconds), draw()), "data-width": seconds }, seconds < 60 ? `${seconds} s` : `${seconds / 60} min`),
+  const zooms = [10, 60, 300].map((width) =>
+    element(
+      "button",
+      { onclick: () => ((seconds = width), draw()), "data-width": width },
+      width < 60 ? `${width} s` : `${width / 60} min`,
+    ),
   );
-  fill(view, element("h2", {}, "Timeline"), element("div", { class: "bar" }, live, ...zooms, said), canvas, element("h2", {}, "Last reconciles"), list);
-  /** @type {{x: number, y: number, width: number, reconcile: Reconcile}[]} */
+  fill(
+    view,
+    element("h2", {}, "Timeline"),
+    element(
+      "div",
+      { class: "bar" },
+      live,
+      ...zooms,
+      element("span", { class: "legend quiet" }, "■ done ▲ failed ◆ cancelled │ manager"),
+    ),
+    lanesBox,
+    said,
+    element("h2", {}, "Last reconciles ", paused),
+    list,
+  );
+  /** @type {Box[]} */
   let boxes = [];
+
+  function choose(/** @type {string} */ id) {
+    if (id === chosen) return;
+    chosen = id;
+    const found = store.reconciles.get(id);
+    said.textContent = found ? summaryOf(found) : "";
+    draw();
+  }
+  const hit = (/** @type {MouseEvent} */ event) =>
+    boxes.findLast(
+      ({ x, y, width }) =>
+        event.offsetY >= y && event.offsetY < y + LANE && event.offsetX >= x - 3 && event.offsetX <= x + width + 3,
+    );
   canvas.addEventListener("click", (event) => {
-    const hit = boxes.findLast((box) => Math.abs(event.offsetY - box.y - LANE / 2) < LANE / 2 && event.offsetX >= box.x - 3 && event.offsetX <= box.x + box.width + 3);
-    if (hit) location.hash = `reconcile/${encodeURIComponent(hit.reconcile.id)}`;
+    const found = hit(event);
+    if (found) location.hash = hrefOf(found.reconcile);
   });
   canvas.addEventListener("mousemove", (event) => {
-    const hit = boxes.findLast((box) => Math.abs(event.offsetY - box.y - LANE / 2) < LANE / 2 && event.offsetX >= box.x - 3 && event.offsetX <= box.x + box.width + 3);
-    canvas.style.cursor = hit ? "pointer" : "";
-    if ((hit?.reconcile.id ?? "") !== chosen) {
-      chosen = hit?.reconcile.id ?? "";
-      said.textContent = hit ? summaryOf(hit.reconcile) : "";
-      draw();
-    }
+    const found = hit(event);
+    canvas.classList.toggle("hits", Boolean(found));
+    choose(found?.reconcile.id ?? "");
   });
+  for (const name of ["focusin", "mouseover"]) {
+    list.addEventListener(name, (event) => {
+      const item = event.target instanceof Element ? event.target.closest("li") : null;
+      if (item instanceof HTMLElement && item.dataset.key) choose(item.dataset.key);
+    });
+  }
 
   function draw() {
     live.setAttribute("aria-pressed", String(!end));
-    for (const each of zooms) each.setAttribute("aria-pressed", String(Number(each.dataset.width) === width));
+    for (const each of zooms) each.setAttribute("aria-pressed", String(Number(each.dataset.width) === seconds));
     const until = end || now();
-    const from = until - width;
-    const lanes = [...store.lanes].filter(([, lane]) => lane.some((each) => each.at + each.seconds >= from && each.at <= until)).slice(0, 200);
-    const names = canvas.clientWidth < 700 ? 110 : NAMES;
-    const height = HEAD + Math.max(1, lanes.length) * LANE;
+    const from = until - seconds;
+    const lanes = [...store.lanes]
+      .filter(([, lane]) => lane.some((each) => timeOf(each, until) >= from && each.at <= until))
+      .sort(([a], [b]) => (a < b ? -1 : 1));
+    const width = lanesBox.clientWidth;
+    const whole = HEAD + (Math.max(1, lanes.length) + 1) * LANE;
+    const height = Math.min(whole, Math.max(8 * LANE, Math.floor(innerHeight * 0.55)));
+    lanesBox.style.height = `${height + 2}px`;
+    rest.style.height = `${whole - height}px`;
     const ratio = devicePixelRatio || 1;
     canvas.style.height = `${height}px`;
-    canvas.width = canvas.clientWidth * ratio;
+    canvas.width = width * ratio;
     canvas.height = height * ratio;
     const pen = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
     pen.scale(ratio, ratio);
     pen.font = "13px system-ui, sans-serif";
     pen.textBaseline = "middle";
-    const [text, quiet, line, accent] = ["--text", "--quiet", "--line", "--accent"].map(colour);
-    const tones = { ok: colour("--good"), error: colour("--bad"), cancelled: colour("--wait"), "": accent };
-    const place = (/** @type {number} */ at) => names + ((at - from) / width) * (canvas.clientWidth - names - 8);
-    const step = width <= 10 ? 1 : width <= 60 ? 10 : 60;
-    for (let at = Math.ceil(from / step) * step; at <= until; at += step) {
-      pen.fillStyle = line;
-      pen.fillRect(place(at), HEAD - 4, 1, height);
-      pen.fillStyle = quiet;
-      pen.fillText(clock(at), place(at) + 3, HEAD / 2);
-    }
+    const tones = palette();
+    const names = isNarrow() ? 110 : 260;
+    const place = (/** @type {number} */ at) => names + ((at - from) / seconds) * (width - names - 8);
+    const top = lanesBox.scrollTop;
+    const rowOf = (/** @type {number} */ index) => HEAD + index * LANE - top;
     boxes = [];
-    lanes.forEach(([name, lane], index) => {
-      const y = HEAD + index * LANE;
-      pen.fillStyle = line;
-      pen.fillRect(0, y, canvas.clientWidth, 1);
-      pen.save();
-      pen.beginPath();
-      pen.rect(0, y, names - 8, LANE);
-      pen.clip();
-      pen.fillStyle = text;
-      pen.fillText(name, 8, y + LANE / 2);
-      pen.restore();
+    pen.save();
+    pen.beginPath();
+    pen.rect(0, HEAD, width, height - HEAD - LANE);
+    pen.clip();
+    for (
+      let index = Math.floor(top / LANE);
+      index < Math.min(lanes.length, Math.ceil((top + height) / LANE));
+      index += 1
+    ) {
+      const [name, lane] = /** @type {[string, Reconcile[]]} */ (lanes[index]);
+      const y = rowOf(index);
+      pen.fillStyle = tones.line;
+      pen.fillRect(0, y, width, 1);
+      pen.fillStyle = tones.text;
+      pen.fillText(fitting(pen, isNarrow() ? (lane[0]?.request ?? name) : name, names - 16), 8, y + LANE / 2);
       for (const each of lane) {
-        const seconds = each.isRunning ? until - each.at : each.seconds;
-        if (each.at + seconds < from || each.at > until) continue;
+        if (timeOf(each, until) < from || each.at > until) continue;
         const x = Math.max(names, place(each.at));
-        const long = Math.max(4, place(each.at + seconds) - x);
-        pen.fillStyle = tones[/** @type {keyof typeof tones} */ (each.outcome)] ?? accent;
-        if (each.outcome === "error") {
-          pen.beginPath();
-          pen.moveTo(x, y + LANE - 6);
-          pen.lineTo(x + Math.max(6, long) / 2, y + 5);
-          pen.lineTo(x + Math.max(6, long), y + LANE - 6);
-          pen.fill();
-        } else pen.fillRect(x, y + 6, long, LANE - 12);
-        boxes.push({ x, y, width: long, reconcile: each });
+        const box = { x, y, width: Math.max(4, place(timeOf(each, until)) - x), reconcile: each };
+        bar(pen, tones, box);
+        boxes.push(box);
       }
-    });
-    for (const box of boxes) arrows(pen, box);
-    pen.fillStyle = accent;
-    for (const restart of store.restarts) {
-      if (restart.at < from || restart.at > until) continue;
-      pen.fillRect(place(restart.at), HEAD - 4, 2, height);
-      pen.fillText(restart.state, place(restart.at) + 4, height - 8);
     }
     if (!lanes.length) {
-      pen.fillStyle = quiet;
-      pen.fillText("No reconcile in this time.", names, HEAD + LANE / 2);
+      pen.fillStyle = tones.quiet;
+      pen.fillText("No reconcile in this time.", 8, HEAD + LANE / 2);
     }
+    const frame = { pen, tones, from, until, place, names, width, height };
+    arrows(
+      frame,
+      lanes.map(([name]) => name),
+      rowOf,
+    );
+    pen.restore();
+    axis(frame);
+    restarts(frame);
     listed();
   }
 
-  /** What woke the chosen reconcile. @param {CanvasRenderingContext2D} pen @param {(typeof boxes)[number]} box */
-  function arrows(pen, box) {
-    if (box.reconcile.id !== chosen) return;
-    for (const cause of box.reconcile.causes) {
-      const writer = boxes.find((each) => each.reconcile.id === cause.writtenBy?.id);
-      if (!writer) continue;
-      pen.strokeStyle = colour("--accent");
-      pen.lineWidth = 2;
-      pen.beginPath();
-      pen.moveTo(writer.x + writer.width, writer.y + LANE / 2);
-      pen.bezierCurveTo(writer.x + writer.width + 20, writer.y + LANE / 2, box.x - 20, box.y + LANE / 2, box.x, box.y + LANE / 2);
-      pen.stroke();
-    }
-  }
-
-  let listedAt = 0;
-  function listed() {
-    if (performance.now() - listedAt < 250) return;
-    listedAt = performance.now();
-    const last = [...store.reconciles.values()].sort((a, b) => b.at - a.at).slice(0, 30);
-    const focused = document.activeElement instanceof HTMLElement ? document.activeElement.dataset.key : undefined;
-    fill(list, ...last.map((each) => element("li", {}, element("a", { href: `#reconcile/${encodeURIComponent(each.id)}`, "data-key": each.id }, clock(each.at)), ` ${summaryOf(each)}`)), !last.length && "None yet.");
-    if (focused) /** @type {HTMLElement | null} */ (list.querySelector(`[data-key="${CSS.escape(focused)}"]`))?.focus({ preventScroll: true });
-  }
-
-  const ticking = setInterval(() => !end && draw(), matchMedia("(prefers-reduced-motion: reduce)").matches ? 1000 : 100);
-  addEventListener("resize", draw);
-  return { draw: () => {}, first: draw, close: () => (clearInterval(ticking), removeEventListener("resize", draw)) };
-}
-
-/** @param {Reconcile} reconcile */
-function summaryOf(reconcile) {
-  const writes = reconcile.sent.filter((each) => each.method !== "GET").length;
-  const end = reconcile.isRunning ? "runs" : reconcile.error ? `✗ ${reconcile.error.type}` : reconcile.outcome === "ok" ? "✓" : "cancelled";
-  const did = writes ? `, ${writes} write${writes > 1 ? "s" : ""}` : "";
-  return `${laneOf(reconcile)}: ${end} in ${span(reconcile.seconds)}${did}${becauseOf(reconcile)}`;
-}
-
-/** @param {Reconcile} reconcile */
-function becauseOf(reconcile) {
-  const cause = reconcile.causes.findLast((each) => each.kind === "event") ?? reconcile.causes[reconcile.causes.length - 1];
-  return cause ? `, because of ${causeText(cause)}` : "";
-}
-
-/** @param {import("./store.js").Cause} cause */
-function causeText(cause) {
-  const what = cause.object ? ` of ${nameOf(cause.object)}` : "";
-  return `${cause.kind === "event" ? `the ${cause.event}` : cause.kind.replace("_", " ")}${what}`;
-}
-
-/** @param {import("./store.js").Change[]} changes */
-function diff(changes) {
-  return element("ul", { class: "plain mono" }, ...changes.map((each) => element("li", {}, `${each.path} `, element("del", {}, shown(each.before)), " ", element("ins", {}, shown(each.after)))));
-}
-
-/** One reconcile in full. @param {HTMLElement} view @param {string} id */
-export function reconcileView(view, id) {
-  /** @type {Reconcile | null} */
-  let last = null;
-  const draw = () => {
-    const found = store.reconciles.get(decodeURIComponent(id));
-    if (found === last && last) return;
-    last = found ?? null;
-    if (!found) {
-      fill(view, element("p", { class: "empty" }, store.isReady ? "This reconcile is no longer kept." : "Loading …"));
-      return;
-    }
-    const end = found.isRunning ? ["", "runs"] : found.error ? ["bad", "✗ failed"] : found.outcome === "ok" ? ["good", "✓ done"] : ["wait", "cancelled"];
-    const again = found.nextTry !== null ? `failure ${found.failures}, next try after ${span(found.nextTry)}` : found.requeueAfter !== null ? `again after ${span(found.requeueAfter)}` : "";
-    fill(
-      view,
-      element("p", {}, element("a", { href: "#timeline" }, "← Timeline")),
-      element("h2", {}, laneOf(found)),
-      element("p", {}, element("span", { class: end[0] }, end[1]), ` at ${clock(found.at)} in ${span(found.seconds)}${again ? `, ${again}` : ""}`),
-      found.isReduced && element("p", { class: "wait" }, "This record was large: its changes and log lines were left out."),
-      found.error && element("div", {}, element("h2", {}, "Error"), element("p", { class: "bad" }, found.error.message, " ", codeLink(found.error.place)), element("pre", { tabindex: "0" }, found.error.traceback)),
-      element("h2", {}, "Why it ran"),
-      element("ul", { class: "plain" }, ...found.causes.map((cause) => element(
-        "li", {}, causeText(cause),
-        cause.writtenBy ? element("span", {}, ", written by ", element("a", { href: `#reconcile/${encodeURIComponent(cause.writtenBy.id)}` }, laneOf(cause.writtenBy))) : cause.fieldManager && `, written by ${cause.fieldManager}`,
-        cause.changes.length > 0 && diff(cause.changes),
-      )), !found.causes.length && "No cause was noted.", found.moreCauses > 0 && element("li", {}, `and ${found.moreCauses} more`)),
-      element("h2", {}, "What it sent"),
-      element("ul", { class: "plain" }, ...found.sent.map((sent) => element(
-        "li", {}, element("code", {}, sent.method), ` ${nameOf(sent.object)}${sent.subresource ? ` (${sent.subresource})` : ""}${sent.dryRun ? ", dry run" : ""}, ${span(sent.seconds)} `,
-        codeLink(sent.place), sent.error && element("span", { class: "bad" }, ` ${sent.error}`), sent.changes.length > 0 && diff(sent.changes),
-      )), !found.sent.length && "Nothing.", found.moreSent > 0 && element("li", {}, `and ${found.moreSent} more`)),
-      found.logs.length > 0 && element("div", {}, element("h2", {}, "Log"), element("ul", { class: "plain mono" }, ...found.logs.map((each) => element("li", { class: each.level === "error" ? "bad" : each.level === "warning" ? "wait" : "" }, `${clock(each.at)} ${each.level} ${each.message}`)), found.moreLogs > 0 && element("li", {}, `and ${found.moreLogs} more`))),
+  /**
+   * What woke the chosen reconcile, and what it woke.
+   * @param {Frame} frame
+   * @param {string[]} lanes
+   * @param {(index: number) => number} rowOf
+   */
+  function arrows({ pen, tones, place }, lanes, rowOf) {
+    const found = store.reconciles.get(chosen);
+    if (!found) return;
+    const pairs = found.causes.map(
+      (cause) => /** @type {const} */ ([store.reconciles.get(cause.writtenBy?.id ?? ""), found]),
     );
-  };
-  return { draw, close: () => {} };
+    const woken = boxes
+      .map((box) => box.reconcile)
+      .filter((each) => each.causes.some((cause) => cause.writtenBy?.id === chosen));
+    pen.strokeStyle = tones.accent;
+    pen.fillStyle = tones.accent;
+    pen.lineWidth = 2;
+    for (const [writer, reader] of [...pairs, ...woken.map((each) => /** @type {const} */ ([found, each]))]) {
+      if (!writer) continue;
+      const [x1, x2] = [place(writer.at + writer.seconds), place(reader.at)];
+      const [y1, y2] = [writer, reader].map((each) => rowOf(lanes.indexOf(laneOf(each))) + LANE / 2);
+      if (y1 === undefined || y2 === undefined) continue;
+      pen.beginPath();
+      pen.moveTo(x1, y1);
+      pen.bezierCurveTo(x1 + 20, y1, x2 - 20, y2, x2, y2);
+      pen.stroke();
+      pen.beginPath();
+      pen.moveTo(x2 + 1, y2);
+      pen.lineTo(x2 - 6, y2 - 5);
+      pen.lineTo(x2 - 6, y2 + 5);
+      pen.fill();
+    }
+    for (const box of boxes) if (box.reconcile === found) pen.strokeRect(box.x - 1, box.y + 4, box.width + 2, LANE - 8);
+  }
+
+  let listedAt = -Infinity;
+  function listed() {
+    const isPointed = list.matches(":hover, :focus-within");
+    paused.textContent = isPointed ? "(stands still while you choose)" : "";
+    if (isPointed || performance.now() - listedAt < 250) return;
+    listedAt = performance.now();
+    const last = [...store.reconciles.values()]
+      .slice(-2 * MOST_LISTED)
+      .sort((a, b) => b.at - a.at)
+      .slice(0, MOST_LISTED);
+    update(
+      list,
+      ...last.map((each) =>
+        element(
+          "li",
+          { "data-key": each.id },
+          element("a", { href: hrefOf(each) }, clock(each.at)),
+          ` ${summaryOf(each)}`,
+        ),
+      ),
+      !last.length &&
+        element("li", {}, "No reconcile yet. ", element("a", { href: "#try", class: "button" }, "Apply a sample")),
+    );
+  }
+
+  const ticking = setInterval(
+    () => !end && draw(),
+    matchMedia("(prefers-reduced-motion: reduce)").matches ? 1000 : 100,
+  );
+  addEventListener("resize", draw);
+  lanesBox.addEventListener("scroll", draw);
+  draw();
+  return { draw: listed, close: () => (clearInterval(ticking), removeEventListener("resize", draw)) };
+}
+
+/** When a reconcile ended, or the end of what is shown. @param {Reconcile} reconcile @param {number} until */
+const timeOf = (reconcile, until) => (reconcile.isRunning ? until : reconcile.at + reconcile.seconds);
+
+/** @param {Pen} pen @param {ReturnType<typeof palette>} tones @param {Box} box */
+function bar(pen, tones, { x, y, width, reconcile }) {
+  if (reconcile.isRunning) {
+    pen.strokeStyle = tones.accent;
+    pen.lineWidth = 1;
+    pen.strokeRect(x + 0.5, y + 6.5, width, LANE - 13);
+    return;
+  }
+  const shape = reconcile.outcome === "error" ? "▲" : reconcile.outcome === "cancelled" ? "◆" : "";
+  pen.fillStyle =
+    reconcile.outcome === "error" ? tones.error : reconcile.outcome === "cancelled" ? tones.cancelled : tones.ok;
+  if (!shape) {
+    pen.fillRect(x, y + 6, width, LANE - 12);
+    return;
+  }
+  if (width > 8) pen.fillRect(x, y + LANE - 9, width, 3);
+  pen.fillText(shape, x - 2, y + LANE / 2);
+}
+
+/** The times above the lanes, and a line at each. @param {Frame} frame */
+function axis({ pen, tones, from, until, place, names, width, height }) {
+  const most = Math.max(1, Math.floor((width - names) / 80));
+  const step = [1, 2, 5, 10, 20, 30, 60, 120, 300].find((each) => (until - from) / each <= most) ?? 300;
+  for (let at = Math.ceil(from / step) * step; at <= until; at += step) {
+    pen.fillStyle = tones.line;
+    pen.fillRect(place(at), HEAD - 4, 1, height);
+    pen.fillStyle = tones.quiet;
+    if (place(at) + 62 < width) pen.fillText(clock(at), place(at) + 3, HEAD / 2);
+  }
+  pen.fillStyle = tones.line;
+  pen.fillRect(0, HEAD, width, 1);
+  pen.fillRect(0, height - LANE, width, 1);
+}
+
+/** A line where the manager started or ended, and why. @param {Frame} frame */
+function restarts({ pen, tones, from, until, place, width, height }) {
+  pen.fillStyle = tones.quiet;
+  pen.fillText("manager", 8, height - LANE / 2);
+  const visible = store.restarts.filter((each) => each.at >= from && each.at <= until);
+  visible.forEach((restart, index) => {
+    const x = place(restart.at);
+    const before = x - Math.max(80, place(visible[index - 1]?.at ?? -Infinity)) - 12;
+    const after = Math.min(width, place(visible[index + 1]?.at ?? Infinity)) - x - 12;
+    const text = fitting(pen, restartText(restart), Math.max(before, after));
+    pen.fillStyle = restart.state === "started" ? tones.accent : tones.error;
+    pen.fillRect(x, HEAD - 4, 2, height);
+    const isLeft = before > after && pen.measureText(text).width > after;
+    if (Math.max(before, after) > 20)
+      pen.fillText(text, isLeft ? x - 6 - pen.measureText(text).width : x + 6, height - LANE / 2);
+  });
+}
+
+/** @param {import("./store.js").Restart} restart */
+export function restartText(restart) {
+  const why = [
+    restart.reason,
+    restart.files.length > 0 && `changed: ${restart.files.join(", ")}`,
+    restart.crds.length > 0 && `installed: ${restart.crds.join(", ")}`,
+  ];
+  return [restart.state, ...why].filter(Boolean).join("; ");
 }

@@ -1,0 +1,118 @@
+// How it is: how much happens, what is slow, and what became of the manager.
+
+import { clock, element, fill, span, update } from "./dom.js";
+import { hrefOf, summaryOf } from "./reconcile.js";
+import { activity, store } from "./store.js";
+import { restartText } from "./timeline.js";
+
+const MOST_SLOW = 10;
+const MOST_RESTARTS = 20;
+
+/** What the header and the view tell in numbers. @returns {[string, string][]} */
+export function facts() {
+  const { reconciles, errors, requests, busy } = activity();
+  const last = store.restarts.at(-1);
+  const manager = last
+    ? ({ started: "runs", ended: "has ended", waiting: "waits for a change" }[last.state] ?? last.state)
+    : "–";
+  return [
+    ["manager", manager],
+    ["reconciles/s", reconciles.toFixed(1)],
+    ["errors/s", errors.toFixed(1)],
+    ["requests/s", requests.toFixed(1)],
+    ["busy now", String(busy)],
+  ];
+}
+
+/** @param {HTMLElement} view */
+export function healthView(view) {
+  const numbers = element("dl", { class: "numbers" });
+  const slow = element("ol", { class: "plain" });
+  const table = element("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Controllers" });
+  const restarts = element("ul", { class: "plain" });
+  fill(
+    view,
+    element("h2", {}, "Health"),
+    numbers,
+    element("h2", {}, "Controllers"),
+    table,
+    element("h2", {}, "Slowest reconciles"),
+    slow,
+    element("h2", {}, "The manager"),
+    restarts,
+  );
+  const draw = () => {
+    const every = [
+      ...facts(),
+      ["records kept", String(store.reconciles.size)],
+      ["no longer kept", String(store.dropped)],
+      ["connection", store.isLost ? "lost" : "live"],
+    ];
+    update(
+      numbers,
+      ...every.map(([name, value]) => element("div", {}, element("dt", {}, name), element("dd", {}, value))),
+    );
+    const ended = [...store.reconciles.values()].filter((each) => !each.isRunning);
+    const slowest = [...ended].sort((a, b) => b.seconds - a.seconds).slice(0, MOST_SLOW);
+    update(
+      slow,
+      ...slowest.map((each) =>
+        element(
+          "li",
+          { "data-key": each.id },
+          element("a", { href: hrefOf(each) }, clock(each.at)),
+          ` ${summaryOf(each)}`,
+        ),
+      ),
+      !slowest.length && element("li", {}, "No reconcile has ended yet."),
+    );
+    update(table, controllers(ended));
+    const last = store.restarts.slice(-MOST_RESTARTS).reverse();
+    update(
+      restarts,
+      ...last.map((each) => element("li", {}, `${clock(each.at)} ${restartText(each)}`)),
+      !last.length && element("li", {}, "It has not started yet."),
+    );
+  };
+  const ticking = setInterval(draw, 1000);
+  return { draw: () => {}, first: draw, close: () => clearInterval(ticking) };
+}
+
+/** @param {import("./store.js").Reconcile[]} ended */
+function controllers(ended) {
+  /** @type {Map<string, {count: number, errors: number, seconds: number, most: number, requests: number}>} */
+  const sums = new Map();
+  for (const each of ended) {
+    const sum = sums.get(each.controller) ?? { count: 0, errors: 0, seconds: 0, most: 0, requests: 0 };
+    sums.set(each.controller, sum);
+    sum.count += 1;
+    sum.errors += each.error ? 1 : 0;
+    sum.seconds += each.seconds;
+    sum.most = Math.max(sum.most, each.seconds);
+    sum.requests += each.sent.length + each.moreSent;
+  }
+  if (!sums.size) return element("p", { class: "quiet" }, "No reconcile has ended yet.");
+  return element(
+    "table",
+    {},
+    element(
+      "tr",
+      {},
+      ...["Controller", "Reconciles", "Errors", "Requests", "Mean", "Slowest"].map((each) =>
+        element("th", { scope: "col" }, each),
+      ),
+    ),
+    ...[...sums]
+      .sort()
+      .map(([name, sum]) =>
+        element(
+          "tr",
+          {},
+          element("th", { scope: "row" }, name),
+          ...[sum.count, sum.errors, sum.requests, span(sum.seconds / sum.count), span(sum.most)].map((cell) =>
+            element("td", {}, String(cell)),
+          ),
+        ),
+      ),
+  );
+}

@@ -1,0 +1,185 @@
+// One reconcile: why it ran, what it sent, and how it ended.
+
+import { clock, codeLink, element, fill, nameOf, shown, span } from "./dom.js";
+import { laneOf, now, store } from "./store.js";
+
+/** @typedef {import("./store.js").Reconcile} Reconcile */
+
+/** A reconcile in one line. @param {Reconcile} reconcile */
+export function summaryOf(reconcile) {
+  const writes = reconcile.sent.filter((each) => each.method !== "GET").length;
+  const took = span(reconcile.seconds);
+  const end = reconcile.isRunning
+    ? "… runs"
+    : reconcile.error
+      ? `✗ ${reconcile.error.type} after ${took}`
+      : reconcile.outcome === "ok"
+        ? `✓ ${took}`
+        : `cancelled after ${took}`;
+  const did = writes ? `, ${writes} write${writes > 1 ? "s" : ""}` : "";
+  return `${laneOf(reconcile)}: ${end}${did}${becauseOf(reconcile)}`;
+}
+
+/** @param {Reconcile} reconcile */
+function becauseOf(reconcile) {
+  const cause =
+    reconcile.causes.findLast((each) => each.kind === "event") ?? reconcile.causes[reconcile.causes.length - 1];
+  return cause ? `, because of ${causeText(cause)}` : "";
+}
+
+/** @param {import("./store.js").Cause} cause */
+function causeText(cause) {
+  const what = cause.object ? ` of ${nameOf(cause.object)}` : "";
+  return `${cause.kind === "event" ? `the ${cause.event}` : cause.kind.replace("_", " ")}${what}`;
+}
+
+/** @param {import("./store.js").Change[]} changes */
+function diff(changes) {
+  return element(
+    "ul",
+    { class: "plain mono" },
+    ...changes.map((each) =>
+      element(
+        "li",
+        {},
+        `${each.path} `,
+        element("del", {}, shown(each.before)),
+        " ",
+        element("ins", {}, shown(each.after)),
+      ),
+    ),
+  );
+}
+
+/** Links to the reconciles of the same object before and after this one. @param {Reconcile} reconcile */
+function neighbours(reconcile) {
+  const lane = store.lanes.get(laneOf(reconcile)) ?? [];
+  const at = lane.indexOf(reconcile);
+  const link = (/** @type {Reconcile | undefined} */ to, /** @type {string} */ text) =>
+    to && element("a", { href: hrefOf(to), "data-key": text }, text);
+  return element(
+    "p",
+    { class: "bar" },
+    element("a", { href: "#timeline" }, "← Timeline"),
+    link(lane[at - 1], "Previous"),
+    link(lane[at + 1], "Next"),
+  );
+}
+
+/** @param {{id: string}} reconcile */
+export const hrefOf = (reconcile) => `#reconcile/${encodeURIComponent(reconcile.id)}`;
+
+/** @param {Reconcile} found */
+function ending(found) {
+  const [tone, words] = found.isRunning
+    ? ["", "… runs"]
+    : found.error
+      ? ["bad", "✗ failed"]
+      : found.outcome === "ok"
+        ? ["good", "✓ done"]
+        : ["wait", "cancelled"];
+  const again =
+    found.nextTry !== null
+      ? `, failure ${found.failures}, next try after ${span(found.nextTry)}`
+      : found.requeueAfter !== null
+        ? `, again after ${span(found.requeueAfter)}`
+        : "";
+  const took = found.isRunning ? `, for ${span(Math.max(0, now() - found.at))}` : ` in ${span(found.seconds)}`;
+  return element("p", {}, element("span", { class: tone }, words), ` at ${clock(found.at)}${took}${again}`);
+}
+
+/** @param {Reconcile} found */
+function causesOf(found) {
+  return element(
+    "ul",
+    { class: "plain" },
+    ...found.causes.map((cause) =>
+      element(
+        "li",
+        {},
+        causeText(cause),
+        cause.writtenBy
+          ? element(
+              "span",
+              {},
+              ", written by ",
+              element("a", { href: hrefOf(cause.writtenBy) }, laneOf(cause.writtenBy)),
+            )
+          : cause.fieldManager && `, written by ${cause.fieldManager}`,
+        cause.changes.length > 0 && diff(cause.changes),
+      ),
+    ),
+    !found.causes.length && element("li", {}, "No cause was noted."),
+    found.moreCauses > 0 && element("li", {}, `and ${found.moreCauses} more`),
+  );
+}
+
+/** @param {Reconcile} found */
+function requestsOf(found) {
+  return element(
+    "ol",
+    { class: "plain" },
+    ...found.sent.map((sent) =>
+      element(
+        "li",
+        {},
+        element("code", { class: sent.method === "GET" ? "quiet" : "" }, sent.method),
+        ` ${nameOf(sent.object)}${sent.subresource ? ` (${sent.subresource})` : ""}`,
+        `${sent.dryRun ? ", dry run" : ""}, ${span(sent.seconds)} `,
+        codeLink(sent.place),
+        sent.error && element("span", { class: "bad" }, ` ✗ ${sent.error}`),
+        sent.changes.length > 0 && diff(sent.changes),
+      ),
+    ),
+    !found.sent.length && element("li", {}, found.isRunning ? "It shows when the reconcile has ended." : "Nothing."),
+    found.moreSent > 0 && element("li", {}, `and ${found.moreSent} more`),
+  );
+}
+
+const TONES = /** @type {Record<string, string>} */ ({ critical: "bad", error: "bad", warning: "wait" });
+
+/** @param {Reconcile} found */
+function logOf(found) {
+  return element(
+    "ul",
+    { class: "plain mono" },
+    ...found.logs.map((each) =>
+      element("li", { class: TONES[each.level] ?? "" }, `${clock(each.at)} ${each.level} ${each.message}`),
+    ),
+    found.moreLogs > 0 && element("li", {}, `and ${found.moreLogs} more`),
+  );
+}
+
+/** One reconcile in full. @param {HTMLElement} view @param {string} id */
+export function reconcileView(view, id) {
+  /** @type {Reconcile | null} */
+  let last = null;
+  const draw = () => {
+    const found = store.reconciles.get(decodeURIComponent(id));
+    if (last && (!found || found === last)) return; // it stays readable when it is no longer kept
+    last = found ?? null;
+    if (!found) {
+      fill(view, element("p", { class: "empty" }, store.isReady ? "This reconcile is no longer kept." : "Loading …"));
+      return;
+    }
+    fill(
+      view,
+      neighbours(found),
+      element("h2", {}, laneOf(found)),
+      ending(found),
+      found.isReduced &&
+        element("p", { class: "wait" }, "This record was large: its changes and log lines were left out."),
+      found.error && element("h2", {}, "Error"),
+      found.error &&
+        element("p", { class: "bad" }, `${found.error.type}: ${found.error.message} `, codeLink(found.error.place)),
+      found.error && element("pre", { tabindex: "0", "aria-label": "Traceback" }, found.error.traceback),
+      element("h2", {}, "Why it ran"),
+      causesOf(found),
+      element("h2", {}, "What it sent"),
+      requestsOf(found),
+      found.logs.length > 0 && element("h2", {}, "Log"),
+      found.logs.length > 0 && logOf(found),
+    );
+  };
+  return { draw, close: () => {} };
+}
