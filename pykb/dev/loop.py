@@ -31,7 +31,7 @@ from pykb.diagnostics.render import render
 from pykb.envtest.assets import find_assets, get_assets
 from pykb.envtest.cache import CONTROLLER_MANAGER
 from pykb.envtest.cluster import Cluster
-from pykb.envtest.components import LOOPBACK, Component, write_serving_certificate
+from pykb.envtest.components import LOOPBACK, Component, new_sockets, remove_sockets, write_serving_certificate
 from pykb.envtest.control_plane import ControlPlane, ExistingCluster
 from pykb.envtest.crds import (
     Converted,
@@ -45,7 +45,6 @@ from pykb.envtest.processes import Processes
 from pykb.envtest.reporter import Reporter, Silent
 from pykb.envtest.rest import Rest
 from pykb.envtest.webhooks import Serving, WebhookManifest, install_webhooks, installed_with, remove_webhooks
-from pykb.files.durable import temporary
 from pykb.files.state import opened
 from pykb.meta.gvk import GroupKind
 from pykb.project import FILE_NAME
@@ -241,10 +240,10 @@ class DevLoop:
             port=port,
         )
         url = await stack.enter_async_context(page.served())
-        with contextlib.suppress(OSError):  # the system's temporary folder has too long a path: the page has no records
-            path = stack.enter_context(temporary("dev")) / "records"
-            await stack.enter_async_context(received(self._history, path))
-            self._records = str(path)
+        sockets = new_sockets()
+        stack.callback(remove_sockets, sockets)
+        await stack.enter_async_context(received(self._history, sockets / "records"))
+        self._records = str(sockets / "records")
         self._say(f"page: {url}")
 
     async def _loop(self) -> None:

@@ -353,8 +353,8 @@ def fits_sockets(folder: Path) -> bool:
 
 
 def new_folder() -> Path:
-    """A new private folder in the system's temporary folder."""
-    return Path(tempfile.mkdtemp(prefix="pykb-"))
+    """A new private folder in which sockets fit."""
+    return _short_folder("pykb-")
 
 
 _SOCKETS = "pykb-sockets-"
@@ -362,7 +362,16 @@ _SOCKETS = "pykb-sockets-"
 
 def new_sockets() -> Path:
     """A new private folder for sockets, with a short path."""
-    return Path(tempfile.mkdtemp(prefix=_SOCKETS))
+    return _short_folder(_SOCKETS)
+
+
+def _short_folder(prefix: str) -> Path:
+    """In the system's temporary folder, or in ``/tmp`` if the path of that is too long for sockets."""
+    made = Path(tempfile.mkdtemp(prefix=prefix))
+    if fits_sockets(made):
+        return made
+    made.rmdir()
+    return Path(tempfile.mkdtemp(prefix=prefix, dir="/tmp"))
 
 
 def remove_sockets(place: Path) -> None:

@@ -32,11 +32,7 @@ _LONGEST_LINE = 1024 * 1024
 
 @contextlib.asynccontextmanager
 async def received(history: History, path: Path) -> AsyncIterator[None]:
-    """Take the records that managers send to a Unix socket at this path.
-
-    Raises:
-        OSError: The socket cannot be made, as if its path is too long.
-    """
+    """Take the records that managers send to a Unix socket at this path."""
     managers: dict[asyncio.StreamWriter, asyncio.Task[Any] | None] = {}
 
     async def take(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
