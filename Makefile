@@ -152,7 +152,11 @@ PYTEST = $(BIN)/pytest -q -n $(WORKERS) --dist loadscope --no-loadscope-reorder
 
 .PHONY: test
 test: assets ## Run every test but the slow ones, on all cores: make test ARGS="-k name", or ARGS="-n 0" for one process.
-	$(PYTEST) -m "not slow" $(ARGS)
+	$(PYTEST) -m "not slow and not browser" $(ARGS)
+
+.PHONY: test-browser
+test-browser: assets $(PAGE)/node_modules/.ready ## Run the tests of the page of `pykb dev` in chromium.
+	$(BIN)/pytest -q -m browser tests/browser $(ARGS)
 
 .PHONY: test-all
 test-all: assets ## Run all tests, the slow ones too, with 100,000 cases of each fuzzer.
@@ -171,7 +175,7 @@ test-kubernetes: env ## Run the tests that an API server judges, with one of ano
 
 .PHONY: test-quick
 test-quick: env ## Run the tests that need no control plane, no Go and no generated project.
-	$(PYTEST) -m "not slow and not apiserver and not differential and not e2e" $(ARGS)
+	$(PYTEST) -m "not slow and not apiserver and not browser and not differential and not e2e" $(ARGS)
 
 # What can differ with a dependency. The others stay as requirements.txt pins them, but OpenTelemetry's SDK needs the
 # version of its API.

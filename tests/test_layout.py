@@ -45,10 +45,11 @@ def test_what_runs_while_the_control_plane_is_built_needs_none():
     assert [file for file in files if marked.search(file.read_text(encoding="utf-8"))] == []
 
 
-def test_the_whole_check_leaves_out_no_test_but_those_on_a_node():
-    """`.ci/run` names folders, and those on a node run by a command of their own."""
+def test_the_whole_check_leaves_out_no_test():
+    """`.ci/run` names folders. Those on a node and in a browser run by commands of their own."""
     named = files_in(named_by_ci("in_memory", "others"))
-    assert files_in(["tests"]) - named == files_in(["tests/node"])
+    assert files_in(["tests"]) - named == files_in(["tests/browser", "tests/node"])
+    assert "make test-browser" in (ROOT / ".ci/run").read_text(encoding="utf-8")
 
 
 def test_the_files_that_run_on_both_pythons_exist():

@@ -1,0 +1,231 @@
+"""The page of `pykb dev` in a real browser. Its server is the real one, and gets records over its real socket."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from pykb.dev.page.history import History, received
+from pykb.dev.page.objects import Cluster
+from pykb.dev.page.server import Page as Server
+from pykb.diagnostics.codes.environment import CLUSTER_UNREACHABLE
+from pykb.envtest.rest import Rest
+from tests.conftest import ROOT
+
+ARGUMENTS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """All tests in this folder need a browser."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.browser)
+
+
+class Site:
+    """The server of the page in a thread of its own, and what a manager and a cluster tell it."""
+
+    def __init__(self, folder: Path, connect: Callable[[], Rest]) -> None:
+        self.history = History(project="shop", cluster="a control plane")
+        self.socket = folder / "records"
+        self.connect = connect
+        self.samples = folder / "samples"
+        self.samples.mkdir()
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.restarts = 0
+        self.server = self.new_server()
+        self.start()
+
+    def new_server(self) -> Server:
+        """A server on our port."""
+
+        async def restart() -> None:
+            self.restarts += 1
+
+        return Server(
+            history=self.history,
+            cluster=Cluster(self.connect),
+            samples=self.samples,
+            root=self.samples.parent,
+            kinds=list,
+            restart=restart,
+            port=self.port,
+        )
+
+    def start(self) -> None:
+        """Serve."""
+        listening = threading.Event()
+
+        async def serve() -> None:
+            self.loop, self.stopping = asyncio.get_running_loop(), asyncio.Event()
+            async with received(self.history, self.socket), self.server.served() as self.url:
+                listening.set()
+                await self.stopping.wait()
+
+        self.thread = threading.Thread(target=lambda: asyncio.run(serve()))
+        self.thread.start()
+        assert listening.wait(20)
+        self.manager = socket.socket(socket.AF_UNIX)
+        self.manager.connect(str(self.socket))
+
+    def stop(self) -> None:
+        """Stop serving."""
+        self.manager.close()
+        self.loop.call_soon_threadsafe(self.stopping.set)
+        self.thread.join()
+        self.socket.unlink(missing_ok=True)
+
+    def restart(self) -> None:
+        """Serve again, for the browsers that had been let in."""
+        before, self.server = self.server, self.new_server()
+        self.server._session, self.server._token = before._session, before._token
+        self.start()
+
+    def send(self, *records: dict[str, Any]) -> None:
+        """Send records as a manager does."""
+        self.manager.sendall(b"".join(json.dumps(each).encode() + b"\n" for each in records))
+
+    def tell(self, method: Callable[..., None], *arguments: Any) -> None:
+        """Call a method of the history in its thread, and wait for it."""
+        done = threading.Event()
+        self.loop.call_soon_threadsafe(lambda: (method(*arguments), done.set()))
+        assert done.wait(20)
+
+
+def basket(name: str, *, kind: str = "Basket", owners: tuple[str, ...] = (), **more: Any) -> dict[str, Any]:
+    """What the server says of an object."""
+    return {
+        "uid": f"{kind}-{name}",
+        "apiVersion": "store.example.com/v1" if kind == "Basket" else "v1",
+        "kind": kind,
+        "namespace": "default",
+        "name": name,
+        "createdAt": "2026-01-02T03:04:05Z",
+        "deletingSince": None,
+        "finalizers": [],
+        "owners": list(owners),
+        "generation": 1,
+        "observedGeneration": 1,
+        "conditions": [],
+        "phase": "",
+        "ready": None,
+        "resourceVersion": "1",
+        **more,
+    }
+
+
+def cause(name: str, **more: Any) -> dict[str, Any]:
+    """Why a reconcile runs: its object changed."""
+    identity = {"apiVersion": "store.example.com/v1", "kind": "Basket", "namespace": "default", "name": name}
+    told = {"kind": "event", "event": "update", "object": identity, "changes": [], "fieldManager": "kubectl"}
+    return {**told, "writtenBy": None, **more}
+
+
+def started(identity: str, name: str, **more: Any) -> dict[str, Any]:
+    """The record of a reconcile that runs."""
+    told = {"event": "started", "id": identity, "controller": "basket", "request": f"default/{name}"}
+    return {**told, "at": time.time(), "causes": [cause(name)], "moreCauses": 0, **more}
+
+
+def ended(identity: str, name: str, **more: Any) -> dict[str, Any]:
+    """The record of a reconcile that has ended."""
+    return {
+        **started(identity, name),
+        "event": "ended",
+        "seconds": 0.01,
+        "outcome": "ok",
+        "requeueAfter": None,
+        "error": None,
+        "failures": 0,
+        "nextTry": None,
+        "sent": [],
+        "moreSent": 0,
+        "logs": [],
+        "moreLogs": 0,
+        **more,
+    }
+
+
+def no_cluster() -> Rest:
+    """For tests that ask no cluster."""
+    raise CLUSTER_UNREACHABLE.problem("this test has no cluster")
+
+
+@pytest.fixture
+def connect() -> Callable[[], Rest]:
+    """Connects the page with its cluster."""
+    return no_cluster
+
+
+@pytest.fixture
+def site(tmp_path: Path, connect: Callable[[], Rest]) -> Iterator[Site]:
+    """A running server of the page."""
+    site = Site(tmp_path, connect)
+    yield site
+    site.stop()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Chromium."""
+    program = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    assert program, "no chromium is on PATH: install it, or name it by CHROMIUM"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@contextmanager
+def opened(browser: Browser, site: Site, **options: Any) -> Iterator[Page]:
+    """The page in a window. What the browser complains of fails the test."""
+    context = browser.new_context(**{"viewport": {"width": 1200, "height": 800}, **options})
+    context.set_default_timeout(20_000)
+    page = context.new_page()
+    complaints: list[str] = []
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("console", lambda line: complaints.append(line.text) if "Content Security Policy" in line.text else None)
+    try:
+        page.goto(site.url)
+        page.locator("#project", has_text="shop").wait_for()
+        yield page
+        assert complaints == []
+    finally:
+        context.close()
+
+
+@pytest.fixture
+def page(browser: Browser, site: Site) -> Iterator[Page]:
+    """The page in a window."""
+    with opened(browser, site) as page:
+        yield page
+
+
+@pytest.fixture(scope="session")
+def axe() -> str:
+    """The program that looks for what keeps people from using a page."""
+    subprocess.run(["make", "--no-print-directory", "hack/page/node_modules/.ready"], cwd=ROOT, check=True)
+    return (ROOT / "hack/page/node_modules/axe-core/axe.min.js").read_text(encoding="utf-8")

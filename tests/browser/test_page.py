@@ -1,0 +1,232 @@
+"""What somebody sees on the page of `pykb dev`, and does with it."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.conftest import Site, basket, cause, ended, opened, started
+
+HOSTILE = "<script>document.title='taken'</script>"
+VIEWS = ("objects", "timeline", "health", "try")
+PLACE = {"path": "/home/me/shop/basket controller.py", "line": 31}
+
+
+def writer(identity: str, name: str) -> dict[str, str]:
+    """The reconcile that wrote an object."""
+    return {"controller": "basket", "request": f"default/{name}", "id": identity}
+
+
+def show(page: Page, view: str) -> None:
+    """Go to a view."""
+    page.evaluate("hash => { location.hash = hash }", view)
+
+
+def fill(site: Site) -> None:
+    """Tell the page something of everything."""
+    site.tell(
+        site.history.restarted, {"at": time.time() - 5, "state": "started", "reason": "", "files": ["a.py"], "crds": []}
+    )
+    bad = [{"type": "Ready", "status": "False", "reason": "NoFruit", "message": "there is no fruit", "since": None}]
+    site.tell(site.history.show, "Basket-apple", basket("apple", ready=True))
+    site.tell(site.history.show, "ConfigMap-apple", basket("apple", kind="ConfigMap", owners=("Basket-apple",)))
+    site.tell(site.history.show, "Basket-pear", basket("pear", ready=False, conditions=bad))
+    gone = {"deletingSince": "2026-01-02T03:04:06Z", "finalizers": ["example.com/tree"]}
+    site.tell(site.history.show, "Basket-plum", basket("plum", **gone))
+    change = {"path": "spec.size", "before": 1, "after": 2}
+    sent = {
+        "method": "PATCH",
+        "object": {"apiVersion": "v1", "kind": "ConfigMap", "namespace": "default", "name": "apple"},
+        "subresource": "",
+        "changes": [change],
+        "dryRun": False,
+        "error": "",
+        "seconds": 0.004,
+        "place": PLACE,
+    }
+    error = {"type": "ValueError", "message": "there is no fruit", "place": PLACE, "traceback": "Traceback\n  line"}
+    log = {"at": time.time(), "level": "warning", "message": "the basket is old"}
+    site.send(
+        ended("1", "apple", sent=[sent], logs=[log], requeueAfter=3600.0),
+        ended(
+            "2",
+            "pear",
+            causes=[cause("pear", writtenBy=writer("1", "apple"), changes=[change])],
+            outcome="error",
+            error=error,
+            failures=3,
+            nextTry=900.0,
+        ),
+        started("3", "plum"),
+    )
+
+
+def test_a_reconcile_is_seen_and_opened_with_the_keyboard(site: Site, page: Page):
+    """From the timeline to the request, its change and the line of code, and on to what woke it, without a mouse."""
+    fill(site)
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("basket default/pear: ✗ ValueError after 10 ms")).to_be_visible()
+    for _ in range(20):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.getAttribute('href')") == "#reconcile/2":
+            break
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="basket default/pear")).to_be_visible()
+    expect(page.get_by_text("ValueError: there is no fruit")).to_be_visible()
+    expect(page.get_by_text("failure 3, next try after 15 min")).to_be_visible()
+    expect(page.locator("del")).to_have_text("1")
+    expect(page.locator("ins")).to_have_text("2")
+    link = page.get_by_role("link", name="basket controller.py:31")
+    expect(link).to_have_attribute("href", "vscode://file/home/me/shop/basket%20controller.py:31")
+    page.get_by_role("link", name="basket default/apple").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("PATCH ConfigMap default/apple, 4 ms")).to_be_visible()
+    expect(page.get_by_text("warning the basket is old")).to_be_visible()
+
+
+def test_objects_are_trees_that_say_what_they_wait_for(site: Site, page: Page):
+    """Owners come before what they own, and each says why it is not ready and when it is looked at again."""
+    fill(site)
+    rows = page.get_by_role("listitem")
+    expect(rows).to_have_count(4)
+    expect(rows.nth(0)).to_contain_text("Basket default/apple")
+    expect(rows.nth(0)).to_contain_text("looked at again in 60 min")
+    expect(rows.nth(1)).to_contain_text("ConfigMap default/apple")
+    expect(rows.nth(2)).to_contain_text("✗ not ready: NoFruit there is no fruit")
+    expect(rows.nth(2)).to_contain_text("failure 3, tried again in")
+    expect(rows.nth(3)).to_contain_text("being deleted, waits for example.com/tree")
+    expect(rows.nth(3)).to_contain_text("reconciles now")
+    site.tell(site.history.gone, "Basket-plum")
+    expect(rows).to_have_count(3)
+
+
+def test_a_hot_loop_is_named(site: Site, page: Page):
+    """An object whose own write wakes its reconciler is named with the field, one that others change is not."""
+    change = {"path": "metadata.annotations.n", "before": "1", "after": "2"}
+    own = [cause("apple", writtenBy=writer("0", "apple"), changes=[change])]
+    for number in range(30):
+        site.send(ended(f"a{number}", "apple", causes=own), ended(f"b{number}", "pear"))
+    expect(page.get_by_text("Hot loop: basket default/apple")).to_contain_text(
+        "Its own write of metadata.annotations.n"
+    )
+    expect(page.get_by_text("Hot loop")).to_have_count(1)
+
+
+@pytest.mark.parametrize("view", [*VIEWS, "reconcile/1", "object/v1,Basket,,x"])
+def test_text_of_others_stays_text(site: Site, page: Page, view: str):
+    """Names, messages and changes may look like HTML."""
+    change = {"path": HOSTILE, "before": HOSTILE, "after": HOSTILE}
+    error = {"type": HOSTILE, "message": HOSTILE, "place": {"path": HOSTILE, "line": 1}, "traceback": HOSTILE}
+    conditions = [{"type": "Ready", "status": HOSTILE, "reason": HOSTILE, "message": HOSTILE, "since": None}]
+    site.tell(site.history.show, "Basket-x", basket(HOSTILE, ready=False, conditions=conditions))
+    site.tell(
+        site.history.restarted, {"at": time.time(), "state": "ended", "reason": HOSTILE, "files": [HOSTILE], "crds": []}
+    )
+    logs = [{"at": 1, "level": HOSTILE, "message": HOSTILE}]
+    site.send(
+        ended(
+            "1",
+            HOSTILE,
+            controller=HOSTILE,
+            causes=[cause(HOSTILE, changes=[change])],
+            outcome="error",
+            error=error,
+            logs=logs,
+        )
+    )
+    (site.samples / "a.yaml").write_text(f'kind: Basket\nmetadata: {{name: "{HOSTILE}"}}\n', encoding="utf-8")
+    show(page, view)
+    expect(page.locator("body")).to_contain_text(HOSTILE)
+    assert page.locator("script").count() == 1
+    assert page.title() == "pykb dev"
+
+
+def test_a_lost_connection_is_shown_and_comes_back(site: Site, page: Page):
+    """What happens meanwhile is shown afterwards, once."""
+    site.send(ended("1", "apple"))
+    show(page, "timeline")
+    entries = page.get_by_role("list", name="Last reconciles").get_by_role("link")
+    expect(entries).to_have_count(1)
+    site.stop()
+    expect(page.get_by_text("The connection to pykb dev is lost")).to_be_visible()
+    site.restart()
+    site.send(ended("2", "pear"))
+    expect(page.get_by_text("The connection to pykb dev is lost")).to_be_hidden()
+    expect(entries).to_have_count(2)
+
+
+def test_a_link_that_is_pressed_while_the_list_changes_is_followed(site: Site, page: Page):
+    """A list that is made anew between pressing and letting go would lose the click."""
+    site.tell(site.history.show, "Basket-apple", basket("apple"))
+    link = page.get_by_role("link", name="Basket default/apple")
+    link.hover()
+    page.mouse.down()
+    site.tell(site.history.show, "Basket-apple", basket("apple", ready=True, resourceVersion="2"))
+    site.tell(site.history.show, "Basket-a", basket("zebra"))
+    expect(page.get_by_text("✓ ready")).to_be_visible()
+    page.mouse.up()
+    expect(page.get_by_role("heading", name="Basket default/apple")).to_be_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_keeps_people_from_using_the_page(site: Site, browser: Browser, axe: str, scheme: Any):
+    """The checker axe finds nothing serious in any view, full or empty."""
+    with opened(browser, site, color_scheme=scheme) as page:
+        found: list[tuple[str, str, str]] = []
+
+        def look(view: str) -> None:
+            show(page, view)
+            page.get_by_role("heading").last.wait_for()
+            result = page.evaluate(f"{axe}; axe.run()")
+            found.extend(
+                (view, each["id"], each["nodes"][0]["html"])
+                for each in result["violations"]
+                if each["impact"] in ("serious", "critical")
+            )
+
+        for view in VIEWS:
+            look(view)
+        fill(site)
+        for view in (*VIEWS, "reconcile/2", "object/store.example.com%2Fv1,Basket,default,pear"):
+            look(view)
+        assert found == []
+
+
+def test_a_phone_needs_no_scrolling_to_the_side(site: Site, browser: Browser):
+    """All views fit into 360 pixels."""
+    fill(site)
+    with opened(browser, site, viewport={"width": 360, "height": 700}) as page:
+        for view in (*VIEWS, "reconcile/2", "object/store.example.com%2Fv1,Basket,default,pear"):
+            show(page, view)
+            page.get_by_role("heading").last.wait_for()
+            assert page.evaluate("document.documentElement.scrollWidth") == 360, view
+
+
+def test_many_objects_and_records_leave_the_page_answering(site: Site, browser: Browser):
+    """With 5000 objects and some hundred records a second, frames are drawn, and only the rows that are seen."""
+    for number in range(5000):
+        site.tell(site.history.show, f"Basket-{number}", basket(f"basket-{number:04}"))
+    with opened(browser, site) as page:
+        expect(page.get_by_role("listitem").first).to_contain_text("basket-0000")
+        assert page.get_by_role("listitem").count() < 60
+        count = "() => { window.frames_ = 0; const next = () => { window.frames_ += 1; requestAnimationFrame(next); }; next(); }"
+        page.evaluate(count)
+        for view in ("objects", "timeline"):
+            show(page, view)
+            before = page.evaluate("window.frames_")
+            for tick in range(50):
+                names = [f"basket-{(tick * 20 + number) % 500:04}" for number in range(20)]
+                site.send(*(ended(f"{view}-{tick}-{number}", name) for number, name in enumerate(names)))
+                page.wait_for_timeout(50)
+            frames = page.evaluate("window.frames_") - before
+            assert frames > 10
+        show(page, "reconcile/timeline-49-19")
+        expect(page.get_by_role("heading", name="basket default/basket-0499")).to_be_visible()
+        show(page, "objects")
+        page.evaluate("scrollTo(0, document.body.scrollHeight)")
+        expect(page.get_by_role("listitem").last).to_contain_text("basket-4999")
