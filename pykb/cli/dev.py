@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pykb.envtest.reporter import Reporter
 
 
-_COLOURS = {"pykb": "1;34", "generate": "1;35", "manager": "1;32"}
+_COLOURS = {"pykb": "1;34", "generate": "1;35", "manager": "1;32", "explore": "1;33"}
 
 
 def dev(
@@ -36,6 +36,9 @@ def dev(
         Path | None, typer.Option(metavar="FILE", help="Use a real cluster instead of a local control plane.")
     ] = None,
     port: Annotated[int, typer.Option(metavar="PORT", min=0, max=65535, help="Port of the page. 0 is a free one.")] = 0,
+    explore: Annotated[
+        bool, typer.Option("--explore", help="Look for faults with the explorer after each start of the manager.")
+    ] = False,
     page: Annotated[bool, typer.Option("--page/--no-page", help="Show the page at the printed address.")] = True,
 ) -> None:
     """Run control plane, CRDs and manager. After a change, generate, apply and restart what changed.
@@ -48,6 +51,7 @@ def dev(
     Examples:
       pykb dev
       pykb dev -- --log-level=debug
+      pykb dev --explore
       pykb dev --port 8000
       pykb dev --kubeconfig ~/.kube/config
     """
@@ -72,6 +76,7 @@ def dev(
             arguments=tuple(arguments or ()),
             colour=colour,
             port=port if page else None,
+            explores=explore,
         )
         asyncio.run(loop.run())
 

@@ -21,6 +21,7 @@ from typing import Any, Protocol
 from pykb._regular_file import read_bytes
 from pykb.deployment.apply import apply_all
 from pykb.deployment.manifests import as_deployed, is_converted
+from pykb.dev.exploring import Explored, explore
 from pykb.dev.page.history import History, received
 from pykb.dev.page.objects import Cluster as PageCluster
 from pykb.dev.page.server import Page
@@ -169,6 +170,7 @@ class Source(StrEnum):
     PYKB = "pykb"
     GENERATE = "generate"
     MANAGER = "manager"
+    EXPLORE = "explore"
 
 
 class Output(Protocol):
@@ -195,6 +197,7 @@ class DevLoop:
         arguments: Flags for the manager.
         colour: Whether to colour diagnostics.
         port: The port of the page; 0 is a free one. ``None`` is no page.
+        explores: Whether to run the explorer after each start of the manager.
     """
 
     project: DevProject
@@ -203,6 +206,7 @@ class DevLoop:
     arguments: tuple[str, ...]
     colour: bool
     port: int | None = None
+    explores: bool = False
 
     def __post_init__(self) -> None:
         """Prepare the state of the loop. Nothing runs yet."""
@@ -216,6 +220,7 @@ class DevLoop:
         self._webhooks = LocalWebhooks(self.project, self.target.kubeconfig) if self.target.is_local else None
         self._told_of_webhooks = False
         self._serving: asyncio.Task[None] | None = None
+        self._exploring: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
         """Loop until SIGINT, SIGTERM or SIGHUP. Ends everything that it started.
@@ -262,6 +267,7 @@ class DevLoop:
         finally:
             self._say("stopping")
             self._runs = False
+            await self._end_exploring()
             await self._take_back_webhooks()
             await asyncio.to_thread(self._processes.stop, (MANAGER, BUILD), grace=STOP_GRACE)
             await asyncio.to_thread(self._processes.close)
@@ -303,6 +309,7 @@ class DevLoop:
             self._note("waiting", problem.diagnostic.message)
 
     async def _renew(self) -> None:
+        await self._end_exploring()
         if not await self._generate():
             state = "the manager still runs the previous code" if self._runs else "no manager runs"
             self._say(f"nothing was generated; {state}; waiting for a change")
@@ -320,6 +327,24 @@ class DevLoop:
             for line in await asyncio.to_thread(list, self._webhooks.renew(digest)):
                 self._say(line)
         await self._restart_manager()
+        if self.explores:
+            self._exploring = asyncio.create_task(self._explore())
+
+    async def _explore(self) -> None:
+        """Show what the explorer finds in the code that runs now."""
+        self._history.explored(Explored("running").to_json())
+        found = await explore(self.project, lambda: self._runs)
+        if found is None:
+            found = Explored("failed", message="the manager has ended")
+        self._history.explored(found.to_json())
+        for line in found.lines():
+            self.output.line(Source.EXPLORE, line)
+
+    async def _end_exploring(self) -> None:
+        if self._exploring is not None:
+            self._exploring.cancel()
+            await asyncio.gather(self._exploring, return_exceptions=True)
+            self._exploring = None
 
     async def _generate(self) -> bool:
         environment = {**os.environ, "PYTHONUNBUFFERED": "1"}

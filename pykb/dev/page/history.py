@@ -96,6 +96,7 @@ class History:
         self._by_object: dict[tuple[str, str], deque[int]] = {}
         self._running: dict[str, Entry] = {}
         self._restarts: deque[Entry] = deque(maxlen=_MOST_RESTARTS)
+        self._explored: Entry | None = None
         self._objects: dict[str, Entry] = {}
         self._recent: deque[Entry] = deque(maxlen=_MOST_RECENT)
         self._size = 0
@@ -129,6 +130,10 @@ class History:
         self._running.clear()
         self._restarts.append(self._add("manager", told))
 
+    def explored(self, told: Mapping[str, Any]) -> None:
+        """Keep what the explorer says, in place of what it said before."""
+        self._explored = self._add("findings", told)
+
     def show(self, uid: str, told: Mapping[str, Any]) -> None:
         """Keep an object in place of its last version."""
         self._objects[uid] = self._add("object", told)
@@ -160,7 +165,8 @@ class History:
         about = {**self._about, "dropped": self._dropped, "now": time.time()}
         begin = Entry(self._number, "reset", orjson.dumps(about))
         records = (entry for entry, _ in self._records.values())
-        every = chain(self._restarts, records, self._objects.values(), self._running.values())
+        explored = [self._explored] if self._explored is not None else []
+        every = chain(explored, self._restarts, records, self._objects.values(), self._running.values())
         yield begin
         yield from sorted(every, key=lambda entry: entry.number)
         yield Entry(self._number, "ready", b"{}")

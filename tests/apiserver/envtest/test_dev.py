@@ -164,7 +164,7 @@ def devs() -> Iterator[list[Dev]]:
 
 def test_the_loop_follows_the_files_until_ctrl_c(project: Path, devs: list[Dev]) -> None:
     """Start, reconcile, broken edit, repair, new field, Ctrl-C: one console, and nothing is left at the end."""
-    dev = Dev(project)
+    dev = Dev(project, "--explore")
     devs.append(dev)
     kubeconfig = Path(dev.says("export KUBECONFIG=").rpartition("=")[2].strip())
     page = Browser(dev.says("page: ").rpartition(" ")[2].strip())
@@ -208,6 +208,9 @@ def test_the_loop_follows_the_files_until_ctrl_c(project: Path, devs: list[Dev])
     dev.says("manager started")
     patch = {**thing, "metadata": {"name": "b"}, "spec": {"size": {"width": 3}}}
     assert rest.call("POST", THINGS, patch).body["spec"] == {"size": {"width": 3}}
+
+    dev.says("explore  | the explorer has no findings in ")
+    assert page.waits_for("findings", lambda told: told["state"] == "done")["findings"] == []
 
     assert dev.end(signal.SIGINT) == 0
     assert processes_of(project) == []
