@@ -21,7 +21,7 @@ from typing import Any, Protocol
 from pykb._regular_file import read_bytes
 from pykb.deployment.apply import apply_all
 from pykb.deployment.manifests import as_deployed, is_converted
-from pykb.dev.exploring import Explored, explore
+from pykb.dev._exploring import Explored, explore
 from pykb.dev.page.history import History, received
 from pykb.dev.page.objects import Cluster as PageCluster
 from pykb.dev.page.server import Page

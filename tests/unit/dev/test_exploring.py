@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pykb.dev.exploring import Explored, explore
+from pykb.dev._exploring import Explored, explore
 from pykb.dev.project import DevProject
 
 FOUND = {"code": "explore-bug", "message": "a \x1b[2J hole", "replay": ".pykb/explore/1.json"}
@@ -34,7 +34,7 @@ async def said(folder: Path, program: str) -> Explored:
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The manager runs already."""
-    monkeypatch.setattr("pykb.dev.exploring._SETTLE", timedelta(0))
+    monkeypatch.setattr("pykb.dev._exploring._SETTLE", timedelta(0))
 
 
 async def test_findings_are_told_with_how_to_see_them_again(tmp_path: Path) -> None:
