@@ -345,7 +345,7 @@ def same_states(
 
 def calm(context: Context, steps: Sequence[Step]) -> Outcome:
     """What comes of steps if the operator sees each of them, and has the time for it."""
-    return context.undisturbed(*(replace(step, unseen=False, soon=False, together=False) for step in steps))
+    return context.undisturbed(*(replace(step, unseen=False, soon=False, together=False, members=0) for step in steps))
 
 
 WORK = ("Job", "Pod")

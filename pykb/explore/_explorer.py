@@ -239,6 +239,10 @@ class Explorer:
             message = "this project says of nothing that it must always hold"
             self._report.problems.append(codes.INVARIANT.at(None, message, "name functions: `invariants=[...]`"))
             untried = []
+        if list(self._only) == [codes.SHARDS.slug] and not self._subject.shards:
+            message = "the replicas of this project do not share the objects: one of them works at a time"
+            self._report.problems.append(codes.NOT_EXPLORED.at(None, message, "let them: `pykb edit --shards 8`"))
+            untried = []
         try:
             with contextlib.ExitStack() as stack:
                 for elsewhere in self._elsewhere:  # they work already, also if a world cannot be set up here
@@ -534,7 +538,9 @@ class Explorer:
                 self._judge_case(context, run.case, outcome)
                 continue
             self._note_refused(run.asked_by, outcome)
-            if all(Identity.of(step.manifest)[1:] == context.own[1:] for step in run.history.steps):
+            if not outcome.shared and all(
+                Identity.of(step.manifest)[1:] == context.own[1:] for step in run.history.steps
+            ):
                 for case, violation in self._verdicts(context, Case(codes.INVARIANT, run.history, broken), outcome):
                     self._note(context, case, outcome, violation)
 
@@ -550,6 +556,9 @@ class Explorer:
             yield from ((case, violation) for violation in broken(counted))
 
     def _judge_case(self, context: Context, case: Case, outcome: Outcome) -> None:
+        if outcome.shared:
+            self._note_shared(outcome)
+            return
         verdicts = list(self._verdicts(context, case, outcome))
         if case.parts and (verdicts or not case.is_telling(outcome)):
             self._doubtful.append(_Doubt(case, outcome, verdicts))
@@ -587,6 +596,14 @@ class Explorer:
                     self._note(context, case, doubt.outcome, violation)
         self._doubtful.clear()
         self._guilty.clear()
+
+    def _note_shared(self, outcome: Outcome) -> None:
+        """Note why a history is not judged: what replicas do in one interpreter, they might not do in two."""
+        every = " and ".join(each.told(self._subject.root) for each in outcome.shared[:_MOST_FORGOTTEN])
+        message = f"replicas cannot be told apart here: they share {every}, as those of a cluster do not"
+        found = codes.SHARED_MEMORY.at(None, message, "keep it in the reconciler, of which each replica has its own")
+        if found not in self._report.strays:
+            self._report.strays.append(found)
 
     def _note_strays(self, outcome: Outcome) -> None:
         self._report.strays += [stray for stray in dict.fromkeys(outcome.strays) if stray not in self._report.strays]

@@ -356,6 +356,11 @@ class Gate:
         """Set when a fault has ended the process."""
 
     @property
+    def is_dead(self) -> bool:
+        """Whether the process has ended."""
+        return self._dead
+
+    @property
     def is_late(self) -> bool:
         """Whether an event is still to come because the caches lag."""
         return self._late > 0 and not self._dead
@@ -387,8 +392,8 @@ class Gate:
         """Let watches begin again."""
         self._blind.set()
 
-    async def discover(self, call: Call) -> bytes:
-        """Pass a request on that asks for the kinds of the API server. A history is not about it."""
+    async def pass_aside(self, call: Call) -> bytes:
+        """Pass a request on that no history is about: it asks for kinds, or is about the Leases of replicas."""
         await self._alive()
         return await self._server.request(call)
 

@@ -166,7 +166,7 @@ class _KopfConnection:
     async def request(self, call: Call) -> bytes:
         """Pass a request on, and note whether it only carries kopf's notes."""
         if parse_path(call.path) is None:
-            return await self.gate.discover(call)
+            return await self.gate.pass_aside(call)
         is_note = call.method == "PATCH" and self.handlers.is_note(orjson.loads(call.body or b"null"))
         token = kopf_sends.set(is_note)
         try:

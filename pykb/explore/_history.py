@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
+from pykb.client.ranges import MOST as MOST_RANGES
 from pykb.runtime.records.causes import ObjectId
 
 _STRICT = ConfigDict(extra="forbid")
@@ -45,6 +46,10 @@ class Identity(ObjectId):
         return self.kind in ("Event", "Lease")
 
 
+MOST_MEMBERS = 8
+"""Replicas that share the objects in a history."""
+
+
 class Verb(StrEnum):
     """What somebody does to an object."""
 
@@ -70,6 +75,8 @@ class Step:
             steps in a row, it sees the result of the last one.
         soon: The next step follows after some seconds, whether or not everything is at rest.
         together: The next step is taken at the same moment.
+        members: So many replicas share the objects when the step is taken, of those that have shards. Those that came
+            last leave. Defaults to those that are there.
         note: What is special about the object, for people.
     """
 
@@ -81,6 +88,7 @@ class Step:
     unseen: bool = False
     soon: bool = False
     together: bool = False
+    members: Annotated[int, Field(ge=0, le=MOST_MEMBERS)] = 0
     note: str = ""
 
 
@@ -171,6 +179,8 @@ class History:
     """Whether to keep what is there after each write: see :attr:`Outcome.moments`."""
     background: tuple[Manifest, ...] = ()
     """Objects that somebody created long before. The operator has done its work for them."""
+    shards: Annotated[int, Field(ge=0, le=MOST_RANGES)] = 0
+    """Into how many ranges the objects are divided among replicas that run at the same time; 0 for one process."""
 
     @property
     def faults(self) -> tuple[Fault, ...]:
@@ -189,7 +199,7 @@ class History:
             self.is_plain
             and self.fault is None
             and self.after is None
-            and not (self.idle or self.chance or self.is_kept)
+            and not (self.idle or self.chance or self.is_kept or self.shards)
             and not any(step.soon or step.together for step in self.steps)
         )
 

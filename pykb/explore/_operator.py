@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from unittest import mock
@@ -19,7 +19,7 @@ from pykb.explore._gate import Behind, Tape, place_in, waker
 from pykb.explore._history import FaultKind, History
 from pykb.explore._libraries import Reach, reach
 from pykb.explore._outcome import Outcome, failure_of
-from pykb.explore._process import Process
+from pykb.explore._process import Process, work_of
 from pykb.explore._project import Subject
 from pykb.explore._time import Stack, VirtualLoop, real_day, reconciling, stack_of
 from pykb.explore._webhooks import Conditions
@@ -30,6 +30,10 @@ from pykb.runtime.records.lines import because, line_of
 
 RESTART_SECONDS = 2.0
 """Virtual seconds until an operator that died starts again."""
+
+_REPLACEMENT_SECONDS = 300.0
+"""Virtual seconds until a replica that died beside others has a new one in its place, as after the loss of a node. The
+others do its work until everything is at rest, and longer."""
 
 _LONG_SECONDS = 300.0
 """Virtual seconds after which a reconcile is one that waits."""
@@ -57,7 +61,9 @@ def _results() -> Iterator[list[Stack]]:
 
 @dataclass(eq=False)
 class Operator(ReconcileListener):
-    """Runs one process of the operator after the other, and notes what they do in the outcome.
+    """Runs the processes of the operator, and notes what they do in the outcome.
+
+    There is one after the other. With shards, several replicas can run, of which each is a row of processes.
 
     Attributes:
         subject: What is explored.
@@ -90,9 +96,12 @@ class Operator(ReconcileListener):
         fault = self.history.fault
         is_lagging = fault is not None and fault.kind is FaultKind.LAG
         self._behind = Behind(fault.seconds, fault.resource) if fault is not None and is_lagging else Behind()
-        self._process = self._begin()
+        self._processes = {1: self._begin(1)}
+        self._leaving: set[int] = set()
+        self.others: dict[int, asyncio.Task[None]] = {}
+        """Further replicas. They end when they leave, or by an error."""
 
-    def _begin(self) -> Process:
+    def _begin(self, number: int) -> Process:
         return Process(
             self.subject,
             self.server,
@@ -103,12 +112,32 @@ class Operator(ReconcileListener):
             self._behind,
             listener=self,
             failed=self._note_failure,
+            shards=self.history.shards,
+            name=f"replica-{number}",
         )
 
-    async def keep_running(self) -> None:
-        """Run the operator, and start it again when it died, as a kubelet does. Ends only by an error."""
+    async def share(self, count: int) -> None:
+        """Let so many replicas run. Returns when those that have to leave are gone."""
+        for number in range(2, count + 1):
+            if number not in self.others:
+                self._processes[number] = self._begin(number)
+                self.others[number] = asyncio.create_task(self.keep_running(number))
+        for number in [number for number in self.others if number > count]:
+            process, task = self._processes[number], self.others.pop(number)
+            self._leaving.add(number)
+            process.manager.stop()
+            if process.gate.is_dead:  # the new one in its place is not there yet
+                task.cancel()
+            await asyncio.wait({task})
+            if not task.cancelled():
+                await task
+            self._leaving.discard(number)
+            del self._processes[number]
+
+    async def keep_running(self, number: int = 1) -> None:
+        """Run a replica, and start it again when it died, as a kubelet does. Ends by an error, or when it leaves."""
         while True:
-            process = self._process
+            process = self._processes[number]
             reach.set(Reach(process.gate, self.subject.root))
             running = asyncio.create_task(process.manager.start())
             died = asyncio.create_task(process.gate.died.wait())
@@ -119,6 +148,8 @@ class Operator(ReconcileListener):
                         raise error
                     self.outcome.broken = error_text(error)
                 process.gate.die()
+                if number in self._leaving:
+                    return
                 if self.tape.overrun:
                     await self._loop.create_future()
             finally:
@@ -126,44 +157,56 @@ class Operator(ReconcileListener):
                 for task in (running, died):
                     task.cancel()
                 await asyncio.gather(running, died, return_exceptions=True)
-            await asyncio.sleep(RESTART_SECONDS)
-            self._process = self._begin()
+            is_alone = all(each.gate.is_dead for each in self._processes.values())
+            await asyncio.sleep(RESTART_SECONDS if is_alone else _REPLACEMENT_SECONDS)
+            self._processes[number] = self._begin(number)
 
     def hand_over(self, behind: Behind) -> None:
-        """Let another process take over, whose caches are behind."""
+        """Let other processes take over, whose caches are behind."""
         self._behind = behind
         self.die()
 
     def die(self) -> None:
-        """End the present process, as by a signal that it cannot catch."""
-        self._process.gate.die()
+        """End the present processes, as by a signal that they cannot catch."""
+        for process in self._processes.values():
+            process.gate.die()
 
     def blind(self) -> None:
         """Break all watches. New ones wait for :meth:`see`."""
-        self._process.gate.blind()
+        for process in self._processes.values():
+            process.gate.blind()
 
     def see(self) -> None:
         """Let watches begin again."""
-        self._process.gate.see()
+        for process in self._processes.values():
+            process.gate.see()
 
     @property
     def is_working(self) -> bool:
         """Whether a reconcile or a handler runs, or an event is still to come."""
-        return self._process.is_working
+        return any(process.is_working for process in self._present)
 
     @property
     def is_retrying(self) -> bool:
         """Whether what failed is tried again."""
-        return self._process.is_retrying
+        return any(process.is_retrying for process in self._present)
 
     @property
     def fails(self) -> bool:
         """Whether the last reconcile or handler of an object failed."""
-        return self._process.fails
+        return any(process.fails for process in self._present)
+
+    @property
+    def _present(self) -> Sequence[Process]:
+        """The processes that live. If none does, those that died."""
+        every = [*self._processes.values()]
+        return [process for process in every if not process.gate.is_dead] or every
 
     def without_notes(self, obj: Mapping[str, Any]) -> Mapping[str, Any]:
         """An object without what kopf notes in it."""
-        return self._process.without_notes(obj)
+        for process in self._processes.values():
+            obj = process.without_notes(obj)
+        return obj
 
     def note_wait(self, since: float) -> None:
         """Note where a reconcile or a handler waits that does not end, or has blocked the loop for long since then."""
@@ -178,8 +221,10 @@ class Operator(ReconcileListener):
             self.outcome.unrest_at = place_in(self.subject.root, where)
 
     def started(self, record: ReconcileRecord) -> None:
-        """Note what woke a reconcile."""
+        """Note what woke a reconcile, and whether two replicas work on one object."""
         waker.set(f"{because(record)}{self._line_of_cause(record)}")
+        if sum(process.works(work_of(record)) for process in self._processes.values()) > 1:
+            self.outcome.at_once = str(record.id.request)
 
     def _line_of_cause(self, record: ReconcileRecord) -> str:
         """The line with which the operator itself caused a reconcile."""
@@ -199,6 +244,9 @@ class Operator(ReconcileListener):
             self.outcome.reconcile_lines.append((self._loop.time(), line_of(record)))
         if record.error is not None:
             self._note_failure(record.error)
+        else:
+            for process in self._processes.values():
+                process.has_succeeded(work_of(record))
         if record.error is not None or record.result is not None:
             self.outcome.reconciles.append(self._loop.time())
             self._count()

@@ -174,6 +174,8 @@ class Outcome:
         unchecked: Messages about invariants that fail.
         moments: What was there after each write of the operator, and at rest. Only if the history asks for it.
         forgotten: What modules kept when a process died, and no more in the next one.
+        shared: What modules kept that replicas of one program had in common, as real ones have not.
+        at_once: The object on which two replicas worked at the same time.
         lines: The lines of the user's code that no earlier history has run in the same process.
     """
 
@@ -212,6 +214,8 @@ class Outcome:
     unchecked: list[Diagnostic] = field(default_factory=list)
     moments: list[Moment] = field(default_factory=list)
     forgotten: tuple[Variable, ...] = ()
+    shared: tuple[Variable, ...] = ()
+    at_once: str = ""
     lines: Lines = field(default_factory=dict)
 
     def first(self, steps: int) -> Outcome | None:

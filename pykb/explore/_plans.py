@@ -909,24 +909,25 @@ def stale(context: Context) -> Iterator[Case]:
             yield Case(codes.STALE, History(row, fault), same_end(context, end, "when caches lag"))
 
 
-def _nothing_twice(context: Context, expected: Outcome) -> Verdict:
-    same = same_states(context, expected, "when caches lag")
+def _nothing_twice(context: Context, expected: Outcome, what: str = "when caches lag") -> Verdict:
+    """A verdict: the same states as in another run, on a way on which no more was made and deleted."""
+    same = same_states(context, expected, what)
     normal = _made(expected)
 
     def judge(outcome: Outcome) -> Iterator[Violation]:
         yield from same(outcome)
         extra = _made(outcome) - normal
-        for (what, identity), more in sorted(extra.items()):
-            if what == "deleted" and more <= extra["created", identity]:
+        for (done, identity), more in sorted(extra.items()):
+            if done == "deleted" and more <= extra["created", identity]:
                 continue  # what was too much is removed again
-            usual = normal[what, identity]
-            message = f"{identity} is {what} {times(usual + more)} when caches lag, instead of {times(usual)}"
-            last = _last(outcome, identity, what)
+            usual = normal[done, identity]
+            message = f"{identity} is {done} {times(usual + more)} {what}, instead of {times(usual)}"
+            last = _last(outcome, identity, done)
             steps = sum(began <= last.at for began in outcome.began) if last is not None else None
-            found = (Difference(identity, "", None, {}),) if what == "created" else ()
-            yield Violation(message, place_of(last), found, (what, identity.kind, place_of(last)), steps, last)
+            found = (Difference(identity, "", None, {}),) if done == "created" else ()
+            yield Violation(message, place_of(last), found, (done, identity.kind, place_of(last)), steps, last)
 
-    return Verdict(judge, lambda other, steps: _nothing_twice(other, calm(other, steps)))
+    return Verdict(judge, lambda other, steps: _nothing_twice(other, calm(other, steps), what))
 
 
 def _behind(context: Context, steps: tuple[Step, ...]) -> Iterator[Case]:
@@ -951,6 +952,83 @@ def _behind(context: Context, steps: tuple[Step, ...]) -> Iterator[Case]:
     faults = [Fault(FaultKind.BACK, seconds=_CATCH_UP_SECONDS, version=view.version) for view in chosen]
     if cases := [Case(codes.STALE, History(steps, fault), judge) for fault in faults]:
         yield one_process_after_the_other(cases)
+
+
+def shards(context: Context) -> Iterator[Case]:
+    """Replicas share the objects, and one of them comes, leaves or dies while another one lives."""
+    if not context.subject.shards:
+        return
+    other = _step_to_another(context)
+    same = Step(Verb.REWRITE, Identity.of(context.sample).manifest)
+    back = Step(Verb.REPLACE, context.sample)
+    moving = (context.create, _at(2, same), *other, *[_at(1, same), back] * bool(other), _at(2, context.delete))
+    yield from _shared(context, moving, _MOVES)
+    second, third = (Step(Verb.CREATE, each) for each in _siblings(context))
+    beside = (_at(2, context.create), second, third, *other, Step(Verb.DELETE, second.manifest), context.delete)
+    yield from _shared(context, beside, "when two replicas share the objects")
+    yield from _dying(
+        context, (context.create, *(_at(2, each) for each in other), *[back] * bool(other), context.delete)
+    )
+
+
+_MOVES = "after it moved to another replica"
+_RANGES = 2
+"""A range for each of two replicas: the first one has what is created second, the second one what is created first."""
+
+_MOST_DEATHS = 12
+"""Writes at which a replica dies."""
+
+
+def _at(members: int, step: Step) -> Step:
+    return replace(step, members=members)
+
+
+def _step_to_another(context: Context) -> tuple[Step, ...]:
+    """Changes the sample, if that can be done."""
+    smaller = context.smaller()
+    return context.replaced() if smaller is None else (smaller,)
+
+
+def _siblings(context: Context) -> tuple[Manifest, Manifest]:
+    """Two other objects of the kind, with the same spec."""
+    second = _renamed(context.sample)
+    return second, _renamed(second)
+
+
+def _shared(context: Context, steps: tuple[Step, ...], what: str) -> Iterator[Case]:
+    """Yield a case of steps in which nothing but the number of replicas changes."""
+    expected = calm(context, steps)
+    if not expected.refused and not expected.fails and expected.at_rest:
+        judge = _in_turn(expected, _nothing_twice(context, expected, what))
+        yield Case(codes.SHARDS, History(steps, shards=_RANGES), judge)
+
+
+def _dying(context: Context, steps: tuple[Step, ...]) -> Iterator[Case]:
+    """A replica dies after a write, or is paused in it until another one has taken its objects."""
+    expected = context.run(History(steps, shards=_RANGES))
+    alone = calm(context, steps)
+    if alone.refused or alone.fails or not alone.at_rest or expected.shared:
+        return
+    judge = _in_turn(alone, same_states(context, alone, "after its replica died"))
+    strikes = [Fault(FaultKind.CRASH_AFTER, sent.number) for sent in expected.writes]
+    strikes += [_overtaken(sent) for sent in expected.writes]
+    for fault in spread(strikes, _MOST_DEATHS):
+        yield Case(codes.SHARDS, History(steps, fault, shards=_RANGES), judge)
+
+
+def _in_turn(expected: Outcome, verdict: Verdict) -> Verdict:
+    """The same verdict, and no two replicas work on one object at the same time. The lines are those of the writes."""
+
+    def judge(outcome: Outcome) -> Iterator[Violation]:
+        if outcome.at_once:
+            yield Violation(f"two replicas work on {outcome.at_once} at the same time", None, (), ("at once",))
+        for violation in verdict(outcome):
+            place = place_among(violation.found, outcome, expected)
+            yield replace(violation, place=place if outcome.struck and place is not None else violation.place)
+            if not outcome.at_rest:
+                return  # all else comes of it
+
+    return Verdict(judge, lambda other, steps: _in_turn(calm(other, steps), verdict.again(other, steps)))
 
 
 def unseen(context: Context) -> Iterator[Case]:
@@ -1118,6 +1196,7 @@ PLANS: dict[str, Callable[[Context], Iterator[Case]]] = {
     codes.STALE.slug: stale,
     codes.LEADER.slug: leader,
     codes.UNSEEN.slug: unseen,
+    codes.SHARDS.slug: shards,
     codes.BUG.slug: bug,
     codes.TWO_FAULTS.slug: two_faults,
 }

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sys
-from collections.abc import Callable, Mapping, Sequence
+import uuid
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from pykb.api.safe_text import error_text
+from pykb.client.connection import Call, ExecResult
 from pykb.client.guard import is_end
 from pykb.client.mapper import ResourceMapper
 from pykb.diagnostics import EnvironmentProblem
@@ -28,6 +32,18 @@ if TYPE_CHECKING:
     from pykb.runtime._kopf import OperatorRegistry
 
 
+_LEASE = timedelta(seconds=20)
+"""How long the Leases of replicas last. Most of the time of a history with shards is spent on looking at them."""
+
+Work = tuple[str, Any]
+"""A controller, and a request that it works on."""
+
+
+def work_of(record: ReconcileRecord) -> Work:
+    """What a reconcile is about."""
+    return record.id.controller, record.id.request
+
+
 @dataclass(eq=False)
 class Process(ReconcileListener):
     """One process of the operator: a connection to the API server, and a manager with what the project registers.
@@ -42,6 +58,8 @@ class Process(ReconcileListener):
         behind: How far its caches are behind.
         listener: Hears of its reconciles, too.
         failed: Called with the errors of webhooks.
+        shards: Into how many ranges the objects are divided among the replicas; 0 for no others.
+        name: The name of the replica.
 
     Raises:
         EnvironmentProblem: The project's ``register`` failed.
@@ -57,15 +75,29 @@ class Process(ReconcileListener):
     behind: Behind
     listener: ReconcileListener
     failed: Callable[[BaseException], None]
+    shards: int = 0
+    name: str = ""
 
     def __post_init__(self) -> None:
         """Begin it."""
-        self._failing: set[tuple[str, Any]] = set()
+        self._failing: set[Work] = set()
+        self._works: set[Work] = set()
         self.gate = Gate(self.server, self.tape, self.behind)
-        options = ManagerOptions(health_probe_bind_address="0", metrics_bind_address="0", webhooks=False)
+        options = ManagerOptions(
+            health_probe_bind_address="0",
+            metrics_bind_address="0",
+            webhooks=False,
+            lease_duration=_LEASE,
+            renew_deadline=_LEASE * 0.7,
+            retry_period=_LEASE * 0.3,
+            shards=self.shards,
+        )
         client = Client(self.gate, mapper=self.mapper)
         clock = LoopClock(asyncio.get_running_loop())
         manager = self.manager = _ExploredManager(options, client=client, clock=clock)
+        manager.leases = Client(_Aside(self.gate), mapper=self.mapper)
+        if manager.sharding is not None:  # the names of hosts differ, and who gets which range depends on them
+            manager.sharding.identity = f"{self.name}_{uuid.uuid4()}"
         _register(self.subject, manager)
         self._handlers = manager.handlers(self.gate, self.subject, self.outcome, self._use_webhooks)
         for informer in manager.cache.informers:  # kinds of other projects, whose definitions are not in this one
@@ -126,18 +158,54 @@ class Process(ReconcileListener):
                 Identity(f"{kind.group}/", kind.kind, request.namespace, request.name) for kind in controller.kinds
             ]
             works_on.set(frozenset(name.key for name in names))
+        self._works.add(work_of(record))
 
     def ended(self, record: ReconcileRecord) -> None:
         """Note whether a reconcile failed."""
-        key = (record.id.controller, record.id.request)
-        if record.error is None:
-            self._failing.discard(key)
-        else:
-            self._failing.add(key)
+        work = work_of(record)
+        self._works.discard(work)
+        if record.error is not None:
+            self._failing.add(work)
+
+    def works(self, work: Work) -> bool:
+        """Whether this process does it just now."""
+        return work in self._works and not self.gate.is_dead
+
+    def has_succeeded(self, work: Work) -> None:
+        """Note that some process did it, after this one may have failed."""
+        self._failing.discard(work)
+
+
+@dataclass(eq=False)
+class _Aside:
+    """The way to the Leases of replicas."""
+
+    gate: Gate
+
+    async def request(self, call: Call) -> bytes:
+        """Pass a request on."""
+        return await self.gate.pass_aside(call)
+
+    def stream(self, call: Call) -> contextlib.AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        """Pass a watch on."""
+        return self.gate.stream(call)
+
+    async def execute(self, call: Call, stdin: bytes | None, limit: int) -> ExecResult:
+        """Run a command."""
+        return await self.gate.execute(call, stdin, limit)
+
+    async def close(self) -> None:
+        """Do nothing: there are no connections."""
 
 
 class _ExploredManager(Manager):
     """A manager that runs kopf's handlers in the virtual world."""
+
+    leases: Client
+    """For what replicas agree on."""
+
+    def _lease_client(self) -> contextlib.AbstractAsyncContextManager[Client]:
+        return contextlib.nullcontext(self.leases)
 
     def add_kopf_handlers(self, registry: OperatorRegistry | None = None) -> None:
         """Note the registry."""

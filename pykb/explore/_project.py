@@ -36,6 +36,7 @@ from pykb.explore._objects import Objects, group_kind_of, is_namespaced
 from pykb.explore._settings import Settings, settings_of
 from pykb.explore._watch import Interrupted
 from pykb.files.plan import OutsideError, locate
+from pykb.project.file import read as read_project
 from pykb.project.settings import CONFIG, config_folder, config_path
 from pykb.reading import yaml_text
 from pykb.runtime import Client, Manager
@@ -80,6 +81,7 @@ class Subject:
         namespaces: The namespaces that kopf's handlers are restricted to; empty for all.
         load: Imports what is explored. It may fail as ``register`` does.
         earlier: An earlier version of the operator, whose work today's one continues.
+        shards: Into how many ranges its replicas divide the objects; 0 if only one of them works.
     """
 
     register: Callable[[Manager], None]
@@ -100,6 +102,7 @@ class Subject:
     namespaces: tuple[str, ...] = ()
     load: Callable[[], object] = _load_nothing
     earlier: Earlier | None = None
+    shards: int = 0
 
     def around(self, sample: Manifest) -> tuple[Manifest, ...]:
         """The samples that can be there while one is explored, each in one version."""
@@ -176,6 +179,7 @@ def subject_of(
         namespaces=tuple(sorted({each.namespace for each in samples if each.namespace})) if is_namespaced else (),
         settings=settings,
         load=functools.partial(_load, root, "" if register else module, [*named, *promises]),
+        shards=read_project(root)[0].shards or 0,
     )
 
 

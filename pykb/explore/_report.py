@@ -243,12 +243,16 @@ def story(history: History, outcome: Outcome, asleep: str = "", *, differs: bool
         yield f"The {caches} by {fault.seconds:g} seconds"
     if fault is not None and fault.kind in _HEALTH:
         yield f"{_HEALTH[fault.kind]} {fault.seconds:g} seconds after its creation"
+    members = 1
     for step in history.steps:
+        if step.members not in (0, members):
+            yield _SHARE if step.members > members else _LEAVE
+            members = step.members
         if history.after is None or step.verb is not Verb.REWRITE or outcome.refused:
             yield told(step, outcome)
         for struck, sent in outcome.struck.items():
             if struck in history.faults and step is _struck_step(history, sent, outcome):
-                yield _strike(struck, sent)
+                yield _strike(struck, sent, is_shared=members > 1)
     for back in history.faults:
         if back.kind is FaultKind.BACK:
             yield from _taken_over(back, outcome)
@@ -293,7 +297,11 @@ def reason(sent: Sent) -> str:
 
 def transcript(outcome: Outcome) -> Iterator[str]:
     """Yield every request, change, reconcile and error of a run with its time, in order."""
-    lines = [(sent.at, 0, f"the operator {act(sent)}: {sent.status or 'no answer'}") for sent in outcome.sent]
+    is_shared = outcome.history is not None and outcome.history.shards > 0
+    lines = [
+        (sent.at, 0, f"{f'process {sent.process}' if is_shared else 'the operator'} {act(sent)}: {_answer(sent)}")
+        for sent in outcome.sent
+    ]
     lines += [(at, 3, line) for at, line in outcome.reconcile_lines]
     for change in outcome.changes[outcome.inherited :]:
         who = "" if change.by is not None else " by somebody else"
@@ -303,6 +311,10 @@ def transcript(outcome: Outcome) -> Iterator[str]:
         yield f"{at:10.3f}  {text}"
     for step, why in outcome.refused:
         yield f"refused: {told(step, outcome)}: {why}"
+
+
+def _answer(sent: Sent) -> str:
+    return str(sent.status or "no answer")
 
 
 def _taken_over(fault: Fault, outcome: Outcome) -> Iterator[str]:
@@ -345,15 +357,22 @@ def _struck_step(history: History, struck: Sent, outcome: Outcome) -> Step:
     return begun[-1] if begun else history.steps[0]
 
 
-def _strike(fault: Fault, sent: Sent) -> str:
+_SHARE = "Another replica comes, and gets a share of the objects"
+_LEAVE = "The replica that came last leaves, and another one gets its objects"
+
+
+def _strike(fault: Fault, sent: Sent, *, is_shared: bool) -> str:
+    who = "replica" if is_shared else "process"
+    goes_on = "another one gets its objects" if is_shared else "starts again"
     match fault.kind:
         case FaultKind.CRASH_BEFORE:
-            return f"The process dies just before it {act(sent)}, and starts again"
+            return f"The {who} dies just before it {act(sent)}, and {goes_on}"
         case FaultKind.CRASH_AFTER:
-            return f"The process dies right after it {act(sent)}, and starts again"
+            return f"The {who} dies right after it {act(sent)}, and {goes_on}"
         case FaultKind.OVERTAKEN:
-            late = f"another one leads, and the request arrives {fault.seconds:g} seconds late"
-            return f"The process is paused while it {act(sent)}: {late}"
+            takes_over = "another one gets its objects" if is_shared else "another one leads"
+            late = f"{takes_over}, and the request arrives {fault.seconds:g} seconds late"
+            return f"The {who} is paused while it {act(sent)}: {late}"
         case FaultKind.LOSE_ANSWER:
             return f"The operator {act(sent)}, and the answer is lost"
     answer = f"with {fault.status}" if fault.status else "by a broken connection"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import importlib
 import logging
 import multiprocessing
 import os
@@ -121,6 +122,8 @@ class Runner:
             Stopped: The time for all histories is up.
             EnvironmentProblem: The project cannot be run.
         """
+        if self._subject.shards:  # only the clocks of imported modules are replaced
+            importlib.import_module("pykb.runtime.sharding.sharding")
         with contextlib.ExitStack() as stack:  # an error ends what has begun
             stack.enter_context(self._time.watch)
             stack.enter_context(told_of_the_world())
@@ -188,7 +191,8 @@ class Runner:
         try:
             cluster, outcome.unfit = self._cluster_of(history)
             self._memory.restore()
-            self._keeps, self._is_later, self._forgotten = keeps, False, []
+            # Replicas that run at the same time have one interpreter: nobody can put back the modules of one of them.
+            self._keeps, self._is_later, self._forgotten = keeps or history.shards > 0, False, []
             self._run(lambda: play(self._played, cluster, history, outcome, causes=causes), seed)
         except SystemExit as error:  # in a task of the operator's own
             if is_end(error):
@@ -204,6 +208,8 @@ class Runner:
             outcome.unrest = "works without end in one reconcile"
             outcome.unrest_at = place_in(self._subject.root, error.stack)
         outcome.forgotten = tuple(self._forgotten)
+        if history.shards:
+            outcome.shared = tuple(self._memory.restore(but=self._lasting))
         return outcome
 
     def _cluster_of(self, history: History) -> tuple[FakeApiServer, str]:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import copy
+import uuid
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import zip_longest
+from functools import partial
+from itertools import cycle, zip_longest
 from typing import Any
 
 from pykb.api.safe_text import safe_text
 from pykb.client.codec import gvk_of
 from pykb.client.mapper import ResourceMapper
+from pykb.client.ranges import Ranges
 from pykb.explore._actors import Actors
 from pykb.explore._earlier import begin_with, lacks_beginning
 from pykb.explore._gate import Behind, Tape, author, naming, unavoidable
@@ -23,8 +27,9 @@ from pykb.explore._outcome import Change, Moment, Outcome, failure_of, unfitness
 from pykb.explore._project import Subject
 from pykb.explore._state import State, beats, look_at, state_of
 from pykb.explore._webhooks import Rules
-from pykb.fake import FakeApiServer
+from pykb.fake import FakeApiServer, new_uid
 from pykb.runtime import ApiError, Client, ClientOptions, MergePatch, NoKindMatch, NotFound
+from pykb.runtime.options import DEFAULT_LEADER_ELECTION_ID
 
 QUIET_SECONDS = 90.0
 """Virtual seconds without a change after which the world is at rest."""
@@ -123,6 +128,7 @@ class _World:
         mapper = ResourceMapper(server)
         self._somebody = Client(server, mapper=mapper, options=ClientOptions(field_manager="somebody-else"))
         self._actors = Actors(server, self._somebody, subject.actors, history.fault)
+        self._uids = cycle((partial(_uid, 1), partial(_uid, 0)))
         self._operator = Operator(subject, server, mapper, self._tape, history, self.outcome, causes)
 
     async def take_over_from(self, start: Takeover) -> None:
@@ -158,12 +164,14 @@ class _World:
             self._note_actors()
             self.outcome.fails = self._operator.fails
             self.outcome.strays = list(self._operator.strays())
-            if operator.done():
-                await operator  # it ends only by an error
+            for replica in (operator, *self._operator.others.values()):
+                if replica.done():
+                    await replica  # it ends only by an error
         finally:
-            for task in (operator, actors, *self._acting):
+            tasks = (operator, actors, *self._operator.others.values(), *self._acting)
+            for task in tasks:
                 task.cancel()
-            await asyncio.gather(operator, actors, *self._acting, return_exceptions=True)
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     def _note_actors(self) -> None:
         self.outcome.worked = frozenset(self._actors.worked)
@@ -185,6 +193,11 @@ class _World:
         """Take the steps that wait for rest. The operator sees only the result of those that are unseen."""
         steps = [step for step in self._history.steps if step.after_write is None]
         for step, following in zip_longest(steps, steps[1:]):
+            if step.members:
+                await self._operator.share(step.members)
+                await self._settle()
+                if not self.outcome.at_rest:
+                    return
             if step.unseen:
                 self._operator.blind()
             self.outcome.began.append(self._loop.time())
@@ -243,11 +256,11 @@ class _World:
 
     async def _act(self, step: Step) -> None:
         before = self._applied.get(Identity.of(step.manifest), {})
-        token = unavoidable.set(True)
-        try:
+        with contextlib.ExitStack() as stack:
+            stack.callback(unavoidable.reset, unavoidable.set(True))
+            if self._history.shards and step.verb is Verb.CREATE:
+                stack.callback(new_uid.reset, new_uid.set(next(self._uids)))
             await _act(self._somebody, step, before)
-        finally:
-            unavoidable.reset(token)
         if step.verb in (Verb.CREATE, Verb.REPLACE):
             self._applied[Identity.of(step.manifest)] = step.manifest
 
@@ -288,6 +301,8 @@ class _World:
 
     def _note_change(self, change: Any) -> None:
         identity = Identity(change.api_version, change.kind, change.namespace, change.name)
+        if identity.kind == "Lease" and identity.name.startswith(DEFAULT_LEADER_ELECTION_ID):
+            return  # that of a replica, by which they agree who works on what
         by = author.get()
         if by is not None and by.is_note:
             self._changes += not self._operator.fails  # kopf goes on, or tries again and again
@@ -303,6 +318,13 @@ class _World:
         self.outcome.changes.append(noted)
         if self._watched is not None:
             self._watched.note(noted, is_unavoidable=unavoidable.get())
+
+
+def _uid(half: int) -> str:
+    """A uid in the lower or upper half of the ranges. Of two replicas, the first one has the lower half."""
+    while Ranges(2).of(uid := str(uuid.uuid4())) != half:
+        pass
+    return uid
 
 
 async def _act(somebody: Client, step: Step, before: Manifest) -> None:

@@ -11,7 +11,8 @@ import copy
 import re
 import secrets
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any
 
@@ -180,6 +181,10 @@ def _misfit(metadata: Any) -> str:
     return ""
 
 
+new_uid: ContextVar[Callable[[], str]] = ContextVar("new_uid", default=lambda: str(uuid.uuid4()))
+"""Makes the uid of a new object."""
+
+
 def start_life(resource: Resource, obj: dict[str, Any]) -> None:
     """Set the metadata of a new object, in place."""
     metadata = obj["metadata"]
@@ -191,7 +196,7 @@ def start_life(resource: Resource, obj: dict[str, Any]) -> None:
     if not metadata.get("name") and metadata.get("generateName"):
         prefix = metadata["generateName"][: 63 - _RANDOM]
         metadata["name"] = prefix + "".join(secrets.choice(_LETTERS) for _ in range(_RANDOM))
-    metadata["uid"] = str(uuid.uuid4())
+    metadata["uid"] = new_uid.get()()
     metadata["creationTimestamp"] = now()
     if resource.counted:
         metadata["generation"] = 1

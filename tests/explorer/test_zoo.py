@@ -30,6 +30,7 @@ from tests.explorer.zoo import (
     owners,
     pairs,
     passwords,
+    replicas,
     roles,
     sights,
     sound,
@@ -53,6 +54,7 @@ THEMES = (
     owners,
     pairs,
     passwords,
+    replicas,
     roles,
     sights,
     specs,
@@ -79,6 +81,7 @@ SHOWN = (
     sights.CountsInCache,
     leaders.LooksThenGenerates,
     pairs.RestoresOnce,
+    replicas.CountsOwnShare,
     upgrades.RenamesChild,
 )
 """Those whose finding docs/reference/explore.md shows."""
@@ -167,6 +170,7 @@ def _subject_of(operator: type[Reconciler]) -> Subject:
         operator(manager.client).setup(manager)
 
     more = {name: getattr(operator, name, ()) for name in ("once", "invariants", "neighbours", "background")}
+    more["shards"] = getattr(operator, "shards", 0)
     crds = getattr(operator, "crds", CRDS)
     return subject_of(register, rules=operator.rules, sample=operator.sample, crds=crds, **more)
 

@@ -135,6 +135,19 @@ TWO_FAULTS = Code(
     "derive each step from the objects that exist, so that it can begin anywhere.",
 )
 
+SHARDS = Code(
+    "explore-shards",
+    "replicas that share the objects do not do the same as one",
+    "With `--shards`, several replicas work at the same time, each on its share of the objects, and an object moves to "
+    "another replica when one comes, leaves or dies. The explorer let two replicas run, with the sample and others of "
+    "its kind, let one come, leave and die, and held one up until the other had its objects. In the end, the cluster "
+    "must hold the same as with one process, and nothing more may have been made or deleted. If not, a replica relies "
+    "on what it has in memory, though another one has worked on the object since; or it takes its share for all: its "
+    "cache of the kind that it reconciles has only its own objects. Derive what to do from the objects that exist. "
+    "Read what concerns all objects with `manager.api_reader`, or leave such work to the leader "
+    "(`with_options(sharded=False)`).",
+)
+
 RBAC = Code(
     "explore-rbac",
     "the operator's role does not allow a request",
@@ -178,6 +191,15 @@ REAL_WORLD = warning(
     "threads all follow it. A thread that the operator starts by itself, a process or a connection that takes seconds, "
     "and a reference to the real clock do not. The histories run nevertheless, but their results may differ from run "
     "to run.",
+)
+
+SHARED_MEMORY = note(
+    "explore-shared-memory",
+    "two replicas cannot be told apart in the explorer",
+    "The explorer runs replicas that share the objects in one interpreter. Each of them has its own reconcilers, but a "
+    "variable of a module is the same for both. In a cluster, each replica has its own. A history in which such a "
+    "variable has changed is not judged, so that it accuses nobody who is right: `no findings` says nothing about two "
+    "replicas then. Keep what changes in the reconciler.",
 )
 
 UNKNOWN_CONDITION = note(
@@ -232,6 +254,7 @@ ADVICE = {
     THEFT.slug: "two owners undo each other's work: pass `owner=`, and report `NotControlled` in an event",
     LOOP.slug: "it loads the API server for ever: write only what has changed (`patch_status`, `ensure_applied`)",
     BUG.slug: "the API server accepts this spec, so users will write it: refuse it by a marker, or handle it",
+    SHARDS.slug: "another replica may have worked on it since, and on what this one does not see: look at what exists",
     TWO_FAULTS.slug: "a recovery can fail, too: let it be the usual reconcile, which can begin anywhere",
     INVARIANT.slug: "it must hold in every history: order the writes so that none of them breaks it, even at a crash",
     RBAC.slug: "a cluster answers 403 Forbidden: add the marker to the reconciler, and run `make manifests`",

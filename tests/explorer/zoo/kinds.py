@@ -130,6 +130,7 @@ def subject_of(
     neighbours: tuple[Manifest, ...] = (),
     background: tuple[Manifest, ...] = (),
     crds: Sequence[Manifest] = CRDS,
+    shards: int = 0,
 ) -> Subject:
     """An operator of the zoo, as the explorer takes it."""
     checks = [invariant_of(each) for each in invariants]
@@ -143,4 +144,5 @@ def subject_of(
         invariants=checks,
         neighbours=neighbours,
         background=background,
+        shards=shards,
     )
