@@ -32,6 +32,10 @@ demo: env ## Scaffold an operator, run it on an embedded control plane, show a r
 screencast: env ## Record the commands that the README and a tutorial show, and draw them (docs/images).
 	@$(BIN)/python -m hack.screencast
 
+.PHONY: pictures
+pictures: env ## Photograph the page of `pykb dev`, which a guide shows (docs/images).
+	@$(BIN)/python -m hack.page_pictures
+
 ##@ Develop
 
 .PHONY: env

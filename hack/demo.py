@@ -64,10 +64,13 @@ class Demo:
         )
         self.environment["PATH"] += os.pathsep + done.stdout.strip()
 
-    def start(self, command: str) -> subprocess.Popen[bytes]:
-        """Start a command in the background, in its own process group."""
+    def start(self, command: str, log: Path | None = None) -> subprocess.Popen[bytes]:
+        """Start a command in the background, in its own process group. Its output is shown, or written to a file."""
         print(f"\n\x1b[1m$ {command} &\x1b[0m", flush=True)
-        return subprocess.Popen(shlex.split(command), cwd=self.folder, env=self.environment, start_new_session=True)
+        with Path(log or os.devnull).open("wb") as file:
+            output = file if log else None
+            words, folder = shlex.split(command), self.folder
+            return subprocess.Popen(words, cwd=folder, env=self.environment, stdout=output, start_new_session=True)
 
     def edit(self, path: str, old: str, new: str) -> None:
         """Replace a piece of a file, as a user would in an editor."""

@@ -188,13 +188,18 @@ def site(tmp_path: Path, connect: Callable[[], Rest]) -> Iterator[Site]:
     site.stop()
 
 
+def program() -> str:
+    """The browser of this machine."""
+    found = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    assert found, "no chromium is on PATH: install it, or name it by CHROMIUM"
+    return found
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """Chromium."""
-    program = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-    assert program, "no chromium is on PATH: install it, or name it by CHROMIUM"
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=ARGUMENTS)
+        browser = playwright.chromium.launch(executable_path=program(), args=ARGUMENTS)
         yield browser
         browser.close()
 

@@ -24,13 +24,23 @@ export function summaryOf(reconcile) {
 function becauseOf(reconcile) {
   const cause =
     reconcile.causes.findLast((each) => each.kind === "event") ?? reconcile.causes[reconcile.causes.length - 1];
-  return cause ? `, because of ${causeText(cause)}` : "";
+  return cause ? `, because ${causeText(cause)}` : "";
 }
 
-/** @param {import("./store.js").Cause} cause */
+const WITHOUT_EVENT = /** @type {Record<string, string>} */ ({
+  retry: "the last reconcile failed",
+  requeue_after: "it asked to come back",
+  program: "the program asked for it",
+});
+
+/** The same words as in the line of a reconcile in the terminal. @param {import("./store.js").Cause} cause */
 function causeText(cause) {
-  const what = cause.object ? ` of ${nameOf(cause.object)}` : "";
-  return `${cause.kind === "event" ? `the ${cause.event}` : cause.kind.replace("_", " ")}${what}`;
+  const what = cause.object ? nameOf(cause.object) : "an object";
+  if (cause.kind in WITHOUT_EVENT) return WITHOUT_EVENT[cause.kind];
+  if (cause.kind === "initial") return `it found ${what} when it started`;
+  if (cause.kind === "resync") return `${what} was looked at again`;
+  if (cause.event === "update" && !cause.changes.length) return `${what} was written, without a change`;
+  return cause.event === "generic" ? `of an event of ${what}` : `${what} was ${cause.event}d`;
 }
 
 /** @param {import("./store.js").Change[]} changes */

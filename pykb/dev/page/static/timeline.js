@@ -294,13 +294,21 @@ function restarts({ pen, tones, from, until, place, width, height }) {
     const x = place(restart.at);
     const before = x - Math.max(80, place(visible[index - 1]?.at ?? -Infinity)) - 12;
     const after = Math.min(width, place(visible[index + 1]?.at ?? Infinity)) - x - 12;
-    const text = fitting(pen, restartText(restart), Math.max(before, after));
+    const text = fitting(pen, reasonOf(restart), Math.max(before, after));
     pen.fillStyle = restart.state === "started" ? tones.accent : tones.error;
     pen.fillRect(x, HEAD - 4, 2, height);
     const isLeft = before > after && pen.measureText(text).width > after;
     if (Math.max(before, after) > 20)
       pen.fillText(text, isLeft ? x - 6 - pen.measureText(text).width : x + 6, height - LANE / 2);
   });
+}
+
+/** Why the manager started or ended, as short as possible. @param {import("./store.js").Restart} restart */
+function reasonOf(restart) {
+  const [file] = restart.files;
+  if (restart.reason || file === undefined) return restartText(restart);
+  const more = restart.files.length > 1 ? ` and ${restart.files.length - 1} more` : "";
+  return `${file.slice(file.lastIndexOf("/") + 1)}${more} changed`;
 }
 
 /** @param {import("./store.js").Restart} restart */
