@@ -140,8 +140,7 @@ def subject_of(
         EnvironmentProblem: There is no CRD or no sample, or the manager cannot be imported.
     """
     settings = settings_of(root)
-    named = [NamedActor(root, name, settings.place("actors")) for name in settings.actors]
-    promises = [NamedInvariant(root, name, settings.place("invariants")) for name in settings.invariants]
+    named, promises = named_functions(root, settings)
     crds = _definitions(root)
     every = sorted(config_path(root, SAMPLES).glob("*.yaml"))
     files = [root / sample] if sample else every
@@ -149,10 +148,10 @@ def subject_of(
     own = {group_kind_of(crd): crd for crd in crds}
     places: dict[Identity, Span] = {}
     of_kind = [(found, span) for found, span in written if not kind or found["kind"].lower() == kind.lower()]
-    samples = _samples(of_kind, own, places)
+    samples = samples_among(of_kind, own, places)
     objects = _objects(root, settings, crds, every)
     others = [*_written(root, every), *objects.own]
-    neighbours = {} if only_sample else _samples(others, own, places)
+    neighbours = {} if only_sample else samples_among(others, own, places)
     if not samples:
         place = sample or f"{config_folder(root)}/{SAMPLES}"
         raise EnvironmentProblem(_no_sample(kind, place, own, [found["kind"] for found, _ in written]))
@@ -202,12 +201,27 @@ def _objects(root: Path, settings: Settings, crds: Sequence[Manifest], samples: 
             continue  # a test may need a file that is not right
         for each, span in found:
             objects.take(each, span, is_named=False)
+    take_named(objects, root, settings)
+    return objects
+
+
+def take_named(objects: Objects, root: Path, settings: Settings) -> None:
+    """Add the objects in the files that the settings name.
+
+    Raises:
+        EnvironmentProblem: A file is not there, or has something else.
+    """
     for name in settings.objects:
         path = _inside(root, name, settings.place("objects"))
         for each, span in documents(root, [path]):
             objects.take(each, span, is_named=True)
     objects.sort()
-    return objects
+
+
+def named_functions(root: Path, settings: Settings) -> tuple[list[NamedActor], list[NamedInvariant]]:
+    """The actors and the invariants that the settings name. They are imported when the exploration starts."""
+    actors = [NamedActor(root, name, settings.place("actors")) for name in settings.actors]
+    return actors, [NamedInvariant(root, name, settings.place("invariants")) for name in settings.invariants]
 
 
 def _inside(root: Path, name: str, place: Span | None) -> Path:
@@ -232,7 +246,7 @@ def _written(root: Path, files: list[Path]) -> list[tuple[Manifest, Span]]:
     ]
 
 
-def _samples(
+def samples_among(
     written: Iterable[tuple[Manifest, Span]], own: Mapping[tuple[str, str], Manifest], places: dict[Identity, Span]
 ) -> dict[Identity, Manifest]:
     """The objects of the project's own kinds. Notes where they are written."""
@@ -331,6 +345,15 @@ def _load(root: Path, module: str, functions: Sequence[NamedActor | NamedInvaria
     _find_modules_in(root)
     if module:
         _imported(root, module)
+    load_all(functions)
+
+
+def load_all(functions: Sequence[NamedActor | NamedInvariant]) -> None:
+    """Import functions that settings name.
+
+    Raises:
+        EnvironmentProblem: One cannot be imported, or is no such function.
+    """
     for function in functions:
         function.load()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import os
 import sys
@@ -17,8 +18,21 @@ from pykb.diagnostics.suggest import closest
 from pykb.explore._actors import Actor
 from pykb.explore._history import Identity, Manifest
 from pykb.explore._invariants import Check, invariant_of
-from pykb.explore._objects import group_kind_of
-from pykb.explore._project import Subject, check_definition, documents, importing, placed
+from pykb.explore._objects import Objects, group_kind_of
+from pykb.explore._project import (
+    NamedActor,
+    NamedInvariant,
+    Subject,
+    check_definition,
+    documents,
+    importing,
+    load_all,
+    named_functions,
+    placed,
+    samples_among,
+    take_named,
+)
+from pykb.explore._settings import settings_of
 from pykb.meta.gvk import GroupVersion
 from pykb.runtime import Manager
 
@@ -39,7 +53,7 @@ def subject_of_files(
     once: Sequence[str] = (),
     invariants: Sequence[Check] = (),
 ) -> Subject:
-    """Read an operator from its files.
+    """Read an operator from its files, with ``[tool.pykb.explore]`` of a pyproject.toml in its folder.
 
     Args:
         files: The files with handlers.
@@ -54,6 +68,8 @@ def subject_of_files(
         EnvironmentProblem: A file cannot be read, or the definitions and samples do not fit.
     """
     root = (root or Path.cwd()).resolve()
+    settings = settings_of(root)
+    named, promises = named_functions(root, settings)
     for file in files:
         if not file.is_file():
             raise NOT_EXPLORED.problem(f"there is no file `{file}`", _HELP)
@@ -69,20 +85,31 @@ def subject_of_files(
     if not found:
         where = f"`{samples[0]}` has no object" if samples else "there is no sample"
         raise NOT_EXPLORED.problem(where, "name a file with an object that the handlers work on: `--sample cr.yaml`")
+    objects = Objects(definitions, {identity.namespace for identity in found if identity.namespace})
+    take_named(objects, root, settings)
     program = Program(files, root)
     return Subject(
         program,
-        definitions,
+        [*definitions, *objects.definitions],
         list(found.values()),
         None,
         root,
-        actors=actors,
-        once=once,
-        invariants=[invariant_of(each) for each in invariants],
-        places=places,
+        actors=[*named, *actors],
+        once=[*settings.once, *once],
+        invariants=[*promises, *(invariant_of(each) for each in invariants)],
+        places={**objects.places, **places},
+        background=list(objects.background.values()),
+        notes=objects.notes,
+        neighbours=list(samples_among(objects.own, own, {}).values()),
+        settings=settings,
         is_plain_kopf=True,
-        load=program.load,
+        load=functools.partial(_load, program, [*named, *promises]),
     )
+
+
+def _load(program: Program, functions: Sequence[NamedActor | NamedInvariant]) -> None:
+    program.load()
+    load_all(functions)
 
 
 @dataclass(eq=False)

@@ -92,9 +92,7 @@ class ProjectExplorer:
             only_sample=only_sample,
         )
         settings = subject.settings.over(seed=seed)
-        if limit is _BOUND and settings.seconds is not None:
-            limit = timedelta(seconds=settings.seconds)
-        seconds = _seconds(limit)
+        seconds = _seconds(limit, settings.seconds)
         if earlier:
             began = time.monotonic()
             known = earlier_of(self._project, earlier, subject.samples, seed=settings.seed, seconds=seconds)
@@ -137,7 +135,7 @@ class ProjectExplorer:
         actors: Sequence[Actor] = (),
         once: Sequence[str] = (),
         invariants: Sequence[Check] = (),
-        seed: int = 0,
+        seed: int | None = None,
         limit: timedelta | None = _BOUND,
         workers: int = 1,
     ) -> Report:
@@ -157,8 +155,8 @@ class ProjectExplorer:
             actors: What other controllers and people do.
             once: Kinds that have an effect when they are created.
             invariants: What must hold whenever everything is at rest.
-            seed: Selects the random values of the worlds.
-            limit: The longest time.
+            seed: Selects the random values of the worlds. Defaults to that of the settings, or 0.
+            limit: The longest time. Defaults to ``seconds`` of the settings, or 5 seconds.
             workers: How many processes run histories.
 
         Raises:
@@ -174,19 +172,22 @@ class ProjectExplorer:
             once=once,
             invariants=invariants,
         )
+        settings = subject.settings.over(seed=seed)
         return Explorer(
             subject,
-            seconds=_seconds(limit),
+            seconds=_seconds(limit, settings.seconds),
             counts_setup=False,
-            seed=seed,
+            seed=settings.seed,
             only=only,
             ignore=ignore,
             workers=workers,
         ).run()
 
 
-def _seconds(limit: timedelta | None) -> float | None:
-    """The lower one of the limits that the test and the environment set."""
+def _seconds(limit: timedelta | None, usual: float | None) -> float | None:
+    """The lower one of the limits that the test, or else the settings, and the environment set."""
+    if limit is _BOUND and usual is not None:
+        limit = timedelta(seconds=usual)
     limits = [] if limit is None else [limit.total_seconds()]
     if text := os.environ.get(LIMIT):
         try:

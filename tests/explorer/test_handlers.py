@@ -409,3 +409,47 @@ def test_notes_are_told_from_the_rest():
         "metadata": {"name": "a", "annotations": {"b": "c"}},
         "spec": {},
     }
+
+
+SETTINGS = """
+[tool.pykb.explore]
+seed = 7
+histories = 3
+actors = ["people:stumbles"]
+objects = ["more.yaml"]
+ignore = [{ field = "Animal.status.count", reason = "it is counted anew" }]
+"""
+
+
+def test_settings_hold_without_a_project(write, tmp_path):
+    """As those of a project: limits, actors, objects and what may differ."""
+    (tmp_path / "pyproject.toml").write_text(SETTINGS, encoding="utf-8")
+    (tmp_path / "people.py").write_text(
+        "async def stumbles(cluster):\n    raise KeyError('no key')\n", encoding="utf-8"
+    )
+    menu = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "menu"}}
+    other = {**SAMPLE, "metadata": {"name": "other"}}
+    (tmp_path / "more.yaml").write_text(yaml.safe_dump_all([menu, other]), encoding="utf-8")
+    subject = write(
+        """
+        import kopf
+
+        @kopf.on.create("animals")
+        async def counts(spec, patch, **_):
+            patch.status["count"] = spec["count"]
+        """
+    )
+    assert subject.settings.seed == 7
+    assert [each["metadata"]["name"] for each in (*subject.background, *subject.neighbours)] == ["menu", "other"]
+    report = Explorer(subject).run()
+    assert report.histories.total() == 3
+    assert any("the actor `people:stumbles` fails" in each.message for each in report.problems)
+
+
+def test_a_mistake_in_settings_without_a_project_has_its_place(write, tmp_path):
+    """And what it may be."""
+    (tmp_path / "pyproject.toml").write_text("[tool.pykb.explore]\nsed = 7\n", encoding="utf-8")
+    with pytest.raises(EnvironmentProblem, match="has no key `sed`") as raised:
+        write("import kopf")
+    assert raised.value.diagnostic.span is not None
+    assert (raised.value.diagnostic.span.path, raised.value.diagnostic.span.line) == ("pyproject.toml", 2)
