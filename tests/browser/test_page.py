@@ -117,6 +117,28 @@ def test_a_hot_loop_is_named(site: Site, page: Page):
     expect(page.get_by_text("Hot loop")).to_have_count(1)
 
 
+def test_findings_of_the_explorer_are_named(site: Site, page: Page):
+    """A line on top leads to them, each with the command that shows it again. The next run replaces them."""
+    told = {"at": time.time(), "state": "running", "findings": [], "histories": 0, "unfinished": [], "message": ""}
+    site.tell(site.history.explored, told)
+    show(page, "health")
+    expect(page.get_by_text("It looks for faults since")).to_be_visible()
+    finding = {"code": "explore-crash", "message": HOSTILE, "replay": "crash:apple:2"}
+    site.tell(
+        site.history.explored,
+        {**told, "state": "done", "findings": [finding], "histories": 12, "unfinished": ["explore-crash"]},
+    )
+    expect(page.get_by_text("1 finding in 12 histories, and 1 of its codes are not finished")).to_be_visible()
+    expect(page.get_by_text(f"explore-crash: {HOSTILE}")).to_be_visible()
+    expect(page.get_by_text("pykb explore --replay crash:apple:2")).to_be_visible()
+    show(page, "objects")
+    page.get_by_role("status").get_by_role("link", name="Health").click()
+    expect(page.get_by_role("heading", name="The explorer")).to_be_visible()
+    site.tell(site.history.explored, {**told, "state": "failed", "message": "no kinds"})
+    expect(page.get_by_text("It could not run: no kinds")).to_be_visible()
+    expect(page.get_by_text("The explorer has")).to_have_count(0)
+
+
 @pytest.mark.parametrize("view", [*VIEWS, "reconcile/1", "object/v1,Basket,,x"])
 def test_text_of_others_stays_text(site: Site, page: Page, view: str):
     """Names, messages and changes may look like HTML."""

@@ -29,6 +29,7 @@ export function healthView(view) {
   const numbers = element("dl", { class: "numbers" });
   const slow = element("ol", { class: "plain" });
   const table = element("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Controllers" });
+  const explorer = element("section");
   const restarts = element("ul", { class: "plain" });
   fill(
     view,
@@ -38,6 +39,7 @@ export function healthView(view) {
     table,
     element("h2", {}, "Slowest reconciles"),
     slow,
+    explorer,
     element("h2", {}, "The manager"),
     restarts,
   );
@@ -67,6 +69,7 @@ export function healthView(view) {
       !slowest.length && element("li", {}, "No reconcile has ended yet."),
     );
     update(table, controllers(ended));
+    update(explorer, ...(store.explored ? [element("h2", {}, "The explorer"), ...explored(store.explored)] : []));
     const last = store.restarts.slice(-MOST_RESTARTS).reverse();
     update(
       restarts,
@@ -77,6 +80,32 @@ export function healthView(view) {
   const ticking = setInterval(draw, 1000);
   return { draw: () => {}, first: draw, close: () => clearInterval(ticking) };
 }
+
+/** @param {import("./store.js").Explored} told */
+function explored({ at, state, message, histories, unfinished, findings }) {
+  if (state === "running") return [element("p", {}, `It looks for faults since ${clock(at)}.`)];
+  if (state === "failed") return [element("p", { class: "bad" }, `✗ It could not run: ${message}`)];
+  const rest = unfinished.length ? `, and ${unfinished.length} of its codes are not finished` : "";
+  return [
+    element("p", {}, `${clock(at)} ${count(findings.length)} in ${histories} histories${rest}`),
+    element(
+      "ul",
+      { class: "plain" },
+      ...findings.map(({ code, message: words, replay }) =>
+        element(
+          "li",
+          {},
+          element("span", { class: "bad" }, `✗ ${code}: ${words}`),
+          " To see it again: ",
+          element("code", {}, `pykb explore --replay ${replay}`),
+        ),
+      ),
+    ),
+  ];
+}
+
+/** @param {number} findings */
+export const count = (findings) => (findings ? `${findings} finding${findings === 1 ? "" : "s"}` : "no findings");
 
 /** @param {import("./store.js").Reconcile[]} ended */
 function controllers(ended) {

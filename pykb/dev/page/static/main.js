@@ -1,7 +1,7 @@
 // The page of `pykb dev`: one view at a time, chosen by the hash of the address.
 
 import { element, fill, update } from "./dom.js";
-import { facts, healthView } from "./health.js";
+import { count, facts, healthView } from "./health.js";
 import { objectsView, objectView } from "./objects.js";
 import { hrefOf, reconcileView } from "./reconcile.js";
 import { follow, hotLoops, laneOf, listen, store } from "./store.js";
@@ -70,6 +70,10 @@ function alarms() {
   });
   const last = store.restarts.at(-1);
   if (last && last.state !== "started" && last.reason) hot.push(element("p", { "data-key": "manager" }, last.reason));
+  if (store.explored?.findings.length) {
+    const text = `The explorer has ${count(store.explored.findings.length)}. `;
+    hot.push(element("p", { "data-key": "explorer" }, text, element("a", { href: "#health" }, "Health")));
+  }
   return hot;
 }
 

@@ -17,6 +17,8 @@ import { nameOf } from "./dom.js";
  *   nextTry: number | null, sent: Sent[], moreSent: number, logs: {at: number, level: string, message: string}[],
  *   moreLogs: number, isReduced?: boolean}} Reconcile
  * @typedef {{at: number, state: string, reason: string, files: string[], crds: string[]}} Restart
+ * @typedef {{at: number, state: "running" | "done" | "failed", message: string, histories: number, unfinished: string[],
+ *   findings: {code: string, message: string, replay: string}[]}} Explored
  * @typedef {Identity & {uid: string, createdAt: string, deletingSince: string | null, finalizers: string[],
  *   owners: string[], generation: number | null, observedGeneration: number | null,
  *   conditions: {type: string, status: string, reason: string, message: string, since: string}[], phase: string,
@@ -46,6 +48,8 @@ export const store = {
   lanesOf: new Map(),
   /** @type {Restart[]} */
   restarts: [],
+  /** What the explorer has found, if it runs: @type {Explored | null} */
+  explored: null,
   /** @type {Map<string, Shown>} */
   objects: new Map(),
   /** Grows with each change of `objects`. */
@@ -194,6 +198,7 @@ const handlers = {
     Object.assign(store, { project: told.project, cluster: told.cluster, dropped: told.dropped, isReady: false });
     store.skew = told.now - Date.now() / 1000;
     store.restarts = [];
+    store.explored = null;
     store.version += 1;
     for (const kept of [store.reconciles, store.lanes, store.lanesOf, store.objects, store.touched, rates])
       kept.clear();
@@ -213,6 +218,9 @@ const handlers = {
     if (told.state === "waiting") return; // the old manager may still run
     for (const each of store.reconciles.values())
       if (each.isRunning) Object.assign(each, { isRunning: false, outcome: "cancelled" });
+  },
+  findings(told) {
+    store.explored = told;
   },
   object(told) {
     store.objects.set(told.uid, told);
