@@ -301,8 +301,8 @@ class _World:
 
     def _note_change(self, change: Any) -> None:
         identity = Identity(change.api_version, change.kind, change.namespace, change.name)
-        if identity.kind == "Lease" and identity.name.startswith(DEFAULT_LEADER_ELECTION_ID):
-            return  # that of a replica, by which they agree who works on what
+        if identity.is_record and identity.name.startswith(DEFAULT_LEADER_ELECTION_ID):
+            return  # the Leases by which replicas agree who works on what, and events about them
         by = author.get()
         if by is not None and by.is_note:
             self._changes += not self._operator.fails  # kopf goes on, or tries again and again

@@ -76,7 +76,7 @@ def test_a_replica_that_lives_continues_the_work_of_one_that_died(kind):
 def test_the_leases_of_replicas_are_neither_the_work_of_the_operator_nor_part_of_the_state():
     """Without that, an operator with replicas would never come to rest."""
     outcome = run(Step(Verb.CREATE, SAMPLE, members=2))
-    assert not [change for change in outcome.changes if change.identity.kind == "Lease"]
+    assert not [change for change in outcome.changes if change.identity.is_record]
     assert not [sent for sent in outcome.sent if sent.resource == "leases"]
 
 
