@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from pykb.dev.page.history import History, received
 from pykb.dev.page.objects import Cluster
@@ -34,6 +34,8 @@ ARGUMENTS = (
     "--disable-component-update",
     "--disable-sync",
 )
+
+expect.set_options(timeout=20_000)  # for a busy machine
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -98,8 +100,10 @@ class Site:
         self.thread.join()
         self.socket.unlink(missing_ok=True)
 
-    def restart(self) -> None:
-        """Serve again, for the browsers that had been let in."""
+    def restart(self, *, anew: bool = False) -> None:
+        """Serve again, for the browsers that had been let in; ``anew`` is without what was kept."""
+        if anew:
+            self.history = History(project="shop", cluster="a control plane")
         before, self.server = self.server, self.new_server()
         self.server._session, self.server._token = before._session, before._token
         self.start()

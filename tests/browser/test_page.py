@@ -169,7 +169,7 @@ def test_text_of_others_stays_text(site: Site, page: Page, view: str):
 
 
 def test_a_lost_connection_is_shown_and_comes_back(site: Site, page: Page):
-    """What happens meanwhile is shown afterwards, once."""
+    """What happens meanwhile is shown afterwards, once. What another server has not kept goes."""
     site.send(ended("1", "apple"))
     show(page, "timeline")
     entries = page.get_by_role("list", name="Last reconciles").get_by_role("link")
@@ -180,6 +180,25 @@ def test_a_lost_connection_is_shown_and_comes_back(site: Site, page: Page):
     site.send(ended("2", "pear"))
     expect(page.get_by_text("The connection to pykb dev is lost")).to_be_hidden()
     expect(entries).to_have_count(2)
+    site.stop()
+    site.restart(anew=True)
+    expect(entries).to_have_text(["Apply a sample"])
+
+
+def test_a_reconcile_is_followed_until_it_ends_and_to_the_next(site: Site, page: Page):
+    """What is there stays there, so the keyboard keeps its place. An address that was typed wrongly does no harm."""
+    show(page, "reconcile/%")
+    expect(page.get_by_text("This reconcile is no longer kept.")).to_be_visible()
+    site.send(started("1", "apple"))
+    show(page, "reconcile/1")
+    expect(page.get_by_text("… runs")).to_be_visible()
+    back = page.get_by_role("link", name="← Timeline")
+    back.focus()
+    site.send(ended("1", "apple"))
+    expect(page.get_by_text("✓ done")).to_be_visible()
+    site.send(ended("2", "apple"))
+    expect(page.get_by_role("link", name="Next")).to_be_visible()
+    expect(back).to_be_focused()
 
 
 def test_a_link_that_is_pressed_while_the_list_changes_is_followed(site: Site, page: Page):

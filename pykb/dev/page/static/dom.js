@@ -62,6 +62,15 @@ function become(old, wanted) {
   } else if (old.nodeValue !== wanted.nodeValue) old.nodeValue = wanted.nodeValue;
 }
 
+/** A part of an address as text. Somebody may have typed it. @param {string} part */
+export function decoded(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
 /** A span of time for people. @param {number} seconds */
 export function span(seconds) {
   if (seconds < 0.001) return "under 1 ms";

@@ -1,7 +1,7 @@
 // What is there: the objects as trees by owner, with what each of them waits for.
 
 import { ask, post } from "./api.js";
-import { clock, element, fill, nameOf, span, update, virtualList } from "./dom.js";
+import { clock, decoded, element, fill, nameOf, span, update, virtualList } from "./dom.js";
 import { summaryOf } from "./reconcile.js";
 import { laneOf, lastOf, now, reconcilesOf, store } from "./store.js";
 
@@ -135,7 +135,7 @@ function rowOf(object, depth) {
 
 /** One object: its YAML, its conditions, its reconciles. @param {HTMLElement} view @param {string} id */
 export function objectView(view, id) {
-  const [apiVersion = "", kind = "", namespace = "", name = ""] = id.split(",").map(decodeURIComponent);
+  const [apiVersion = "", kind = "", namespace = "", name = ""] = id.split(",").map(decoded);
   const identity = { apiVersion, kind, namespace, name };
   const text = element("pre", { tabindex: "0" }, "Loading …");
   const conditions = element("div", { class: "scroll" });

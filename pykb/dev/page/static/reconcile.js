@@ -1,6 +1,6 @@
 // One reconcile: why it ran, what it sent, and how it ended.
 
-import { clock, codeLink, element, fill, nameOf, shown, span } from "./dom.js";
+import { clock, codeLink, decoded, element, fill, nameOf, shown, span, update } from "./dom.js";
 import { laneOf, now, store } from "./store.js";
 
 /** @typedef {import("./store.js").Reconcile} Reconcile */
@@ -164,17 +164,21 @@ function logOf(found) {
 export function reconcileView(view, id) {
   /** @type {Reconcile | null} */
   let last = null;
+  let links = "";
   const draw = () => {
-    const found = store.reconciles.get(decodeURIComponent(id));
-    if (last && (!found || found === last)) return; // it stays readable when it is no longer kept
-    last = found ?? null;
+    const found = store.reconciles.get(decoded(id));
+    if (last && !found) return; // it stays readable when it is no longer kept
+    const bar = found ? neighbours(found) : element("p");
+    const shownLinks = [...bar.querySelectorAll("a")].map((link) => link.href).join(" ");
+    if (last && found === last && shownLinks === links) return;
+    [last, links] = [found ?? null, shownLinks];
     if (!found) {
       fill(view, element("p", { class: "empty" }, store.isReady ? "This reconcile is no longer kept." : "Loading …"));
       return;
     }
-    fill(
+    update(
       view,
-      neighbours(found),
+      bar,
       element("h2", {}, laneOf(found)),
       ending(found),
       found.isReduced &&
