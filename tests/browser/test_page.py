@@ -103,6 +103,9 @@ def test_objects_are_trees_that_say_what_they_wait_for(site: Site, page: Page):
     expect(rows.nth(3)).to_contain_text("reconciles now")
     site.tell(site.history.gone, "Basket-plum")
     expect(rows).to_have_count(3)
+    site.tell(site.history.show, "ConfigMap-root", basket("kube-root-ca.crt", kind="ConfigMap"))
+    page.get_by_label("Also show objects that the operator has not touched (1)").check()
+    expect(rows).to_have_count(4)
 
 
 def test_a_hot_loop_is_named(site: Site, page: Page):

@@ -92,7 +92,7 @@ export function objectsView(view) {
     const ours = every.filter(isOurs);
     const visible = others.checked ? every : ours;
     choice.hidden = every.length === ours.length;
-    many.textContent = `Also show ${every.length - ours.length} objects that the operator has not touched`;
+    many.textContent = `Also show objects that the operator has not touched (${every.length - ours.length})`;
     empty.hidden = visible.length > 0;
     update(
       empty,
