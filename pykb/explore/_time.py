@@ -49,6 +49,7 @@ PATIENCE = 2.0
 SLOW_STEP = 0.05
 """Real seconds that each step of time takes from then on, so that hours do not pass meanwhile."""
 
+_MOST_CANCELLATIONS = 10
 _CLOSING_SECONDS = 1.0
 """Of CPU, for the end of the tasks of a history."""
 
@@ -62,6 +63,10 @@ tasks_of_process: contextvars.ContextVar[WeakSet[asyncio.Task[Any]] | None] = co
 
 Stack = tuple[tuple[str, int], ...]
 """Files and lines, the innermost first."""
+
+
+class StandstillError(RuntimeError):
+    """The virtual world waits for what nobody does."""
 
 
 class TooLong(Exception):  # noqa: N818 - what happened
@@ -316,7 +321,7 @@ class _Selector(selectors.SelectSelector):
         if timeout is None:
             if self._threads.any:
                 return super().select(None)
-            raise RuntimeError("the virtual world stands still: nothing is scheduled")
+            raise StandstillError("the virtual world stands still: nothing is scheduled")
         self.now += timeout
         return ready
 
@@ -641,13 +646,18 @@ _UNTOUCHED = frozenset(
 
 
 def _end_tasks(loop: asyncio.AbstractEventLoop) -> None:
-    left = asyncio.all_tasks(loop)
-    for task in left:
-        close_unbegun(task)
-        task.cancel()
-    if left:
-        loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
-    loop.run_until_complete(loop.shutdown_asyncgens())
+    """Cancel all tasks, also those that wait for others when they are cancelled for the first time."""
+    for _ in range(_MOST_CANCELLATIONS):
+        left = asyncio.all_tasks(loop)
+        for task in left:
+            close_unbegun(task)
+            task.cancel()
+        if not left:
+            break
+        with contextlib.suppress(StandstillError):
+            loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+    with contextlib.suppress(StandstillError):
+        loop.run_until_complete(loop.shutdown_asyncgens())
 
 
 def _abandon(tasks: set[asyncio.Task[Any]]) -> None:

@@ -10,6 +10,7 @@ import time
 import weakref
 from datetime import UTC, date, datetime
 
+import pytest
 from pydantic import BaseModel, TypeAdapter
 
 from pykb.explore._time import VirtualTime
@@ -67,3 +68,32 @@ def test_what_does_not_end_is_never_destroyed(monkeypatch):
     gc.collect()
     assert said == []
     assert [task().done() for task in tasks] == [False]
+
+
+@pytest.mark.parametrize("ends_with", [2, None])
+def test_what_waits_for_nothing_does_not_end_the_exploration(monkeypatch, ends_with):
+    """A task that swallows its cancellation and then waits for what never comes: after a crash, kopf has such ones."""
+    said = []
+    monkeypatch.setattr(sys, "unraisablehook", said.append)
+    cancelled = []
+
+    async def stubborn():
+        while len(cancelled) != ends_with:
+            try:
+                await asyncio.get_running_loop().create_future()
+            except asyncio.CancelledError:
+                cancelled.append(1)
+
+    async def main():
+        tasks.append(weakref.ref(asyncio.create_task(stubborn())))
+        await asyncio.sleep(1)
+        return "whole"
+
+    tasks: list[weakref.ref[asyncio.Task[None]]] = []
+    virtual = VirtualTime()
+    with virtual.watch:
+        assert virtual.run(main, 0) == "whole"
+    gc.collect()
+    assert said == []
+    [task] = tasks
+    assert task() is None or task().done() == (ends_with is not None)
