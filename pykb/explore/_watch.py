@@ -6,6 +6,7 @@ import asyncio
 import bdb
 import contextlib
 import ctypes
+import gc
 import sys
 import threading
 import time
@@ -107,7 +108,7 @@ class Watch:
                 if not self._lines:
                     self._lines = tuple(islice(_lines_of(self._watched), _MOST_LINES))
                     self._stop()
-                else:
+                elif not _looks_for_garbage(self._watched):
                     self._is_raised = True
                     raise_in(self._watched)
 
@@ -117,6 +118,16 @@ def _lines_of(thread: int) -> Iterator[tuple[str, int]]:
     while frame is not None and frame.f_code is not STEP:
         yield frame.f_code.co_filename, frame.f_lineno
         frame = frame.f_back
+
+
+def _looks_for_garbage(thread: int) -> bool:
+    """Whether a thread is in a callback of the garbage collector. Python prints what it raises there, and goes on.
+
+    A collection keeps all other threads waiting, so this one runs again just when such a callback begins.
+    """
+    frame = sys._current_frames().get(thread)  # noqa: SLF001 - the only way to see other threads
+    functions = (getattr(each, "__func__", each) for each in gc.callbacks)
+    return frame is not None and frame.f_code in [getattr(each, "__code__", None) for each in functions]
 
 
 def raise_in(thread: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import pytest
 
 from pykb.api.batch.v1 import Job, JobSpec
 from pykb.explore import Explorer, Report
+from pykb.explore._watch import Interrupted, Watch
 from pykb.runtime import Manager, Reconciler, Result, ensure_applied
 from tests.explorer.keeper import Keeper
 from tests.explorer.zoo.kinds import Animal, AnimalStatus, subject_of
@@ -204,3 +206,28 @@ def test_what_measures_coverage_still_works_after_a_watch():
         (lambda: None)()
         """
     subprocess.run([sys.executable, "-c", program], check=True, timeout=30)
+
+
+def test_an_interruption_is_not_lost_in_a_callback_of_the_garbage_collector(monkeypatch):
+    """Python would print it. pytest, which may turn that into a failure, has such a callback by Hypothesis."""
+    said = []
+    monkeypatch.setattr(sys, "unraisablehook", said.append)
+
+    def slow(phase, info):
+        until = time.monotonic() + 0.06
+        while time.monotonic() < until:
+            pass
+
+    def work():
+        with Watch() as watch, watch.over(lambda: None, 0.0):
+            while True:
+                gc.collect(0)
+                sum(range(3_000_000))
+
+    gc.callbacks.append(slow)
+    try:
+        with pytest.raises(Interrupted):
+            work()
+    finally:
+        gc.callbacks.remove(slow)
+    assert said == []
