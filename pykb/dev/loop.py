@@ -215,6 +215,7 @@ class DevLoop:
         self._changed: list[str] = []
         self._installed: list[str] = []
         self._stop = asyncio.Event()
+        self._one_at_a_time = asyncio.Lock()
         self._applied = ""
         self._runs = False
         self._webhooks = LocalWebhooks(self.project, self.target.kubeconfig) if self.target.is_local else None
@@ -300,9 +301,13 @@ class DevLoop:
             await self._attempt(self._renew)
 
     async def _attempt(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Do the work and show environment problems. The next change starts another attempt."""
+        """Do the work and show environment problems. The next change starts another attempt.
+
+        One attempt runs at a time: the page may restart the manager while a change is followed.
+        """
         try:
-            await work()
+            async with self._one_at_a_time:
+                await work()
         except EnvironmentProblem as problem:
             self.output.error(render([problem.diagnostic], colour=self.colour))
             self._say("waiting for a change")

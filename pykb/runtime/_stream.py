@@ -18,6 +18,7 @@ from typing import Any, Self
 import orjson
 
 from pykb.api.safe_text import error_text, safe_text
+from pykb.client.guard import running_loop
 from pykb.runtime._logging import message_of
 from pykb.runtime.records.causes import (
     FieldChange,
@@ -58,6 +59,7 @@ class RecordStream(ReconcileListener):
         self._waiting: deque[bytes] = deque()
         self._size = 0
         self._dropped = 0
+        self._is_full = False
         self._logs = _Logs()
 
     @classmethod
@@ -103,6 +105,7 @@ class RecordStream(ReconcileListener):
     def close(self) -> None:
         """Close the connection."""
         logging.getLogger().removeHandler(self._logs)
+        self._follow(is_full=False)
         connection, self._connection = self._connection, None
         self._waiting.clear()
         if connection is not None:
@@ -128,8 +131,19 @@ class RecordStream(ReconcileListener):
         self._waiting.append(line + b"\n")
         self._size += len(line) + 1
 
+    def _follow(self, *, is_full: bool) -> None:
+        """Let the event loop send what waits when the reader takes it."""
+        loop = running_loop()
+        if loop is None or self._connection is None or is_full is self._is_full:
+            return
+        self._is_full = is_full
+        if is_full:
+            loop.add_writer(self._connection, self._flush)
+        else:
+            loop.remove_writer(self._connection)
+
     def _flush(self) -> None:
-        """Send what the reader takes at once. The rest goes with the next record."""
+        """Send what the reader takes at once. The rest goes when it reads on."""
         while self._waiting and self._connection is not None:
             line = self._waiting.popleft()
             self._size -= len(line)
@@ -143,7 +157,9 @@ class RecordStream(ReconcileListener):
             if taken < len(line):
                 self._waiting.appendleft(line[taken:])
                 self._size += len(line) - taken
+                self._follow(is_full=True)
                 return
+        self._follow(is_full=False)
 
 
 class _Logs(logging.Handler):

@@ -8,7 +8,7 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +38,9 @@ async def received(history: History, path: Path) -> AsyncIterator[None]:
     async def take(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         managers[writer] = asyncio.current_task()
         try:
-            while line := await reader.readline():
+            while line := await _line_of(reader):
                 history.record(line)
-        except (ValueError, ConnectionError):  # a line without an end
+        except ConnectionError:
             pass
         finally:
             writer.transport.abort()
@@ -55,6 +55,13 @@ async def received(history: History, path: Path) -> AsyncIterator[None]:
         for writer in managers:
             writer.transport.abort()
         await asyncio.gather(*ending, return_exceptions=True)
+
+
+async def _line_of(reader: asyncio.StreamReader) -> bytes:
+    try:
+        return await reader.readline()
+    except ValueError:  # a line without an end: what was read of it is forgotten
+        return b'{"event": "dropped", "records": 1}'
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +105,8 @@ class History:
         self._restarts: deque[Entry] = deque(maxlen=_MOST_RESTARTS)
         self._explored: Entry | None = None
         self._objects: dict[str, Entry] = {}
-        self._recent: deque[Entry] = deque(maxlen=_MOST_RECENT)
-        self._size = 0
+        self._recent: deque[Entry] = deque()
+        self._size = self._recent_size = self._running_size = 0
         self._dropped = 0
         self._more = asyncio.Event()
 
@@ -107,18 +114,19 @@ class History:
         """Keep a record of the manager. A line that is none is left out."""
         try:
             told = orjson.loads(line)
-            event, identity = told.pop("event"), told["id"] if told.get("event") != "dropped" else ""
-            key = (str(told.get("controller", "")), str(told.get("request", "")))
+            event = told.pop("event")
+            identity, key = str(told.get("id", "")), (str(told.get("controller", "")), str(told.get("request", "")))
         except (ValueError, KeyError, TypeError, AttributeError):
             return
         match event:
-            case "started":
-                entry = self._add(event, told)
-                self._running[str(identity)] = entry
-                if len(self._running) > _MOST_RUNNING:
-                    del self._running[next(iter(self._running))]
-            case "ended":
-                self._running.pop(str(identity), None)
+            case "started" if identity:
+                self._end(identity)
+                entry = self._running[identity] = self._add(event, told)
+                self._running_size += len(entry.data)
+                while len(self._running) > _MOST_RUNNING or self._running_size > MOST_BYTES:
+                    self._end(next(iter(self._running)))
+            case "ended" if identity:
+                self._end(identity)
                 self._keep(self._add(event, told), key)
                 self._note_kinds(told)
             case "dropped" if isinstance(told.get("records"), int):
@@ -128,6 +136,7 @@ class History:
     def restarted(self, told: Mapping[str, Any]) -> None:
         """Keep that the manager has started or ended. What ran then never ends."""
         self._running.clear()
+        self._running_size = 0
         self._restarts.append(self._add("manager", told))
 
     def explored(self, told: Mapping[str, Any]) -> None:
@@ -148,10 +157,11 @@ class History:
         self.readers += 1
         try:
             while True:
-                if after is None or (self._recent and after < self._recent[0].number - 1) or after > self._number:
+                if after is None or not self._number - len(self._recent) <= after <= self._number:
                     after = self._number
                     yield [*self._kept()]
-                new = [entry for entry in self._recent if entry.number > after] if after < self._number else []
+                missing = self._number - after  # the numbers of recent events have no gaps
+                new = [*islice(self._recent, len(self._recent) - missing, None)] if missing else []
                 if new:
                     after = new[-1].number
                     yield new
@@ -175,9 +185,16 @@ class History:
         self._number += 1
         entry = Entry(self._number, event, orjson.dumps(told))
         self._recent.append(entry)
+        self._recent_size += len(entry.data)
+        while len(self._recent) > _MOST_RECENT or self._recent_size > MOST_BYTES:
+            self._recent_size -= len(self._recent.popleft().data)
         more, self._more = self._more, asyncio.Event()
         more.set()
         return entry
+
+    def _end(self, identity: str) -> None:
+        if (entry := self._running.pop(identity, None)) is not None:
+            self._running_size -= len(entry.data)
 
     def _keep(self, entry: Entry, key: tuple[str, str]) -> None:
         self._records[entry.number] = entry, key

@@ -229,7 +229,7 @@ class Page:
     async def _apply(self, request: HttpRequest) -> HttpResponse:
         asked = _json_of(request)
         is_dry_run = asked.get("dryRun") is True
-        command = f"kubectl apply --server-side --field-manager={MANAGER} -f -" + (
+        command = f"kubectl apply --server-side --force-conflicts --field-manager={MANAGER} -f -" + (
             " --dry-run=server" if is_dry_run else ""
         )
         try:

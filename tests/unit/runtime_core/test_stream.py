@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import socket
@@ -128,6 +129,24 @@ def test_a_reader_that_does_not_read_delays_nothing(
     [dropped] = [each["records"] for each in first if each["event"] == "dropped"]
     assert numbers == [*range(len(numbers))]
     assert len(numbers) + dropped == 5000
+
+
+async def test_what_waits_is_sent_when_the_reader_reads_on(ends: tuple[socket.socket, socket.socket]) -> None:
+    """Also if no further reconcile comes."""
+    ours, theirs = ends
+    stream = RecordStream(ours)
+    for number in range(2000):
+        stream.ended(record(number))
+    read: list[Any] = []
+    text = b""
+    loop = asyncio.get_running_loop()
+    theirs.setblocking(False)
+    while len(read) < 2000:
+        text += await asyncio.wait_for(loop.sock_recv(theirs, 2**20), 25)
+        *lines, text = text.split(b"\n")
+        read += map(json.loads, lines)
+    assert [each["id"] for each in read] == [f"r{number}" for number in range(2000)]
+    stream.close()
 
 
 def test_a_reader_that_is_gone_is_left_alone(ends: tuple[socket.socket, socket.socket]) -> None:
