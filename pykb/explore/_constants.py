@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from pykb.reading import read_python
+
 _MOST = 500
 """Constants of a project."""
 
@@ -50,8 +52,8 @@ def constants_of(sources: Iterable[str]) -> tuple[Constant, ...]:
 
 def _parsed(source: str) -> ast.Module | None:
     try:
-        return ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError):
+        return read_python(source)
+    except SyntaxError:
         return None
 
 

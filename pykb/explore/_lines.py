@@ -23,6 +23,7 @@ from unittest import mock
 
 from pykb._regular_file import read_text
 from pykb.explore._gate import path_in
+from pykb.reading import read_python
 
 Lines = Mapping[str, frozenset[int]]
 """Lines by file, relative to the folder of the user's code."""
@@ -175,7 +176,7 @@ def _probes_of(file: str) -> dict[tuple[str, int], CodeType]:
 def _compiled(file: str, source: str) -> dict[tuple[str, int], CodeType]:
     """The code of a file in which each statement of a function notes itself, by name and line."""
     try:
-        tree = ast.parse(source)
+        tree = read_python(source)
         _Probing(file).visit(tree)
         module = compile(ast.fix_missing_locations(tree), file, "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError):
@@ -249,7 +250,7 @@ def statements_of(source: str) -> Mapping[int, int]:
     if any(word in source[:_HEAD] for word in _GENERATED):
         return {}
     try:
-        tree = ast.parse(source)
+        tree = read_python(source)
         module = compile(source, "<explored>", "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError):
         return {}

@@ -68,11 +68,18 @@ def read_python(text: str, path: str = "<unknown>") -> ast.Module:
         SyntaxError: The text does not parse. Also raised in place of Python's other errors, as for deep nesting.
     """
     import ast
+    import gc
     import warnings
 
     try:
         with _parsing, warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return ast.parse(text, path)
+            collects = gc.isenabled()
+            gc.disable()  # a finalizer may parse, as `traceback` does: Python 3.11 raises SystemError for the outer one
+            try:
+                return ast.parse(text, path)
+            finally:
+                if collects:
+                    gc.enable()
     except (ValueError, RecursionError, MemoryError) as error:
         raise SyntaxError(str(error) or "too complex to parse", (path, 1, 1, None)) from error

@@ -42,7 +42,7 @@ def _without_fragment(text: str, fragment: Fragment, *, path: str, style: CodeSt
 
 def _without_statement(source: Source, fragment: Fragment) -> tuple[str, list[int]]:
     """Remove the statements that use the key. They may have been edited."""
-    written = ast.dump(ast.parse(fragment.text).body[0])
+    written = ast.dump(read_python(fragment.text).body[0])
     edited: list[int] = []
     at, before = 0, source
     while True:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import gc
 import sys
 import time
@@ -37,6 +38,38 @@ class Yields:
 
     def __del__(self) -> None:
         time.sleep(0)
+
+
+def test_python_is_parsed_while_a_finalizer_parses():
+    """As `traceback` does for its marks, when an error of a forgotten task is logged. It waits until the end."""
+    text = "y = [(a + 1) * (a - 1) for a in (1, 2)]\n" * 300
+    thresholds = gc.get_threshold()
+    gc.set_threshold(20)
+    try:
+        for _ in range(20):
+            made = [Parses() for _ in range(30)]
+            del made
+            assert len(read_python(text).body) == 300
+    finally:
+        gc.set_threshold(*thresholds)
+    assert gc.isenabled()
+
+
+class Parses:
+    """Parses deep in the stack when the garbage collector finds it."""
+
+    def __init__(self) -> None:
+        self.cycle = self
+
+    def __del__(self, depth: int = 30) -> None:
+        if depth:
+            Parses.__del__(self, depth - 1)
+        else:
+            collects = gc.isenabled()
+            gc.disable()
+            ast.parse("x = 1")
+            if collects:
+                gc.enable()
 
 
 @pytest.mark.parametrize(
