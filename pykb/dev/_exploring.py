@@ -9,7 +9,7 @@ import shutil
 import signal
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import timedelta
 from typing import Any
 
@@ -49,14 +49,7 @@ class Explored:
 
     def to_json(self) -> dict[str, Any]:
         """As the page gets it."""
-        return {
-            "at": time.time(),
-            "state": self.state,
-            "findings": self.findings,
-            "histories": self.histories,
-            "unfinished": self.unfinished,
-            "message": self.message,
-        }
+        return {"at": time.time(), **asdict(self)}
 
     def lines(self) -> list[str]:
         """As the terminal shows it."""

@@ -11,7 +11,7 @@ import logging
 import socket
 import time
 from collections import deque
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Self
 
@@ -194,11 +194,8 @@ class _Logs(logging.Handler):
 
 
 def _beginning(record: ReconcileRecord, at: float) -> dict[str, Any]:
-    identity = record.id
     return {
-        "id": identity.id,
-        "controller": identity.controller,
-        "request": safe_text(identity.request),
+        **_identity(record.id),
         "at": at,
         "causes": [_cause(each) for each in record.causes],
         "moreCauses": record.more_causes,
@@ -213,15 +210,12 @@ def _cause(cause: ReconcileCause) -> dict[str, Any]:
         "object": _object(cause.object),
         "changes": _changes(cause.changes),
         "fieldManager": cause.field_manager,
-        "writtenBy": None
-        if writer is None
-        else {"controller": writer.controller, "request": _text(writer), "id": writer.id},
+        "writtenBy": None if writer is None else _identity(writer),
     }
 
 
-def _text(identity: ReconcileId) -> str:
-    request: Hashable = identity.request
-    return safe_text(request)
+def _identity(identity: ReconcileId) -> dict[str, str]:
+    return {"id": identity.id, "controller": identity.controller, "request": safe_text(identity.request)}
 
 
 def _object(identity: ObjectId | None) -> dict[str, str] | None:

@@ -14,6 +14,8 @@ from typing import Any
 
 import orjson
 
+from pykb.runtime.records.lines import NOT_TOLD
+
 MOST_RECORDS = 5000
 MOST_RECORDS_OF_AN_OBJECT = 200
 MOST_BYTES = 32 * 1024 * 1024
@@ -23,9 +25,6 @@ _MOST_RECENT = 5000
 """Events that a page that was away can catch up with."""
 
 _MOST_KINDS = 50
-_LEFT_OUT = {"Event", "Lease"}
-"""Kinds that say what an operator does. They are not what it does."""
-
 
 _LONGEST_LINE = 1024 * 1024
 
@@ -219,7 +218,7 @@ class History:
         with contextlib.suppress(KeyError, TypeError, AttributeError):  # a record of somebody else
             for each in (*told["sent"], *told["causes"]):
                 found = each["object"]
-                if found and found["kind"] and found["kind"] not in _LEFT_OUT and len(self.kinds) < _MOST_KINDS:
+                if found and found["kind"] and found["kind"] not in NOT_TOLD and len(self.kinds) < _MOST_KINDS:
                     self.kinds[str(found["apiVersion"]), str(found["kind"])] = None
                     self.named[str(found["kind"]), str(found["namespace"]), str(found["name"])] = None
             while len(self.named) > MOST_RECORDS:

@@ -12,6 +12,7 @@ from urllib.parse import quote
 from pykb.dev.page.history import History
 from pykb.diagnostics import EnvironmentProblem
 from pykb.envtest.rest import APPLY, Answer, Rest
+from pykb.runtime.records.causes import HIDDEN
 
 MOST_OBJECTS = 5000
 _PAGE = 500
@@ -63,7 +64,7 @@ class Cluster:
         found["metadata"].pop("managedFields", None)
         if found.get("kind") == "Secret":
             for key in ("data", "stringData"):
-                found |= {key: dict.fromkeys(found[key], "***")} if found.get(key) else {}
+                found |= {key: dict.fromkeys(found[key], HIDDEN)} if found.get(key) else {}
             found["metadata"].get("annotations", {}).pop("kubectl.kubernetes.io/last-applied-configuration", None)
         return found
 

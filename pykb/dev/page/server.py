@@ -25,6 +25,7 @@ from pykb._regular_file import read_text
 from pykb.dev.page.history import History
 from pykb.dev.page.objects import MANAGER, Cluster, follow_objects
 from pykb.diagnostics import EnvironmentProblem
+from pykb.envtest.components import LOOPBACK
 from pykb.reading import yaml_text
 from pykb.serving import BindAddress, Handler, HttpError, HttpRequest, HttpResponse, HttpServer, Limits, Routes
 
@@ -88,7 +89,7 @@ class Page:
             routes.add(path, act, method="POST")
         self._server = HttpServer(
             "page",
-            BindAddress("127.0.0.1", self.port),
+            BindAddress(LOOPBACK, self.port),
             routes,
             remedy="choose another port: `pykb dev --port 0` takes a free one",
             drain=timedelta(0),
@@ -110,7 +111,7 @@ class Page:
             await asyncio.wait({serving, listening}, return_when=asyncio.FIRST_COMPLETED)
             if serving.done():
                 serving.result()
-            yield f"http://127.0.0.1:{self._server.port}/?token={self._token}"
+            yield f"http://{LOOPBACK}:{self._server.port}/?token={self._token}"
         finally:
             for task in (serving, listening, following):
                 task.cancel()
@@ -127,7 +128,7 @@ class Page:
         return response
 
     async def _checked(self, request: HttpRequest, handler: Handler) -> HttpResponse:
-        names = {f"{name}:{self._server.port}" for name in ("127.0.0.1", "localhost")}
+        names = {f"{name}:{self._server.port}" for name in (LOOPBACK, "localhost")}
         host, origin = request.headers.get("host", ""), request.headers.get("origin")
         if host not in names:
             raise HttpError(421, "this is the page of pykb dev, under another name\n")

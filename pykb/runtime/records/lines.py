@@ -45,7 +45,7 @@ _WITHOUT_EVENT = {
     CauseKind.PROGRAM: "the program asked for it",
 }
 _DONE = {"POST": "creates", "PUT": "updates", "PATCH": "patches", "DELETE": "deletes"}
-_NOT_TOLD = {"Event", "Lease"}
+NOT_TOLD = {"Event", "Lease"}
 """Kinds that say what an operator does. They are not what it does."""
 
 _MOST_WRITES = 4
@@ -168,7 +168,7 @@ def own_traceback(error: BaseException) -> str:
 
 
 def _written(record: ReconcileRecord) -> str:
-    writes = [each for each in record.sent if each.method in _DONE and each.object.kind not in _NOT_TOLD]
+    writes = [each for each in record.sent if each.method in _DONE and each.object.kind not in NOT_TOLD]
     told = [_write(each) for each in writes[:_MOST_WRITES]]
     if len(writes) > _MOST_WRITES:
         told.append(f"{len(writes) - _MOST_WRITES} more writes")

@@ -1,7 +1,7 @@
 // How it is: how much happens, what is slow, and what became of the manager.
 
 import { clock, element, fill, span, update } from "./dom.js";
-import { hrefOf, summaryOf } from "./reconcile.js";
+import { itemOf } from "./reconcile.js";
 import { activity, store } from "./store.js";
 import { restartText } from "./timeline.js";
 
@@ -58,14 +58,7 @@ export function healthView(view) {
     const slowest = [...ended].sort((a, b) => b.seconds - a.seconds).slice(0, MOST_SLOW);
     update(
       slow,
-      ...slowest.map((each) =>
-        element(
-          "li",
-          { "data-key": each.id },
-          element("a", { href: hrefOf(each) }, clock(each.at)),
-          ` ${summaryOf(each)}`,
-        ),
-      ),
+      ...slowest.map(itemOf),
       !slowest.length && element("li", {}, "No reconcile has ended yet."),
     );
     update(table, controllers(ended));

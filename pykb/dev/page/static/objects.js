@@ -2,7 +2,7 @@
 
 import { ask, post } from "./api.js";
 import { clock, decoded, element, fill, nameOf, span, update, virtualList } from "./dom.js";
-import { summaryOf } from "./reconcile.js";
+import { hrefOf, itemOf } from "./reconcile.js";
 import { laneOf, lastOf, now, reconcilesOf, store } from "./store.js";
 
 /** @typedef {import("./store.js").Shown} Shown */
@@ -121,7 +121,7 @@ function rowOf(object, depth) {
       last &&
         element(
           "a",
-          { href: `#reconcile/${encodeURIComponent(last.id)}`, title: `The last reconcile of ${laneOf(last)}` },
+          { href: hrefOf(last), title: `The last reconcile of ${laneOf(last)}` },
           clock(last.at),
         ),
     ),
@@ -220,14 +220,7 @@ export function objectView(view, id) {
     const every = reconcilesOf(identity).slice(0, 20);
     update(
       reconciles,
-      ...every.map((each) =>
-        element(
-          "li",
-          { "data-key": each.id },
-          element("a", { href: `#reconcile/${encodeURIComponent(each.id)}` }, clock(each.at)),
-          ` ${summaryOf(each)}`,
-        ),
-      ),
+      ...every.map(itemOf),
       !every.length && element("li", {}, "None yet."),
     );
     fill(

@@ -79,6 +79,15 @@ function neighbours(reconcile) {
 /** @param {{id: string}} reconcile */
 export const hrefOf = (reconcile) => `#reconcile/${encodeURIComponent(reconcile.id)}`;
 
+/** A reconcile as an item of a list, with a link to it. @param {Reconcile} reconcile */
+export const itemOf = (reconcile) =>
+  element(
+    "li",
+    { "data-key": reconcile.id },
+    element("a", { href: hrefOf(reconcile) }, clock(reconcile.at)),
+    ` ${summaryOf(reconcile)}`,
+  );
+
 /** @param {Reconcile} found */
 function ending(found) {
   const [tone, words] = found.isRunning

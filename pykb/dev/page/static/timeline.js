@@ -1,7 +1,7 @@
 // When it ran: a lane for each controller and request, drawn on a canvas, and the same as a list.
 
 import { clock, element, fill, isNarrow, update } from "./dom.js";
-import { hrefOf, summaryOf } from "./reconcile.js";
+import { hrefOf, itemOf, summaryOf } from "./reconcile.js";
 import { laneOf, now, store } from "./store.js";
 
 /** @typedef {import("./store.js").Reconcile} Reconcile */
@@ -225,14 +225,7 @@ export function timelineView(view) {
       .slice(0, MOST_LISTED);
     update(
       list,
-      ...last.map((each) =>
-        element(
-          "li",
-          { "data-key": each.id },
-          element("a", { href: hrefOf(each) }, clock(each.at)),
-          ` ${summaryOf(each)}`,
-        ),
-      ),
+      ...last.map(itemOf),
       !last.length &&
         element("li", {}, "No reconcile yet. ", element("a", { href: "#try", class: "button" }, "Apply a sample")),
     );
