@@ -12,7 +12,7 @@ PARTS = {
     "docs/how-to/add-a-version.md": ["version"],
     "docs/how-to/add-a-webhook.md": ["webhook", "webhook_with_client"],
     "docs/how-to/move-from-kopf.md": ["handlers", "fleet/api/v1/__init__", "reconciler"],
-    "docs/how-to/why-did-it-reconcile.md": ["listener", "traces"],
+    "docs/how-to/why-did-it-reconcile.md": ["listener", "calls", "traces"],
 }
 """Pages whose blocks are parts of a project. Each becomes a module, beside the packages of samples."""
 

@@ -60,6 +60,14 @@ current_call: ContextVar[Mapping[str, str] | None] = ContextVar("current_call", 
 """The identity of the call that the running task serves, as fields of its log lines."""
 
 
+trace_parent: ContextVar[str] = ContextVar("trace_parent", default="")
+"""The header ``traceparent`` of the requests of the running task. The API server passes it on to the admission
+webhooks that it calls for them, also if it makes no traces. A program that makes some has its own.
+
+Source: https://www.w3.org/TR/trace-context/#traceparent-header
+"""
+
+
 _fence: contextvars.ContextVar[Callable[[], None] | None] = contextvars.ContextVar("fence", default=None)
 
 

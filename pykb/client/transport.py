@@ -31,7 +31,7 @@ from pykb.client.errors import ApiError, ServerUnreachable, Unauthorized, error_
 from pykb.client.login.credentials import Credentials, CredentialSource, expired_part
 from pykb.client.options import TransportOptions
 from pykb.client.server import Server
-from pykb.client.task import check_fence
+from pykb.client.task import check_fence, trace_parent
 from pykb.client.tracing import spans
 from pykb.diagnostics.codes.environment import CLUSTER_UNREACHABLE
 
@@ -348,8 +348,10 @@ class Transport:
     async def _ask(self, server: Server, call: Call) -> Answer:
         timeout = call.timeout or self._options.timeout
         if self._spans is None:
+            parent = trace_parent.get()
+            request = server.request(call, headers={"traceparent": parent} if parent else None)
             async with asyncio.timeout(timeout.total_seconds()):
-                return _of_an_api_server(await self._pool.exchange(server.peer, server.request(call)))
+                return _of_an_api_server(await self._pool.exchange(server.peer, request))
         with self._spans.request(call, server) as (span, headers):
             async with asyncio.timeout(timeout.total_seconds()):
                 answer = await self._pool.exchange(server.peer, server.request(call, headers=headers))

@@ -13,8 +13,8 @@ import orjson
 from pykb.client.errors import ApiError
 from pykb.client.structure import Shape, Structure
 from pykb.fake._http import cause, refuse
-from pykb.fake._merge import copied
 from pykb.meta import json_diff
+from pykb.meta.json_patch import copied
 
 
 class Owner(NamedTuple):

@@ -30,12 +30,13 @@ from pykb.fake._admission import (
     refuse_new_finalizers,
     start_life,
 )
-from pykb.fake._merge import PatchRefused, json_patch, merge_patch, strategic_merge
+from pykb.fake._merge import json_patch, merge_patch, strategic_merge
 from pykb.fake._resources import CRD, Request, Resource, Resources, Versions
 from pykb.fake._schema import check_applied, without_nulls
 from pykb.fake._storage import Storage
 from pykb.fake._webhooks import Asked, Webhooks
 from pykb.meta.gvk import GroupVersionKind
+from pykb.meta.json_patch import PatchRefused
 
 _NAMESPACE = ("", "namespaces")
 _PODS = ("", "pods")

@@ -254,6 +254,9 @@ from pykb.runtime.records.causes import ReconcileId as ReconcileId
 from pykb.runtime.records.causes import ReconcileListener as ReconcileListener
 from pykb.runtime.records.causes import ReconcileRecord as ReconcileRecord
 from pykb.runtime.records.causes import SentRequest as SentRequest
+from pykb.runtime.records.causes import WebhookListener as WebhookListener
+from pykb.runtime.records.causes import WebhookRecord as WebhookRecord
+from pykb.runtime.records.causes import WebhookType as WebhookType
 from pykb.runtime.requests.queue import (
     LOW_PRIORITY as LOW_PRIORITY,
 )

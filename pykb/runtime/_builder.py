@@ -271,6 +271,7 @@ class ControllerBuilder(Generic[RequestT]):
                 others,
             )
         manager.add_controller(controller)
+        controller.recorder.kind = None if self._for is None else gvk_of(self._for.kind)
         return controller
 
     def _controller_name(self) -> str:

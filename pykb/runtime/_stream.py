@@ -1,4 +1,4 @@
-"""Sends a record of each reconcile to the program that started this manager, such as `pykb dev`.
+"""Sends a record of each reconcile and webhook call to the program that started this manager, such as `pykb dev`.
 
 That program listens on a Unix socket and passes its path in ``PYKB_RECORDS``. Each record is a line of JSON. A program
 that does not read, or is gone, neither stops nor delays the manager: what it does not take in time is dropped, and
@@ -28,8 +28,10 @@ from pykb.runtime.records.causes import (
     ReconcileListener,
     ReconcileRecord,
     SentRequest,
+    WebhookListener,
+    WebhookRecord,
 )
-from pykb.runtime.records.context import current_reconcile, reconciles
+from pykb.runtime.records.context import current_reconcile, current_webhook, reconciles
 from pykb.runtime.records.lines import own_line_of, own_traceback
 
 _MOST_WAITING = 4 * 1024 * 1024
@@ -42,11 +44,12 @@ _MOST_SENT = 200
 _MOST_LOGS = 50
 _MOST_CHANGES = 100
 _LONGEST_VALUE = 2000
+_FEW_CHANGES = 20
 _MOST_RUNNING = 1000
-"""Reconciles whose log lines are kept until they end."""
+"""Reconciles and calls whose log lines are kept until they end."""
 
 
-class RecordStream(ReconcileListener):
+class RecordStream(ReconcileListener, WebhookListener):
     """Sends the records.
 
     Args:
@@ -74,17 +77,16 @@ class RecordStream(ReconcileListener):
         return cls(connection)
 
     def watch_logs(self) -> None:
-        """Send the log lines of reconciles with them."""
+        """Send the log lines of reconciles and of webhook calls with them."""
         logging.getLogger().addHandler(self._logs)
 
     def started(self, record: ReconcileRecord) -> None:
         """Send that a reconcile runs."""
-        self._logs.begin(record.id)
+        self._logs.begin(record.id.id)
         self._send({"event": "started", **_beginning(record, time.time())})
 
     def ended(self, record: ReconcileRecord) -> None:
         """Send what a reconcile did."""
-        lines, more = self._logs.end(record.id)
         result = record.result
         told = {
             "event": "ended",
@@ -97,8 +99,39 @@ class RecordStream(ReconcileListener):
             "nextTry": _seconds(record.next_try),
             "sent": [_sent(each) for each in record.sent[:_MOST_SENT]],
             "moreSent": max(0, len(record.sent) - _MOST_SENT),
-            "logs": lines,
-            "moreLogs": more,
+            **self._logs.end(record.id.id),
+        }
+        self._send(told)
+
+    def called(self, record: WebhookRecord) -> None:
+        """Begin to keep the log lines of a call."""
+        self._logs.begin(record.id)
+
+    def answered(self, record: WebhookRecord) -> None:
+        """Send what a webhook was asked, and what it answered."""
+        told = {
+            "event": "webhook",
+            "id": record.id,
+            "type": record.type,
+            "path": record.path,
+            "at": time.time() - record.seconds,
+            "seconds": record.seconds,
+            "object": _object(record.object),
+            "objects": record.objects,
+            "operation": record.operation,
+            "subresource": record.subresource,
+            "user": record.user,
+            "dryRun": record.dry_run,
+            "sentBy": None if record.sent_by is None else _identity(record.sent_by),
+            "before": record.before,
+            "after": record.after,
+            "changes": _changes(record.changes),
+            "allowed": record.allowed,
+            "message": record.message,
+            "fields": [{"field": field, "message": message} for field, message in record.fields],
+            "warnings": record.warnings,
+            "error": _error(record.error),
+            **self._logs.end(record.id),
         }
         self._send(told)
 
@@ -163,27 +196,28 @@ class RecordStream(ReconcileListener):
 
 
 class _Logs(logging.Handler):
-    """Keeps the log lines of the reconciles that run."""
+    """Keeps the log lines of the reconciles and webhook calls that run."""
 
     def __init__(self) -> None:
         super().__init__()
         self._lines: dict[str, tuple[list[dict[str, Any]], list[int]]] = {}
 
-    def begin(self, identity: ReconcileId) -> None:
-        """Keep the lines of a reconcile from now on."""
-        self._lines[identity.id] = ([], [0])
+    def begin(self, identity: str) -> None:
+        """Keep the lines of a reconcile or a call from now on."""
+        self._lines[identity] = ([], [0])
         if len(self._lines) > _MOST_RUNNING:
             del self._lines[next(iter(self._lines))]
 
-    def end(self, identity: ReconcileId) -> tuple[list[dict[str, Any]], int]:
-        """The lines of a reconcile, and how many more there were."""
-        lines, [more] = self._lines.pop(identity.id, ([], [0]))
-        return lines, more
+    def end(self, identity: str) -> dict[str, Any]:
+        """The lines of a reconcile or a call, and how many more there were."""
+        lines, [more] = self._lines.pop(identity, ([], [0]))
+        return {"logs": lines, "moreLogs": more}
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep a line, if a reconcile has written it."""
-        context = current_reconcile.get()
-        if context is None or record.name == reconciles.name or (kept := self._lines.get(context.reconcile_id)) is None:
+        """Keep a line, if a reconcile or a webhook has written it."""
+        call, context = current_webhook.get(), current_reconcile.get()
+        identity = call.id if call is not None else context.reconcile_id if context is not None else ""
+        if record.name == reconciles.name or (kept := self._lines.get(identity)) is None:
             return
         lines, more = kept
         if len(lines) < _MOST_LOGS:
@@ -196,6 +230,7 @@ class _Logs(logging.Handler):
 def _beginning(record: ReconcileRecord, at: float) -> dict[str, Any]:
     return {
         **_identity(record.id),
+        "object": _object(record.object),
         "at": at,
         "causes": [_cause(each) for each in record.causes],
         "moreCauses": record.more_causes,
@@ -275,6 +310,9 @@ def _seconds(span: timedelta | None) -> float | None:
 
 def _reduced(told: Mapping[str, Any]) -> dict[str, Any]:
     """A record without what makes one large."""
+    if told["event"] == "webhook":
+        less = {"before": None, "after": None, "changes": told["changes"][:_FEW_CHANGES]}
+        return {**told, **less, "logs": [], "isReduced": True}
     causes = [{**each, "changes": []} for each in told["causes"][:20]]
     sent = [{**each, "changes": []} for each in told.get("sent", [])]
     return {**told, "causes": causes, "sent": sent, "logs": [], "isReduced": True}

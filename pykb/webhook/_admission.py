@@ -306,6 +306,9 @@ class AdmissionResponse:
 class TypedHandler:
     """The base of pykb's own handlers. They call the methods of an author."""
 
+    type: str
+    """What they do, as ``WebhookType`` spells it."""
+
 
 _current: ContextVar[AdmissionRequest | None] = ContextVar("current_admission_request", default=None)
 
@@ -477,7 +480,7 @@ _LONGEST_CAUSE = 1024
 _LONGEST_WARNING = 1024
 _LONGEST_NAME = 256
 _LONGEST_UID = 256
-_PLACES = (("request", "object"), ("request", "oldObject"))
+PLACES = (("request", "object"), ("request", "oldObject"))
 
 
 @dataclass(slots=True, eq=False)
@@ -495,11 +498,16 @@ class AdmissionEndpoint:
         """The function that its author wrote."""
         return getattr(self.handler, "author", self.handler)
 
+    @property
+    def type(self) -> str:
+        """What it does, as ``WebhookType`` spells it."""
+        return getattr(self.handler, "type", "admission")
+
     async def answer(self, request: HttpRequest) -> HttpResponse:
         """Return the review with the response."""
         try:
-            review = read_around(request.body, *_PLACES)
-            asked = _read_request(review if isinstance(review, dict) else {})
+            review = read_around(request.body, *PLACES)
+            asked = read_request(review if isinstance(review, dict) else {})
         except ValueError as error:
             review = None if isinstance(error, orjson.JSONDecodeError) else review
             reason = "the body is not JSON" if review is None else safe_text(error)
@@ -540,7 +548,7 @@ def _written(uid: str, response: AdmissionResponse, *, status: int = 200) -> Htt
     return HttpResponse(_write_response(uid, response), status, JSON)
 
 
-def _read_request(review: Mapping[str, Any]) -> AdmissionRequest:
+def read_request(review: Mapping[str, Any]) -> AdmissionRequest:
     """Read the request of a review.
 
     Raises:

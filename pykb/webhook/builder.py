@@ -178,6 +178,8 @@ class Defaulter(TypedWebhook[T]):
 class DefaulterHandler(TypedHandler):
     """Answers admission requests with a defaulter."""
 
+    type = "mutating"
+
     def __init__(self, gvk: GroupVersionKind, defaulter: Defaulter[T]) -> None:
         self._gvk = gvk
         self._defaulter = defaulter
@@ -263,6 +265,8 @@ class Validator(TypedWebhook[T]):
 
 class ValidatorHandler(TypedHandler):
     """Answers admission requests with a validator."""
+
+    type = "validating"
 
     def __init__(self, gvk: GroupVersionKind, validator: Validator[T]) -> None:
         self._gvk = gvk

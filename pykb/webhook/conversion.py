@@ -57,9 +57,17 @@ class _NotAReview(Exception):  # noqa: N818 - says what it is
 class Conversions:
     """The converters of all kinds, and the handler of ``/convert``."""
 
-    def __init__(self, metrics: WebhookMetrics, failed: Callable[[BaseException], None] = lambda _: None) -> None:
+    type = "conversion"
+
+    def __init__(
+        self,
+        metrics: WebhookMetrics,
+        failed: Callable[[BaseException], None] = lambda _: None,
+        refused: Callable[[BaseException], None] = lambda _: None,
+    ) -> None:
         self._metrics = metrics
         self._failed = failed
+        self._refused = refused
         self._hubs: dict[GroupKind, type[Object]] = {}
         self._spokes: dict[GroupVersionKind, Converter[Any, Any]] = {}
 
@@ -189,6 +197,7 @@ class Conversions:
         except ConversionFailed:
             raise
         except Unconvertible as error:
+            self._refused(error)
             raise ConversionFailed(f"cannot convert {what}: {safe_text(error)}") from None
         except BaseException as error:
             # A thread handles no signals, so everything is the converter's failure.

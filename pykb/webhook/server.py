@@ -161,6 +161,10 @@ AdmissionHandler: TypeAlias = Callable[[AdmissionRequest], Awaitable[AdmissionRe
 class Endpoint(Protocol):
     """The handler of one path."""
 
+    @property
+    def type(self) -> str:
+        """What it does, as ``WebhookType`` spells it."""
+
     async def answer(self, request: HttpRequest) -> HttpResponse:
         """Answer one request.
 
@@ -168,6 +172,18 @@ class Endpoint(Protocol):
             HttpError: There is no answer. The API server then applies the webhook's
                 ``failurePolicy``.
         """
+
+
+class CallRecorder(Protocol):
+    """Records the calls of webhooks, while somebody listens."""
+
+    async def recorded(
+        self, kind: str, request: HttpRequest, answer: Callable[[HttpRequest], Awaitable[HttpResponse]]
+    ) -> HttpResponse:
+        """Answer a request, and record that."""
+
+    def failed(self, error: BaseException) -> None:
+        """Note what a function of the program has raised, in the running call."""
 
 
 class ServerOptions(Protocol):
@@ -235,6 +251,8 @@ class WebhookServer:
         self._spans: Spans | None = None
         self.observer: Callable[[BaseException], None] | None = None
         """Called with each error that leaves a webhook or a converter."""
+        self.recorder: CallRecorder | None = None
+        """Set while somebody listens."""
 
     @property
     def paths(self) -> frozenset[str]:
@@ -258,7 +276,7 @@ class WebhookServer:
             from pykb.meta.gvk import CONVERT
             from pykb.webhook.conversion import Conversions
 
-            self._conversions = Conversions(self._metrics, self._failed)
+            self._conversions = Conversions(self._metrics, self._failed, self._refused)
             self.mount(CONVERT, self._conversions)
         return self._conversions
 
@@ -334,6 +352,11 @@ class WebhookServer:
     def _failed(self, error: BaseException) -> None:
         if self.observer is not None:
             self.observer(error)
+        self._refused(error)
+
+    def _refused(self, error: BaseException) -> None:
+        if self.recorder is not None:
+            self.recorder.failed(error)
 
     def steps(self, path: str) -> Steps:
         """Return the object that measures how long the webhook at a path blocks the event loop."""
@@ -495,6 +518,8 @@ class WebhookServer:
     async def _in_time(self, endpoint: Endpoint, request: HttpRequest, limit: float) -> HttpResponse:
         """Log when an answer is cancelled, by our time limit or by the client, whose limit started a little earlier."""
         try:
+            if self.recorder is not None:
+                return await self.recorder.recorded(endpoint.type, request, endpoint.answer)
             return await endpoint.answer(request)
         except asyncio.CancelledError:
             logger.warning("webhook not done in time", extra={"webhook": request.path, "timeout": f"{limit:g} s"})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
-from collections.abc import AsyncIterator, Callable, Collection, Iterable
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any
@@ -132,7 +132,7 @@ class HandlerOperator:
             # there are no handlers.
             settings.admission = _NoAdmission()
         elif self.has_admission and self.webhooks is not None:
-            handlers = [str(handler.id) for handler in self.registry._webhooks.get_all_handlers()]  # noqa: SLF001
+            handlers = {str(each.id): type_of(each) for each in self.registry._webhooks.get_all_handlers()}  # noqa: SLF001
             settings.admission.server = AdmissionServer(self.webhooks(), handlers)  # type: ignore[assignment]
         return settings
 
@@ -202,10 +202,10 @@ class _NoAdmission(type(kopf.OperatorSettings().admission)):  # type: ignore[mis
 class AdmissionServer:
     """The admission server for kopf. It gives kopf the address of the handlers, each at the path of its id."""
 
-    def __init__(self, server: WebhookServer, handlers: Collection[str]) -> None:
-        """Make a server for these handlers, by their ids."""
+    def __init__(self, server: WebhookServer, handlers: Mapping[str, str]) -> None:
+        """Make a server for handlers: their ids, each with what it does, as ``WebhookType`` spells it."""
         self._server = server
-        self._paths = {f"/{handler}": handler for handler in handlers}
+        self._handlers = handlers
 
     async def __call__(self, ask: Any) -> AsyncIterator[dict[str, str]]:
         """Serve until cancelled. Yield the webhooks' client configuration to kopf, again after each renewal.
@@ -215,8 +215,9 @@ class AdmissionServer:
         """
         mounted: list[str] = []
         try:
-            for path, handler in self._paths.items():
-                self._server.mount(path, AdmissionEndpoint(ask, handler, self._server.steps(path)))
+            for handler, kind in self._handlers.items():
+                path = f"/{handler}"
+                self._server.mount(path, AdmissionEndpoint(ask, handler, kind, self._server.steps(path)))
                 mounted.append(path)
             await self._server.listening()
             certificate = self._server.certificate
@@ -229,12 +230,19 @@ class AdmissionServer:
             self._server.unmount(mounted)
 
 
+def type_of(handler: Any) -> str:
+    """What an admission handler does, as ``WebhookType`` spells it. kopf has the same words."""
+    return getattr(handler.reason, "value", "admission")
+
+
 @dataclass(slots=True, eq=False)
 class AdmissionEndpoint:
     """Calls one handler through kopf."""
 
     ask: Any
     handler: str
+    type: str
+    """What it does, as ``WebhookType`` spells it."""
     steps: Steps
     author: Callable[..., Any] | None = None
     """The function of the handler."""

@@ -27,7 +27,7 @@ from pykb.client.connection import Call, Connection
 from pykb.client.errors import ApiError, ServerUnreachable, status_of
 from pykb.client.listwatch import ListWatch
 from pykb.runtime._awaiting import close_unbegun
-from pykb.runtime._kopf.handlers import AdmissionEndpoint
+from pykb.runtime._kopf.handlers import AdmissionEndpoint, type_of
 from pykb.runtime._kopf.internals import (
     ResourceMemories,
     Scheduler,
@@ -205,7 +205,7 @@ class OfflineHandlers:
         for handler in every:
             path = f"/{handler.id}"
             steps = self.webhooks.steps(path)
-            self.webhooks.mount(path, AdmissionEndpoint(ask_here, str(handler.id), steps, handler.fn))
+            self.webhooks.mount(path, AdmissionEndpoint(ask_here, str(handler.id), type_of(handler), steps, handler.fn))
         config: Any = {"service": {"name": "kopf", "namespace": "default"}}
         configurations: list[dict[str, Any]] = []
         for kind, reason in _ADMISSIONS.items():

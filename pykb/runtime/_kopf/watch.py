@@ -59,6 +59,7 @@ from pykb.runtime._kopf.internals import (
     watching,
 )
 from pykb.runtime._lasting import Lasting
+from pykb.runtime.records.context import current_webhook
 
 # Configures the client libraries that handlers use, for the manager's cluster.
 #
@@ -199,6 +200,8 @@ async def _guarded(fn: Callable[..., Any], **options: Any) -> Any:
             raise
         if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
             raise  # kopf stops a daemon, or the manager stops
+        if (record := current_webhook.get()) is not None:
+            record.error = error
         _raise_for_kopf(error, "a handler")
 
 

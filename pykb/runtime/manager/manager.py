@@ -35,7 +35,7 @@ from pykb.runtime.records.recording import Recorders
 if TYPE_CHECKING:
     from pykb.runtime._kopf import OperatorRegistry
     from pykb.runtime.controller.controller import Controller
-    from pykb.runtime.records.causes import ReconcileListener
+    from pykb.runtime.records.causes import ReconcileListener, WebhookListener
     from pykb.runtime.sharding.sharding import Sharding
     from pykb.webhook.server import WebhookServer
 
@@ -282,9 +282,10 @@ class Manager:
         await self.clusters.remove(cluster)
         await self._others.remove(cluster.cache.run)
 
-    def listen(self, listener: ReconcileListener) -> None:
-        """Tell a listener why each reconcile ran, what it sent and how it ended. Costs time for each reconcile."""
+    def listen(self, listener: ReconcileListener | WebhookListener) -> None:
+        """Tell a listener of each reconcile or of each call of a webhook. Costs time for each of them."""
         self._recorders.listen(listener)
+        self._record_webhooks()
 
     @property
     def controllers(self) -> Sequence[Controller[Any]]:
@@ -324,7 +325,12 @@ class Manager:
                 needed=self._serve_webhooks,
                 managed=self.servers.managed,
             )
+            self._record_webhooks()
         return self._webhook_server
+
+    def _record_webhooks(self) -> None:
+        if self._webhook_server is not None:
+            self._webhook_server.recorder = self._recorders.of_webhooks()
 
     def _serve_webhooks(self) -> None:
         if not self.options.webhooks:

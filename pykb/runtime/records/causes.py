@@ -1,12 +1,13 @@
-"""Why a reconcile ran, what it sent and how it ended, as values.
+"""Why a reconcile ran, what it sent and how it ended, and what webhooks were asked and answered, as values.
 
-A :class:`ReconcileListener` gets them (``manager.listen``). They never hold a value of a Secret, nor of
-a field whose name is that of a secret.
+A :class:`ReconcileListener` or a :class:`WebhookListener` gets them (``manager.listen``). They never hold a value of a
+Secret, nor of a field whose name is that of a secret.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+import logging
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
@@ -14,10 +15,13 @@ from typing import Any, NamedTuple, Self
 
 import orjson
 
-from pykb.api.safe_text import SECRET_WORDS
+from pykb.api.safe_text import SECRET_WORDS, error_text, without_values
+from pykb.client.guard import is_end, outside_task
 from pykb.meta.json_diff import MISSING, Change, Parts, Path, parts_of, sorted_changes
 from pykb.runtime.cache.event import EventType
 from pykb.runtime.requests.reconcile import Result
+
+logger = logging.getLogger(__name__)
 
 HIDDEN = "***"
 """Stands in place of a secret value."""
@@ -25,6 +29,9 @@ HIDDEN = "***"
 _LONGEST_VALUE = 80
 _SERVERS_OWN = ("resourceVersion", "managedFields", "generation")
 """Metadata that the server changes with every write. It says nothing about the change."""
+
+
+_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 class CauseKind(StrEnum):
@@ -182,6 +189,7 @@ class ReconcileRecord:
         seconds: How long it took.
         failures: How many reconciles of this request failed in a row, with this one.
         next_try: When it is tried again after an error, from then on. ``None`` if it is not.
+        object: The object of its request, if the controller is ``for_`` a kind.
     """
 
     id: ReconcileId
@@ -193,6 +201,7 @@ class ReconcileRecord:
     seconds: float = 0.0
     failures: int = 0
     next_try: timedelta | None = None
+    object: ObjectId | None = None
 
 
 class ReconcileListener:
@@ -221,6 +230,111 @@ class ReconcileListener:
 
     def ended(self, record: ReconcileRecord) -> None:
         """A reconcile ended."""
+
+
+class WebhookType(StrEnum):
+    """What a webhook does."""
+
+    MUTATING = "mutating"
+    """It sets defaults."""
+    VALIDATING = "validating"
+    """It allows or denies."""
+    ADMISSION = "admission"
+    """A handler of the program that may do both."""
+    CONVERSION = "conversion"
+    """It converts objects to another version."""
+
+
+@dataclass(slots=True)
+class WebhookRecord:
+    """One call of a webhook by the API server, when it has ended.
+
+    ::
+
+        class Denials(WebhookListener):
+            def answered(self, record: WebhookRecord) -> None:
+                if record.allowed is False:
+                    print(record.user, record.operation, record.object, record.message, record.fields)
+
+        manager.listen(Denials())
+
+    Attributes:
+        id: Its identity.
+        type: What the webhook does.
+        path: The path of the webhook.
+        object: The object. The first one if a conversion has several.
+        objects: How many objects a conversion has; 1 for all other calls.
+        operation: What the client does. Empty for a conversion.
+        subresource: The subresource, such as ``status``.
+        user: The name of the client's user. Empty for a conversion.
+        dry_run: Whether nothing will be stored.
+        sent_by: The reconcile of this process for whose request the API server called, if that is known. It never is
+            for conversions.
+        before: The object as it was: stored before an update or a deletion, or sent to a defaulter or a converter.
+        after: The object as it becomes by the request, by the defaulter or by the converter.
+        changes: The fields in which they differ, if both are there.
+        allowed: Whether the request is allowed, or the objects are converted. ``None`` without an answer.
+        message: Why not.
+        fields: The fields that are refused, each with the reason.
+        warnings: Warnings for the client.
+        error: What the function of the program raised, a denial for one.
+        seconds: How long it took.
+    """
+
+    id: str
+    type: WebhookType
+    path: str
+    object: ObjectId | None = None
+    objects: int = 1
+    operation: str = ""
+    subresource: str = ""
+    user: str = ""
+    dry_run: bool = False
+    sent_by: ReconcileId | None = None
+    before: Mapping[str, Any] | None = None
+    after: Mapping[str, Any] | None = None
+    changes: tuple[FieldChange, ...] = ()
+    allowed: bool | None = None
+    message: str = ""
+    fields: tuple[tuple[str, str], ...] = ()
+    warnings: tuple[str, ...] = ()
+    error: BaseException | None = None
+    seconds: float = 0.0
+
+
+class WebhookListener:
+    """Gets a record of each call of a webhook. Override what you need.
+
+    The methods are called in the event loop. They must not block. An error is logged. While somebody listens, each
+    review is read twice.
+
+    ::
+
+        class Slow(WebhookListener):
+            def answered(self, record: WebhookRecord) -> None:
+                if record.seconds > 1:
+                    print(record.path, record.object, record.seconds)
+
+        manager.listen(Slow())
+    """
+
+    def called(self, record: WebhookRecord) -> None:
+        """A webhook is called. Only its identity, its type and its path are known."""
+
+    def answered(self, record: WebhookRecord) -> None:
+        """A call has ended."""
+
+
+def tell(listeners: Iterable[ReconcileListener | WebhookListener], method: str, record: object) -> None:
+    """Call a method of each listener. Its failures are logged."""
+    for listener in listeners:
+        try:
+            outside_task(getattr(listener, method), record)
+        except BaseException as error:
+            if is_end(error):
+                raise
+            shown = {"listener": type(listener).__qualname__, "error": error_text(error)}
+            logger.error("listener failed", extra=shown, exc_info=without_values(error))  # noqa: TRY400 - no values
 
 
 def shown(value: Any) -> str:
@@ -292,6 +406,19 @@ def _field_change(change: Change, *, hide: bool) -> FieldChange:
     if hide or _is_secret(path):
         return FieldChange(path, *(None if value is None else HIDDEN for value in (change.before, change.after)))
     return FieldChange(path, _without_secrets(change.before), _without_secrets(change.after))
+
+
+def without_secrets(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """An object without secret values, and without what the server and kubectl note of its fields."""
+    shown: dict[str, Any] = _without_secrets(raw)
+    if ObjectId.of(raw).is_secret:
+        for name in ("data", "stringData"):
+            if isinstance(values := raw.get(name), Mapping):
+                shown[name] = dict.fromkeys(values, HIDDEN)
+    shown["metadata"].pop("managedFields", None)
+    if isinstance(annotations := shown["metadata"].get("annotations"), dict):
+        annotations.pop(_APPLIED, None)
+    return shown
 
 
 def _without_secrets(value: Any) -> Any:

@@ -30,6 +30,7 @@ from pykb.meta.gvk import GroupVersionKind, NamespacedName
 
 if TYPE_CHECKING:
     from pykb.client.connection import CacheReader, Call
+    from pykb.runtime.records.causes import ReconcileId, WebhookRecord
 
 LIMIT = timedelta(seconds=5)
 """How long a request waits. A watch that broke off takes longer to return, and must not stop the work."""
@@ -151,6 +152,9 @@ current_reconcile = cast("ContextVar[ReconcileContext | None]", current_witness)
 """The running reconcile. Only controllers set a witness."""
 
 
+current_webhook: ContextVar[WebhookRecord | None] = ContextVar("webhook", default=None)
+"""The record of the webhook call that is being answered, if somebody listens."""
+
 Sent = Callable[[Awaitable[dict[str, Any]], "Call", GroupVersionKind, "CacheReader | None"], Awaitable[dict[str, Any]]]
 
 
@@ -166,9 +170,14 @@ class Write(NamedTuple):
 
 
 class Ledger:
-    """Which reconcile made which version of an object, for the last writes of a process that were recorded."""
+    """Which reconcile made which version of an object, for the last writes of a process that were recorded.
+
+    Attributes:
+        sending: The reconciles whose requests the API server handles now, by the trace parents of these.
+    """
 
     def __init__(self) -> None:
+        self.sending: dict[str, ReconcileId] = {}
         self._writes: dict[tuple[str, str, str, str], Write] = {}
 
     def note(self, kind: str, metadata: dict[str, Any], write: Write, *, deleted: bool = False) -> None:

@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import functools
 import os
+import secrets
 import sys
 import sysconfig
 import traceback
@@ -23,6 +24,7 @@ from pykb.client.bridge import waiting_thread
 from pykb.client.clock import Clock
 from pykb.client.connection import CacheReader, Call, Route, is_dry_run, parse_path
 from pykb.client.json_text import writable
+from pykb.client.task import trace_parent
 from pykb.diagnostics.render import visible
 from pykb.meta.gvk import GroupVersionKind
 from pykb.runtime.cache.event import EventType
@@ -36,7 +38,7 @@ from pykb.runtime.records.causes import (
     SentRequest,
     changes_between,
 )
-from pykb.runtime.records.context import reconciles
+from pykb.runtime.records.context import Ledger, reconciles
 from pykb.runtime.requests.reconcile import SAYS_ENOUGH
 
 _WITHOUT_EVENT = {
@@ -282,6 +284,7 @@ async def recorded(
     cache: CacheReader | None,
     record: ReconcileRecord,
     known: Known,
+    ledger: Ledger,
 ) -> dict[str, Any]:
     """Await the answer to a request, and add the request to the record."""
     line = _own_line(sys._getframe(1), waiting_thread.get())  # noqa: SLF001
@@ -290,6 +293,9 @@ async def recorded(
     loop = asyncio.get_running_loop()
     began, name, error = loop.time(), route.name, ""
     changes: tuple[FieldChange, ...] = ()
+    trace = f"00-{secrets.token_hex(16)}-{secrets.token_hex(8)}-00"
+    ledger.sending[trace] = record.id
+    token = trace_parent.set(trace)
     try:
         answer = await answering
         if answer.get("kind") == gvk.kind and "metadata" in answer:
@@ -301,6 +307,8 @@ async def recorded(
     else:
         return answer
     finally:
+        trace_parent.reset(token)
+        del ledger.sending[trace]
         target = ObjectId(gvk.api_version, gvk.kind, route.namespace, name)
         sent = SentRequest(
             call.method, target, route.subresource, changes, is_dry_run(call), error, loop.time() - began, place, path

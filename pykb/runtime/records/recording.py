@@ -14,16 +14,24 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pykb.api.safe_text import error_text, without_values
 from pykb.client.clock import Clock, Timer
-from pykb.client.guard import is_end, outside_task
 from pykb.client.tracing import spans
+from pykb.meta.gvk import NamespacedName
 from pykb.runtime._lasting import Lasting
 from pykb.runtime.cache.event import Event, EventType
 from pykb.runtime.records.context import Ledger, ReconcileContext, Recording, Sent
 
 if TYPE_CHECKING:
-    from pykb.runtime.records.causes import FieldChange, ObjectId, ReconcileCause, ReconcileListener, ReconcileRecord
+    from pykb.meta.gvk import GroupVersionKind
+    from pykb.runtime.records._webhooks import WebhookRecorder
+    from pykb.runtime.records.causes import (
+        FieldChange,
+        ObjectId,
+        ReconcileCause,
+        ReconcileListener,
+        ReconcileRecord,
+        WebhookListener,
+    )
     from pykb.runtime.requests.queue import WorkQueue
     from pykb.runtime.requests.reconcile import Result
 
@@ -257,6 +265,8 @@ class Recorder:
         self._running: dict[Hashable, ReconcileRecord] = {}
         self.ledger = Ledger()
         """The writes of this process. Controllers of one manager share it."""
+        self.kind: GroupVersionKind | None = None
+        """The kind of the objects that the requests name."""
 
     def listen(self, listener: ReconcileListener) -> None:
         """Tell a listener of each reconcile from now on."""
@@ -295,7 +305,8 @@ class Recorder:
             )
             self._tell("started", record)
         if self._needs_details or is_suspect:
-            context.recording = Recording(self.ledger, _noting(record) if record and self._needs_details else None)
+            noting = self._noting(record) if record and self._needs_details else None
+            context.recording = Recording(self.ledger, noting)
 
     def end(
         self, context: ReconcileContext, result: Result | None, error: BaseException | None, seconds: float
@@ -332,10 +343,22 @@ class Recorder:
         self._loops.woken(context.request, own, others if complete else None)
 
     def _record(self, context: ReconcileContext, due: list[_Waking], left_out: int) -> ReconcileRecord:
-        from pykb.runtime.records.causes import ReconcileId, ReconcileRecord
+        from pykb.runtime.records.causes import ObjectId, ReconcileId, ReconcileRecord
 
-        identity = ReconcileId(context.controller, context.request, context.reconcile_id)
-        return ReconcileRecord(identity, tuple(self._cause(each) for each in due), left_out)
+        request, kind = context.request, self.kind
+        record = ReconcileRecord(
+            ReconcileId(context.controller, context.request, context.reconcile_id),
+            tuple(self._cause(each) for each in due),
+            left_out,
+        )
+        if kind is not None and isinstance(request, NamespacedName):
+            record.object = ObjectId(kind.api_version, kind.kind, request.namespace, request.name)
+        return record
+
+    def _noting(self, record: ReconcileRecord) -> Sent:
+        from pykb.runtime.records.lines import recorded
+
+        return partial(recorded, record=record, known={}, ledger=self.ledger)
 
     def _cause(self, found: _Waking) -> ReconcileCause:
         from pykb.runtime.records import causes
@@ -372,14 +395,9 @@ class Recorder:
         return write.by if not manager or manager == write.field_manager else None
 
     def _tell(self, what: str, record: ReconcileRecord | None) -> None:
-        for listener in self._listeners:
-            try:
-                outside_task(getattr(listener, what), record)
-            except BaseException as error:
-                if is_end(error):
-                    raise
-                shown = {"listener": type(listener).__qualname__, "error": error_text(error)}
-                logger.error("listener failed", extra=shown, exc_info=without_values(error))  # noqa: TRY400 - no values
+        from pykb.runtime.records.causes import tell
+
+        tell(self._listeners, what, record)
 
 
 class Recorders:
@@ -389,6 +407,7 @@ class Recorders:
         self._ledger = Ledger()
         self._recorders: list[Recorder] = []
         self._listeners: list[ReconcileListener] = []
+        self._webhook_listeners: list[WebhookListener] = []
 
     def add(self, recorder: Recorder) -> None:
         """Add the recorder of a controller."""
@@ -401,11 +420,24 @@ class Recorders:
         """Forget the recorder of a controller."""
         self._recorders.remove(recorder)
 
-    def listen(self, listener: ReconcileListener) -> None:
-        """Tell a listener of each reconcile from now on."""
-        self._listeners.append(listener)
-        for recorder in self._recorders:
-            recorder.listen(listener)
+    def listen(self, listener: ReconcileListener | WebhookListener) -> None:
+        """Tell a listener of each reconcile or of each call of a webhook from now on."""
+        from pykb.runtime.records.causes import ReconcileListener, WebhookListener
+
+        if isinstance(listener, WebhookListener):
+            self._webhook_listeners.append(listener)
+        if isinstance(listener, ReconcileListener):
+            self._listeners.append(listener)
+            for recorder in self._recorders:
+                recorder.listen(listener)
+
+    def of_webhooks(self) -> WebhookRecorder | None:
+        """The recorder of the webhooks, if somebody listens to them."""
+        if not self._webhook_listeners:
+            return None
+        from pykb.runtime.records._webhooks import WebhookRecorder
+
+        return WebhookRecorder(self._webhook_listeners, self._ledger)
 
     def trace(self) -> None:
         """Make spans of reconciles, if the program has set a tracer provider."""
@@ -413,9 +445,3 @@ class Recorders:
             from pykb.runtime.records._otel import ReconcileSpans
 
             self.listen(ReconcileSpans(traced))
-
-
-def _noting(record: ReconcileRecord) -> Sent:
-    from pykb.runtime.records.lines import recorded
-
-    return partial(recorded, record=record, known={})

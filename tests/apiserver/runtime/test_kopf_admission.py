@@ -8,7 +8,8 @@ import pytest
 
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.client.errors import ApiError, InternalServerError
-from pykb.runtime import Validator, WebhookBuilder
+from pykb.runtime import Validator, WebhookBuilder, WebhookListener, WebhookRecord, WebhookType
+from pykb.runtime.records.lines import own_line_of
 from pykb.serving.options import CertificateOptions
 from pykb.serving.tls import self_signed
 from pykb.testing import eventually, running
@@ -24,6 +25,17 @@ PATH = "/validate-runtime-example-com-v1-widget"
 
 class Validates(Validator[Widget]):
     """Allows everything."""
+
+
+class Calls(WebhookListener):
+    """Keeps the records of calls."""
+
+    def __init__(self) -> None:
+        self.records: list[WebhookRecord] = []
+
+    def answered(self, record: WebhookRecord) -> None:
+        """Keep it."""
+        self.records.append(record)
 
 
 def widget(namespace, name, size):
@@ -79,6 +91,8 @@ async def test_admission_handlers_validate_and_mutate(widgets, namespace, regist
     """With nothing configured but the handlers: served at the webhook port, with a certificate made for it."""
     manager = manager_for(widgets, namespaces=(namespace,), webhook_port=0)
     manager.add_kopf_handlers(registry)
+    calls = Calls()
+    manager.listen(calls)
     async with client_for(widgets) as client:
         async with running(manager):
             await eventually(lambda: refused(client, namespace), timeout=LONG)
@@ -86,6 +100,14 @@ async def test_admission_handlers_validate_and_mutate(widgets, namespace, regist
             assert made.spec.size == 3
             await client.create(widget(namespace, "large", 6))
             assert "rather large" in [getattr(record, "warning", "") for record in caplog.records]
+        told = {(record.type, record.object.name if record.object else ""): record for record in calls.records}
+        refusal = told[WebhookType.VALIDATING, "probe"]
+        assert (refusal.allowed, refusal.message, refusal.operation) == (False, "too large", "CREATE")
+        assert isinstance(refusal.error, kopf.AdmissionError)
+        assert (own_line_of(refusal.error) or ("",))[0] == __file__
+        [change] = told[WebhookType.MUTATING, "empty"].changes
+        assert (change.path, change.after) == ("spec.size", 3)
+        assert told[WebhookType.VALIDATING, "large"].warnings == ("rather large",)
         # The configuration goes with the manager that kept it, so that nobody is refused for want of a server; the
         # API server takes a moment to notice.
         await eventually(lambda: let_in(client, widget(namespace, "anything", 11)), timeout=LONG)

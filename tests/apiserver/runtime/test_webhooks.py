@@ -24,6 +24,8 @@ from pykb.envtest.components import Authority, write_private
 from pykb.runtime import (
     ApiError,
     CertificateOptions,
+    Client,
+    ControllerBuilder,
     Defaulter,
     Denied,
     FieldError,
@@ -32,9 +34,17 @@ from pykb.runtime import (
     Manager,
     ManagerOptions,
     MergePatch,
+    ObjectId,
+    ReconcileListener,
+    Reconciler,
+    ReconcileRecord,
+    Request,
     Validator,
     VirtualClock,
     WebhookBuilder,
+    WebhookListener,
+    WebhookRecord,
+    WebhookType,
 )
 from pykb.serving.tls import POLL
 from pykb.testing import eventually, running
@@ -320,6 +330,64 @@ async def test_objects_are_judged_when_created_changed_and_deleted(boxes, namesp
         await client.patch(made, MergePatch({"metadata": {"labels": {"locked": "no"}}}))
         await client.delete(made)
         assert await client.find(Box, "a", namespace=namespace) is None
+
+
+class Calls(WebhookListener):
+    """Keeps the records of calls."""
+
+    def __init__(self) -> None:
+        self.records: list[WebhookRecord] = []
+
+    def answered(self, record: WebhookRecord) -> None:
+        """Keep it."""
+        self.records.append(record)
+
+
+class Doubles(Reconciler):
+    """Creates a second box for each first one."""
+
+    def __init__(self, client: Client) -> None:
+        super().__init__(client)
+        self.ids: list[str] = []
+
+    async def reconcile(self, request: Request) -> None:
+        """Create it."""
+        if request.name.endswith("-2") or await self.client.find(Box, f"{request.name}-2", namespace=request.namespace):
+            return
+        await self.client.create(box(request.namespace, f"{request.name}-2", cpu=2))
+
+
+async def test_a_call_for_a_write_of_a_reconcile_names_it(boxes, namespace, project):
+    """The API server passes on the trace parent to admission, and not to conversions."""
+    calls = Calls()
+    reconciles: list[ReconcileRecord] = []
+
+    class Reconciles(ReconcileListener):
+        def ended(self, record: ReconcileRecord) -> None:
+            reconciles.append(record)
+
+    def setup(manager: Manager) -> None:
+        setup_box(manager)
+        manager.listen(calls)
+        manager.listen(Reconciles())
+        ControllerBuilder(manager).for_(Box).complete(Doubles(manager.client))
+
+    async def is_doubled() -> None:
+        assert any(record.sent and record.sent[-1].method == "POST" for record in reconciles)
+
+    async with served(boxes, project, setup, namespaces=(namespace,)) as (_, client):
+        await client.create(box(namespace, "a", cpu=2))
+        await eventually(is_doubled, timeout=LONG)
+    [writer] = [record.id for record in reconciles if any(sent.method == "POST" for sent in record.sent)]
+    assert reconciles[0].object == ObjectId(V1.api_version, "Box", namespace, "a")
+    found = {}
+    for record in calls.records:
+        if record.object is not None and record.object.namespace == namespace:
+            found.setdefault((record.object.name, record.type), []).append(record)
+    for kind in (WebhookType.MUTATING, WebhookType.VALIDATING):
+        assert [record.sent_by for record in found["a", kind]] == [None]
+        assert [record.sent_by for record in found["a-2", kind]] == [writer]
+    assert {record.sent_by for record in found["a-2", WebhookType.CONVERSION]} == {None}
 
 
 async def test_an_object_of_a_wrong_type_is_refused_with_its_fields(boxes, namespace, project):

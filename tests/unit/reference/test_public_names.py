@@ -20,8 +20,8 @@ NAMES = {
         ReconcileListener ReconcileRecord ReconcileTimeout Reconciler Request ResourceVersionChanged Result
         Runnable SentRequest ServerUnreachable Source StatusWriter StrategicMergePatch SubresourceClient
         SystemClock TerminalError TlsOptions TooManyRequests Transport TransportOptions Unauthorized
-        UnreadableObject UserInfo Validator VirtualClock Warnings Watch WatchEvent WebhookBuilder WebhookServer
-        Where WorkQueue add_finalizer add_flags answering await_in_thread call_in_thread configure_logging
+        UnreadableObject UserInfo Validator VirtualClock Warnings Watch WatchEvent WebhookBuilder WebhookListener
+        WebhookRecord WebhookServer WebhookType Where WorkQueue add_finalizer add_flags answering await_in_thread call_in_thread configure_logging
         controller_of create_or_patch create_or_update current_admission_request default_rate_limiter
         discover_credentials ensure_applied ensure_deleted ensure_finalizer extract_applied has_finalizer
         is_controlled_by list_controlled merge_from partial patch_status prune reference_to release_finalizer

@@ -23,8 +23,10 @@ from pykb.runtime.records.causes import (
     ReconcileId,
     ReconcileRecord,
     SentRequest,
+    WebhookRecord,
+    WebhookType,
 )
-from pykb.runtime.records.context import ReconcileContext, current_reconcile
+from pykb.runtime.records.context import ReconcileContext, current_reconcile, current_webhook
 
 OBJECT = ObjectId("v1", "Pod", "default", "a")
 
@@ -96,7 +98,7 @@ def test_the_log_lines_of_a_reconcile_are_its_own(
     stream = RecordStream(ours)
     stream.watch_logs()
     try:
-        stream.started(record())
+        stream.started(record(object=OBJECT))
         logging.getLogger("shop").warning("of nobody")
         for name in ("r1", "r2"):
             token = current_reconcile.set(ReconcileContext("pods", name, "default/a"))
@@ -106,7 +108,8 @@ def test_the_log_lines_of_a_reconcile_are_its_own(
         stream.ended(record())
     finally:
         stream.close()
-    _, told = received(theirs)
+    started, told = received(theirs)
+    assert started["object"] == {"apiVersion": "v1", "kind": "Pod", "namespace": "default", "name": "a"}
     assert [each["message"] for each in told["logs"]] == ["r1 says 0", "r1 says 1"]
     assert (told["logs"][0]["level"], told["moreLogs"]) == ("warning", 1)
 
@@ -173,6 +176,48 @@ def test_a_large_record_goes_without_its_changes(ends: tuple[socket.socket, sock
     [told] = received(theirs)
     assert len(told["sent"][0]["changes"][0]["before"]) < 3000
     assert told["sent"][0]["changes"][0]["after"] == {"y": 1}
+
+
+def call(**rest: Any) -> WebhookRecord:
+    """A call of a validator that is denied."""
+    made = WebhookRecord("w1", WebhookType.VALIDATING, "/validate", OBJECT, operation="UPDATE", user="jane")
+    made.allowed, made.message, made.fields, made.seconds = False, "too large", (("spec.replicas", "too many"),), 0.5
+    made.sent_by = ReconcileId("pods", "default/b", "r0")
+    for key, value in rest.items():
+        setattr(made, key, value)
+    return made
+
+
+def test_a_call_has_its_answer_and_its_own_log_lines(ends: tuple[socket.socket, socket.socket]) -> None:
+    """Also if a reconcile is what made the API server call, in this process."""
+    ours, theirs = ends
+    stream = RecordStream(ours)
+    stream.watch_logs()
+    try:
+        stream.called(record := call(changes=(FieldChange("spec.replicas", 1, 2),), before={"a": 1}))
+        tokens = current_reconcile.set(ReconcileContext("pods", "r1", "default/a")), current_webhook.set(record)
+        logging.getLogger("shop").warning("looks at it")
+        current_reconcile.reset(tokens[0])
+        current_webhook.reset(tokens[1])
+        logging.getLogger("shop").warning("of nobody")
+        stream.answered(record)
+    finally:
+        stream.close()
+    [told] = received(theirs)
+    assert (told["event"], told["id"], told["type"], told["allowed"]) == ("webhook", "w1", "validating", False)
+    assert told["object"] == {"apiVersion": "v1", "kind": "Pod", "namespace": "default", "name": "a"}
+    assert (told["sentBy"]["id"], told["fields"]) == ("r0", [{"field": "spec.replicas", "message": "too many"}])
+    assert [each["message"] for each in told["logs"]] == ["looks at it"]
+
+
+def test_a_large_call_goes_without_its_objects(ends: tuple[socket.socket, socket.socket]) -> None:
+    """It says so. Some of its changes stay."""
+    ours, theirs = ends
+    changes = tuple(FieldChange(f"spec.f{number}", "x" * 1000, None) for number in range(90))
+    RecordStream(ours).answered(call(changes=changes, after={"x": "x" * 200_000}))
+    [told] = received(theirs)
+    assert told["isReduced"]
+    assert (told["before"], told["after"], len(told["changes"])) == (None, None, 20)
 
 
 def test_without_a_listener_there_is_no_stream(tmp_path: Any) -> None:

@@ -38,7 +38,9 @@ async def test_handlers_answer_at_their_ids(manager_of, serving):
     """As long as kopf wants them; its errors have the codes that its own server gives."""
     manager = manager_of()
     asked = Asked()
-    configurations = AdmissionServer(manager.webhook_server, ["judge", "module.<locals>.fill"])(asked)
+    configurations = AdmissionServer(
+        manager.webhook_server, {"judge": "validating", "module.<locals>.fill": "mutating"}
+    )(asked)
     first = asyncio.ensure_future(anext(configurations))  # what is mounted makes the server listen
     async with serving(manager) as caller:
         assert await first == {
@@ -72,7 +74,7 @@ async def test_a_renewed_certificate_is_told_to_kopf(tmp_path, serving):
     first, clock = renew(), VirtualClock()
     options = ManagerOptions(webhook_port=0, webhook_certificate=CertificateOptions(tmp_path))
     manager = Manager(options, client=fake_client(), clock=clock)
-    configurations = AdmissionServer(manager.webhook_server, ["judge"])(Asked())
+    configurations = AdmissionServer(manager.webhook_server, {"judge": "validating"})(Asked())
     told = asyncio.ensure_future(anext(configurations))
     async with serving(manager):
         assert (await told)["caBundle"] == first
@@ -98,5 +100,5 @@ async def test_a_path_that_is_taken_is_told(manager_of):
 
     server.register("/taken", judge)
     with pytest.raises(EnvironmentProblem, match="there is already a webhook at `/taken`"):
-        await anext(AdmissionServer(server, ["free", "taken"])(Asked()))
+        await anext(AdmissionServer(server, {"free": "mutating", "taken": "mutating"})(Asked()))
     assert server.paths == {"/taken"}
