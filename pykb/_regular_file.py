@@ -9,7 +9,10 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 MOST_BYTES = 16 * 1024 * 1024
 """The largest file that is read. Manifests and modules have a few hundred kB; all CRDs of a full cluster, 30 MB."""
@@ -52,6 +55,16 @@ def read_bytes(path: Path, *, most: int = MOST_BYTES, anything: bool = False) ->
         UnsuitableFileError: It is not a regular file, or larger than ``most``.
         OSError: It cannot be opened or read.
     """
+    with open_file(path, most=most, anything=anything) as file:
+        content = file.read(most + 1)  # it may grow, and files of /proc have a size of 0
+    if len(content) > most:
+        raise _too_large(path, most)
+    return content
+
+
+@contextmanager
+def open_file(path: Path, *, most: int, anything: bool = False) -> Iterator[BinaryIO]:
+    """Open a file as :func:`read_bytes` does. The caller reads no more than ``most``, since the file may grow."""
     if not anything:
         _check(path, path.stat())  # not opened then: to open a device can have effects
     with os.fdopen(os.open(path, os.O_RDONLY | (0 if anything else os.O_NONBLOCK | os.O_NOCTTY)), "rb") as file:
@@ -60,10 +73,7 @@ def read_bytes(path: Path, *, most: int = MOST_BYTES, anything: bool = False) ->
             _check(path, status)
             if status.st_size > most:
                 raise _too_large(path, most)
-        content = file.read(most + 1)  # it may grow, and files of /proc have a size of 0
-    if len(content) > most:
-        raise _too_large(path, most)
-    return content
+        yield file
 
 
 def read_text(path: Path, *, most: int = MOST_BYTES) -> str:

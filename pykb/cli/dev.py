@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 
 _COLOURS = {"pykb": "1;34", "generate": "1;35", "manager": "1;32", "explore": "1;33"}
 
+Port = Annotated[int, typer.Option(metavar="PORT", min=0, max=65535, help="Port of the page. 0 is a free one.")]
+Record = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Also write what the page shows to a new file, for `pykb inspect`.")
+]
+
 
 def dev(
     arguments: Annotated[
@@ -35,7 +40,8 @@ def dev(
     kubeconfig: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Use a real cluster instead of a local control plane.")
     ] = None,
-    port: Annotated[int, typer.Option(metavar="PORT", min=0, max=65535, help="Port of the page. 0 is a free one.")] = 0,
+    port: Port = 0,
+    record: Record = None,
     explore: Annotated[
         bool, typer.Option("--explore", help="Look for faults with the explorer after each start of the manager.")
     ] = False,
@@ -53,6 +59,7 @@ def dev(
       pykb dev -- --log-level=debug
       pykb dev --explore
       pykb dev --port 8000
+      pykb dev --record bug.jsonl
       pykb dev --kubeconfig ~/.kube/config
     """
     import asyncio
@@ -62,6 +69,8 @@ def dev(
     from pykb.dev.loop import DevLoop, open_target
     from pykb.dev.project import DevProject
 
+    if record is not None and not page:
+        raise typer.BadParameter("it records what the page shows, so it cannot go without: leave `--no-page` out")
     root, project = require_project(writes=True)
     given = existing_kubeconfig(kubeconfig)
     colour = sys.stdout.isatty() and console.colour_on_stderr()
@@ -76,6 +85,7 @@ def dev(
             arguments=tuple(arguments or ()),
             colour=colour,
             port=port if page else None,
+            record=record,
             explores=explore,
         )
         asyncio.run(loop.run())

@@ -6,11 +6,11 @@ import asyncio
 import contextlib
 import http.client
 import os
-import signal
 import socket
 import ssl
 import sys
 import time
+from collections import deque
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -18,16 +18,18 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Protocol
 
-from pykb._regular_file import read_bytes
+from pykb._regular_file import read_bytes, real_path
 from pykb.deployment.apply import apply_all
 from pykb.deployment.manifests import as_deployed, is_converted
 from pykb.dev._exploring import Explored, explore
+from pykb.dev._signals import interrupted
 from pykb.dev.page.history import History, received
 from pykb.dev.page.objects import Cluster as PageCluster
-from pykb.dev.page.server import Page
+from pykb.dev.page.recording import recorded
+from pykb.dev.page.server import Page, Workbench
 from pykb.dev.project import DevProject, next_change, shown, within
 from pykb.diagnostics import Diagnostic, EnvironmentProblem
-from pykb.diagnostics.codes.environment import DEV_RUNNING
+from pykb.diagnostics.codes.environment import DEV_RUNNING, RECORDING
 from pykb.diagnostics.render import render
 from pykb.envtest.assets import find_assets, get_assets
 from pykb.envtest.cache import CONTROLLER_MANAGER
@@ -160,6 +162,10 @@ BUILD = "build"
 STOP_GRACE = timedelta(seconds=10)
 POLL_SECONDS = 0.2
 _MOST_CHANGED = 20
+_MOST_LINES = 20
+"""Lines of the manager's output that the page shows when it has ended."""
+
+_LONGEST_LINE = 2000
 SERVING_SOON = timedelta(seconds=10)
 """How long a started manager may take to serve its webhooks before the loop reports it."""
 
@@ -197,6 +203,7 @@ class DevLoop:
         arguments: Flags for the manager.
         colour: Whether to colour diagnostics.
         port: The port of the page; 0 is a free one. ``None`` is no page.
+        record: A new file that gets what the page shows.
         explores: Whether to run the explorer after each start of the manager.
     """
 
@@ -206,6 +213,7 @@ class DevLoop:
     arguments: tuple[str, ...]
     colour: bool
     port: int | None = None
+    record: Path | None = None
     explores: bool = False
 
     def __post_init__(self) -> None:
@@ -214,7 +222,7 @@ class DevLoop:
         self._records = ""
         self._changed: list[str] = []
         self._installed: list[str] = []
-        self._stop = asyncio.Event()
+        self._last_lines: deque[str] = deque(maxlen=_MOST_LINES)
         self._one_at_a_time = asyncio.Lock()
         self._applied = ""
         self._runs = False
@@ -227,22 +235,38 @@ class DevLoop:
         """Loop until SIGINT, SIGTERM or SIGHUP. Ends everything that it started.
 
         Raises:
-            EnvironmentProblem: The port of the page is in use.
+            EnvironmentProblem: The port of the page is in use, or the file for the recording exists or cannot be made.
         """
         async with contextlib.AsyncExitStack() as stack:
             if self.port is not None:
                 await self._open_page(stack, self.port)
+            if self.record is not None:
+                self._check_not_watched(self.record)
+                stack.enter_context(recorded(self._history, self.record, self._say_recording_ended))
+                self._say(f"recording to {self.record}")
             await self._loop()
+
+    def _check_not_watched(self, record: Path) -> None:
+        places = self.project.watched.places
+        if any(real_path(record).is_relative_to(real_path(place)) for place in places):
+            where = os.path.relpath(record.parent, self.project.root)
+            message = f"a recording in `{where}` would restart the manager with each of its lines"
+            raise RECORDING.problem(message, "record to a file in another folder")
+
+    def _say_recording_ended(self, reason: str) -> None:
+        self._say(f"the recording has ended: {self.record}: {reason}")
 
     async def _open_page(self, stack: contextlib.AsyncExitStack, port: int) -> None:
         page = Page(
             history=self._history,
             cluster=PageCluster(lambda: Rest.from_kubeconfig(self.target.kubeconfig)),
-            samples=config_path(self.project.root, "samples"),
-            root=self.project.root,
             kinds=self.project.kinds,
-            restart=lambda: self._attempt(self._restart_manager),
-            is_read_only=not self.target.is_local,
+            workbench=Workbench(
+                samples=config_path(self.project.root, "samples"),
+                root=self.project.root,
+                restart=lambda: self._attempt(self._restart_manager),
+                is_read_only=not self.target.is_local,
+            ),
             port=port,
         )
         url = await stack.enter_async_context(page.served())
@@ -253,14 +277,15 @@ class DevLoop:
         self._say(f"page: {url}")
 
     async def _loop(self) -> None:
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(number, self._stop.set)
+        with interrupted() as stop:
+            await self._run_until(stop)
+
+    async def _run_until(self, stop: asyncio.Event) -> None:
         self._processes = Processes(output=True)
         tasks = [asyncio.create_task(work()) for work in (self._follow_files, self._show_output, self._watch_manager)]
         if self.target.own is not None and not self.target.own.has_controller_manager:
             tasks.append(asyncio.create_task(self._add_controller_manager()))
-        stopping = asyncio.create_task(self._stop.wait())
+        stopping = asyncio.create_task(stop.wait())
         try:
             done, _ = await asyncio.wait({stopping, *tasks[:1]}, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
@@ -276,15 +301,15 @@ class DevLoop:
             for task in (stopping, *tasks):
                 task.cancel()
             await asyncio.gather(stopping, *tasks, return_exceptions=True)
-            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-                loop.remove_signal_handler(number)
 
     def _say(self, text: str) -> None:
         self.output.line(Source.PYKB, text)
 
     def _note(self, state: str, reason: str = "") -> None:
         """Show on the page what became of the manager, and why."""
-        told = {"at": time.time(), "state": state, "reason": reason, "files": self._changed, "crds": self._installed}
+        log = [*self._last_lines] if state == "ended" else []
+        told = {"at": time.time(), "state": state, "reason": reason, "log": log}
+        told |= {"files": self._changed, "crds": self._installed}
         self._changed, self._installed = [], []
         self._history.restarted(told)
 
@@ -386,6 +411,7 @@ class DevLoop:
             self._tell_that_webhooks_are_off()
         if self._records:
             environment[RECORDS] = self._records
+        self._last_lines.clear()
         self._processes.start_piped(MANAGER, command, folder=self.project.root, env=environment)
         self._runs = True
         self._say("manager started")
@@ -429,7 +455,9 @@ class DevLoop:
         )
         try:
             while line := await _read_line(reader):
-                self.output.line(Source.MANAGER, line.decode("utf-8", "replace").rstrip("\r\n"))
+                text = line.decode("utf-8", "replace").rstrip("\r\n")
+                self._last_lines.append(text[:_LONGEST_LINE])
+                self.output.line(Source.MANAGER, text)
         finally:
             transport.close()
 

@@ -21,6 +21,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from pykb.dev.page.history import History, received
 from pykb.dev.page.objects import Cluster
 from pykb.dev.page.server import Page as Server
+from pykb.dev.page.server import Workbench
 from pykb.diagnostics.codes.environment import CLUSTER_UNREACHABLE
 from pykb.envtest.rest import Rest
 from tests.conftest import ROOT
@@ -70,10 +71,7 @@ class Site:
         return Server(
             history=self.history,
             cluster=Cluster(self.connect),
-            samples=self.samples,
-            root=self.samples.parent,
-            kinds=list,
-            restart=restart,
+            workbench=Workbench(self.samples, self.samples.parent, restart),
             port=self.port,
         )
 
@@ -209,7 +207,7 @@ def browser() -> Iterator[Browser]:
 
 
 @contextmanager
-def opened(browser: Browser, site: Site, **options: Any) -> Iterator[Page]:
+def opened(browser: Browser, url: str, **options: Any) -> Iterator[Page]:
     """The page in a window. What the browser complains of fails the test."""
     context = browser.new_context(**{"viewport": {"width": 1200, "height": 800}, **options})
     context.set_default_timeout(20_000)
@@ -218,7 +216,7 @@ def opened(browser: Browser, site: Site, **options: Any) -> Iterator[Page]:
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on("console", lambda line: complaints.append(line.text) if "Content Security Policy" in line.text else None)
     try:
-        page.goto(site.url)
+        page.goto(url)
         page.locator("#project", has_text="shop").wait_for()
         yield page
         assert complaints == []
@@ -229,7 +227,7 @@ def opened(browser: Browser, site: Site, **options: Any) -> Iterator[Page]:
 @pytest.fixture
 def page(browser: Browser, site: Site) -> Iterator[Page]:
     """The page in a window."""
-    with opened(browser, site) as page:
+    with opened(browser, site.url) as page:
         yield page
 
 

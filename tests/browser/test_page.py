@@ -28,7 +28,8 @@ def show(page: Page, view: str) -> None:
 def fill(site: Site) -> None:
     """Tell the page something of everything."""
     site.tell(
-        site.history.restarted, {"at": time.time() - 5, "state": "started", "reason": "", "files": ["a.py"], "crds": []}
+        site.history.restarted,
+        {"at": time.time() - 5, "state": "started", "reason": "", "files": ["a.py"], "crds": [], "log": []},
     )
     bad = [{"type": "Ready", "status": "False", "reason": "NoFruit", "message": "there is no fruit", "since": None}]
     site.tell(site.history.show, "Basket-apple", basket("apple", ready=True))
@@ -150,7 +151,8 @@ def test_text_of_others_stays_text(site: Site, page: Page, view: str):
     conditions = [{"type": "Ready", "status": HOSTILE, "reason": HOSTILE, "message": HOSTILE, "since": None}]
     site.tell(site.history.show, "Basket-x", basket(HOSTILE, ready=False, conditions=conditions))
     site.tell(
-        site.history.restarted, {"at": time.time(), "state": "ended", "reason": HOSTILE, "files": [HOSTILE], "crds": []}
+        site.history.restarted,
+        {"at": time.time(), "state": "ended", "reason": HOSTILE, "files": [HOSTILE], "crds": [], "log": [HOSTILE]},
     )
     logs = [{"at": 1, "level": HOSTILE, "message": HOSTILE}]
     site.send(
@@ -178,10 +180,10 @@ def test_a_lost_connection_is_shown_and_comes_back(site: Site, page: Page):
     entries = page.get_by_role("list", name="Last reconciles").get_by_role("link")
     expect(entries).to_have_count(1)
     site.stop()
-    expect(page.get_by_text("The connection to pykb dev is lost")).to_be_visible()
+    expect(page.get_by_text("The connection to pykb is lost")).to_be_visible()
     site.restart()
     site.send(ended("2", "pear"))
-    expect(page.get_by_text("The connection to pykb dev is lost")).to_be_hidden()
+    expect(page.get_by_text("The connection to pykb is lost")).to_be_hidden()
     expect(entries).to_have_count(2)
     site.stop()
     site.restart(anew=True)
@@ -220,7 +222,7 @@ def test_a_link_that_is_pressed_while_the_list_changes_is_followed(site: Site, p
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_nothing_keeps_people_from_using_the_page(site: Site, browser: Browser, axe: str, scheme: Any):
     """The checker axe finds nothing serious in any view, full or empty."""
-    with opened(browser, site, color_scheme=scheme) as page:
+    with opened(browser, site.url, color_scheme=scheme) as page:
         found: list[tuple[str, str, str]] = []
 
         def look(view: str) -> None:
@@ -244,7 +246,7 @@ def test_nothing_keeps_people_from_using_the_page(site: Site, browser: Browser, 
 def test_a_phone_needs_no_scrolling_to_the_side(site: Site, browser: Browser):
     """All views fit into 360 pixels."""
     fill(site)
-    with opened(browser, site, viewport={"width": 360, "height": 700}) as page:
+    with opened(browser, site.url, viewport={"width": 360, "height": 700}) as page:
         for view in (*VIEWS, "reconcile/2", "object/store.example.com%2Fv1,Basket,default,pear"):
             show(page, view)
             page.get_by_role("heading").last.wait_for()
@@ -255,7 +257,7 @@ def test_many_objects_and_records_leave_the_page_answering(site: Site, browser: 
     """With 5000 objects and some hundred records a second, frames are drawn, and only the rows that are seen."""
     for number in range(5000):
         site.tell(site.history.show, f"Basket-{number}", basket(f"basket-{number:04}"))
-    with opened(browser, site) as page:
+    with opened(browser, site.url) as page:
         expect(page.get_by_role("listitem").first).to_contain_text("basket-0000")
         assert page.get_by_role("listitem").count() < 60
         count = "() => { window.frames_ = 0; const next = () => { window.frames_ += 1; requestAnimationFrame(next); }; next(); }"

@@ -6,15 +6,19 @@ import asyncio
 import contextlib
 import time
 from collections import OrderedDict, deque
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import orjson
 
+from pykb.dev.page._events import FROM_MANAGER, LONGEST_LINE, read_event
+from pykb.meta.names import SUBDOMAIN_LENGTH
 from pykb.runtime.records.lines import NOT_TOLD
+
+K = TypeVar("K", bound=Hashable)
 
 MOST_RECORDS = 5000
 MOST_RECORDS_OF_AN_OBJECT = 200
@@ -24,9 +28,8 @@ _MOST_RESTARTS = 200
 _MOST_RECENT = 5000
 """Events that a page that was away can catch up with."""
 
+MOST_OBJECTS = 5000
 _MOST_KINDS = 50
-
-_LONGEST_LINE = 1024 * 1024
 
 
 @contextlib.asynccontextmanager
@@ -38,14 +41,15 @@ async def received(history: History, path: Path) -> AsyncIterator[None]:
         managers[writer] = asyncio.current_task()
         try:
             while line := await _line_of(reader):
-                history.record(line)
+                with contextlib.suppress(ValueError):
+                    history.record(line)
         except ConnectionError:
             pass
         finally:
             writer.transport.abort()
             del managers[writer]
 
-    server = await asyncio.start_unix_server(take, path, limit=_LONGEST_LINE)
+    server = await asyncio.start_unix_server(take, path, limit=LONGEST_LINE)
     try:
         yield
     finally:
@@ -81,6 +85,40 @@ class Entry:
         """As server-sent event. JSON has no line ends."""
         return b"id: %d\nevent: %s\ndata: %s\n\n" % (self.number, self.event.encode(), self.data)
 
+    def line(self) -> bytes:
+        """As a line of JSON, in the form in which managers send them."""
+        return b'{"event":"%s",%s\n' % (self.event.encode(), self.data[1:])
+
+
+class _Kept(Generic[K]):
+    """Entries by a key, the oldest first: no more than a number of them, and no more than :data:`MOST_BYTES`."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._entries: OrderedDict[K, Entry] = OrderedDict()
+        self._size = 0
+
+    def put(self, key: K, entry: Entry) -> None:
+        self.pop(key)
+        self._entries[key] = entry
+        self._size += len(entry.data)
+        while len(self._entries) > self._most or self._size > MOST_BYTES:
+            self.pop(next(iter(self._entries)))
+
+    def pop(self, key: K) -> None:
+        if (entry := self._entries.pop(key, None)) is not None:
+            self._size -= len(entry.data)
+
+    def clear(self) -> None:
+        self._entries.clear()
+        self._size = 0
+
+    def all(self) -> Collection[Entry]:
+        return self._entries.values()
+
+    def last(self, number: int) -> list[Entry]:
+        return [*islice(reversed(self._entries.values()), number)][::-1]
+
 
 class History:
     """The events. A page that connects gets what is kept, and then each new one.
@@ -89,78 +127,103 @@ class History:
         kinds: The API versions and kinds that the records name.
         named: The objects that the records name: kind, namespace and name.
         readers: How many pages read now.
+        write: Called with each new event, before it is kept.
+        until: When the last event of a recording was; 0 if more events come.
     """
 
-    def __init__(self, **about: str) -> None:
-        """Begin without events. ``about`` is told to each page."""
+    def __init__(self, *, project: str = "", cluster: str = "", source: str = "") -> None:
+        """Begin without events.
+
+        Args:
+            project: The name of the project.
+            cluster: The cluster of the manager.
+            source: Where the records come from, if not from this program's own manager.
+        """
         self.kinds: dict[tuple[str, str], None] = {}
         self.named: dict[tuple[str, str, str], None] = {}
         self.readers = 0
-        self._about = about
+        self.write: Callable[[Entry], None] | None = None
+        self.until = 0.0
+        self._about = {"project": project, "cluster": cluster, "source": source}
         self._number = 0
         self._records: OrderedDict[int, tuple[Entry, tuple[str, str]]] = OrderedDict()
         self._by_object: dict[tuple[str, str], deque[int]] = {}
-        self._running: dict[str, Entry] = {}
-        self._restarts: deque[Entry] = deque(maxlen=_MOST_RESTARTS)
+        self._size = 0
+        self._running = _Kept[str](_MOST_RUNNING)
+        self._restarts = _Kept[int](_MOST_RESTARTS)
+        self._objects = _Kept[str](MOST_OBJECTS)
+        self._recent = _Kept[int](_MOST_RECENT)
         self._explored: Entry | None = None
-        self._objects: dict[str, Entry] = {}
-        self._recent: deque[Entry] = deque()
-        self._size = self._recent_size = self._running_size = 0
         self._dropped = 0
         self._more = asyncio.Event()
 
     def record(self, line: bytes) -> None:
-        """Keep a record of the manager. A line that is none is left out."""
-        try:
-            told = orjson.loads(line)
-            event = told.pop("event")
-            identity, key = str(told.get("id", "")), (str(told.get("controller", "")), str(told.get("request", "")))
-        except (ValueError, KeyError, TypeError, AttributeError):
-            return
+        """Keep a record of the manager.
+
+        Raises:
+            ValueError: The line is not one. The message says what is wrong.
+        """
+        self.add(*read_event(line, FROM_MANAGER))
+
+    def add(self, event: str, told: Mapping[str, Any]) -> None:
+        """Keep an event, which has the shape of its name."""
         match event:
-            case "started" if identity:
-                self._end(identity)
-                entry = self._running[identity] = self._add(event, told)
-                self._running_size += len(entry.data)
-                while len(self._running) > _MOST_RUNNING or self._running_size > MOST_BYTES:
-                    self._end(next(iter(self._running)))
-            case "ended" if identity:
-                self._end(identity)
-                self._keep(self._add(event, told), key)
+            case "started":
+                self._running.put(told["id"], self._add(event, told))
+            case "ended":
+                self._running.pop(told["id"])
+                self._keep(self._add(event, told), (told["controller"], told["request"]))
                 self._note_kinds(told)
-            case "dropped" if isinstance(told.get("records"), int):
-                self._dropped += told["records"]
-                self._add(event, {"records": told["records"]})
+            case "dropped":
+                self._dropped += int(told["records"])
+                self._add(event, told)
+            case "manager":  # what ran then never ends
+                self._running.clear()
+                entry = self._add(event, told)
+                self._restarts.put(entry.number, entry)
+            case "findings":
+                self._explored = self._add(event, told)
+            case "object":
+                self._objects.put(told["uid"], self._add(event, told))
+            case "gone":
+                self._objects.pop(told["uid"])
+                self._add(event, told)
+            case "about":
+                self._about = {key: told[key] for key in self._about}
+                self._add(event, told)
 
     def restarted(self, told: Mapping[str, Any]) -> None:
-        """Keep that the manager has started or ended. What ran then never ends."""
-        self._running.clear()
-        self._running_size = 0
-        self._restarts.append(self._add("manager", told))
+        """Keep that the manager has started or ended."""
+        self.add("manager", told)
 
     def explored(self, told: Mapping[str, Any]) -> None:
         """Keep what the explorer says, in place of what it said before."""
-        self._explored = self._add("findings", told)
+        self.add("findings", told)
 
     def show(self, uid: str, told: Mapping[str, Any]) -> None:
         """Keep an object in place of its last version."""
-        self._objects[uid] = self._add("object", told)
+        self.add("object", {**told, "uid": uid})
 
     def gone(self, uid: str) -> None:
         """Forget an object."""
-        self._objects.pop(uid, None)
-        self._add("gone", {"uid": uid})
+        self.add("gone", {"uid": uid})
+
+    def end(self, recording: str, until: float) -> None:
+        """Say that this is what a recording has, whose last event was at this time."""
+        of = f" of {self._about['source']}" if self._about["source"] else ""
+        self._about["source"] = f"recording {recording}{of}"
+        self.until = until
 
     async def follow(self, after: int | None = None) -> AsyncGenerator[list[Entry], None]:
         """Yield all events that are kept, or those after one that a page has, and then each new one."""
         self.readers += 1
         try:
             while True:
-                if after is None or not self._number - len(self._recent) <= after <= self._number:
+                if after is None or not self._number - len(self._recent.all()) <= after <= self._number:
                     after = self._number
-                    yield [*self._kept()]
+                    yield [self._reset(), *self._kept(), Entry(self._number, "ready", b"{}")]
                 missing = self._number - after  # the numbers of recent events have no gaps
-                new = [*islice(self._recent, len(self._recent) - missing, None)] if missing else []
+                new = self._recent.last(missing)
                 if new:
                     after = new[-1].number
                     yield new
@@ -170,30 +233,37 @@ class History:
         finally:
             self.readers -= 1
 
+    @property
+    def is_followed(self) -> bool:
+        """Whether a page reads it, or a file gets it."""
+        return self.readers > 0 or self.write is not None
+
+    def _reset(self) -> Entry:
+        told = {**self._about, "dropped": self._dropped, "now": self.until or time.time(), "isOver": self.until > 0}
+        return Entry(self._number, "reset", orjson.dumps(told))
+
+    def snapshot(self) -> Iterable[Entry]:
+        """All that another history needs to become like this one."""
+        yield Entry(0, "about", orjson.dumps(self._about))
+        yield Entry(0, "dropped", orjson.dumps({"records": self._dropped}))
+        yield from self._kept()
+
     def _kept(self) -> Iterable[Entry]:
-        about = {**self._about, "dropped": self._dropped, "now": time.time()}
-        begin = Entry(self._number, "reset", orjson.dumps(about))
+        """All that is kept, in the order in which it happened."""
         records = (entry for entry, _ in self._records.values())
         explored = [self._explored] if self._explored is not None else []
-        every = chain(explored, self._restarts, records, self._objects.values(), self._running.values())
-        yield begin
-        yield from sorted(every, key=lambda entry: entry.number)
-        yield Entry(self._number, "ready", b"{}")
+        every = chain(explored, self._restarts.all(), records, self._objects.all(), self._running.all())
+        return sorted(every, key=lambda entry: entry.number)
 
     def _add(self, event: str, told: Mapping[str, Any]) -> Entry:
         self._number += 1
         entry = Entry(self._number, event, orjson.dumps(told))
-        self._recent.append(entry)
-        self._recent_size += len(entry.data)
-        while len(self._recent) > _MOST_RECENT or self._recent_size > MOST_BYTES:
-            self._recent_size -= len(self._recent.popleft().data)
+        self._recent.put(entry.number, entry)
+        if self.write is not None:
+            self.write(entry)
         more, self._more = self._more, asyncio.Event()
         more.set()
         return entry
-
-    def _end(self, identity: str) -> None:
-        if (entry := self._running.pop(identity, None)) is not None:
-            self._running_size -= len(entry.data)
 
     def _keep(self, entry: Entry, key: tuple[str, str]) -> None:
         self._records[entry.number] = entry, key
@@ -215,11 +285,11 @@ class History:
             del self._by_object[key]
 
     def _note_kinds(self, told: Mapping[str, Any]) -> None:
-        with contextlib.suppress(KeyError, TypeError, AttributeError):  # a record of somebody else
-            for each in (*told["sent"], *told["causes"]):
-                found = each["object"]
-                if found and found["kind"] and found["kind"] not in NOT_TOLD and len(self.kinds) < _MOST_KINDS:
-                    self.kinds[str(found["apiVersion"]), str(found["kind"])] = None
-                    self.named[str(found["kind"]), str(found["namespace"]), str(found["name"])] = None
-            while len(self.named) > MOST_RECORDS:
-                del self.named[next(iter(self.named))]
+        for each in (*told["sent"], *told["causes"]):
+            found = each["object"]
+            if found and found["kind"] and found["kind"] not in NOT_TOLD and len(self.kinds) < _MOST_KINDS:
+                self.kinds[found["apiVersion"], found["kind"]] = None
+                if len(found["name"]) <= SUBDOMAIN_LENGTH:
+                    self.named[found["kind"], found["namespace"], found["name"]] = None
+        while len(self.named) > MOST_RECORDS:
+            del self.named[next(iter(self.named))]

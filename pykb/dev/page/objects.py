@@ -9,12 +9,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 from urllib.parse import quote
 
-from pykb.dev.page.history import History
+from pykb.dev.page.history import MOST_OBJECTS, History
 from pykb.diagnostics import EnvironmentProblem
 from pykb.envtest.rest import APPLY, Answer, Rest
 from pykb.runtime.records.causes import HIDDEN
 
-MOST_OBJECTS = 5000
 _PAGE = 500
 _PAUSE_SECONDS = 1.0
 _READY = ("Ready", "Available", "Complete", "Established")
@@ -137,7 +136,7 @@ async def follow_objects(history: History, cluster: Cluster, own: Callable[[], I
     shown: dict[str, str] = {}
     while True:
         began = time.monotonic()
-        if history.readers:
+        if history.is_followed:
             with contextlib.suppress(EnvironmentProblem):  # it is starting, or ends
                 mine = [*own()]
                 others = [each for each in history.kinds if each not in mine]

@@ -14,6 +14,7 @@ import secrets
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -51,28 +52,39 @@ _HEADERS = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Workbench:
+    """What somebody can do on the page of ``pykb dev``.
+
+    Attributes:
+        samples: The folder of the samples, within ``root``.
+        root: The folder of the project.
+        restart: Restarts the manager.
+        is_read_only: Whether objects are only read, since the cluster is not this loop's own.
+    """
+
+    samples: Path
+    root: Path
+    restart: Callable[[], Awaitable[None]]
+    is_read_only: bool = False
+
+
 @dataclass(eq=False)
 class Page:
-    """The page of one ``pykb dev``.
+    """The page of one ``pykb dev`` or ``pykb inspect``.
 
     Attributes:
         history: What it shows.
-        cluster: The cluster behind it.
-        samples: The folder of the samples, within ``root``.
-        root: The folder of the project.
+        cluster: The cluster behind it. ``None`` for a recording.
         kinds: Gives the API versions and kinds of the project.
-        restart: Restarts the manager.
-        is_read_only: Whether it changes nothing, since the cluster is not this loop's own.
+        workbench: What somebody can do on it. ``None`` if it only shows.
         port: The port. 0 is a free one.
     """
 
     history: History
-    cluster: Cluster
-    samples: Path
-    root: Path
-    kinds: Callable[[], Iterable[tuple[str, str]]]
-    restart: Callable[[], Awaitable[None]]
-    is_read_only: bool = False
+    cluster: Cluster | None = None
+    kinds: Callable[[], Iterable[tuple[str, str]]] = tuple
+    workbench: Workbench | None = None
     port: int = 0
 
     def __post_init__(self) -> None:
@@ -83,15 +95,18 @@ class Page:
         routes.add("/", self._open)
         routes.add("/static/*", self._static)
         routes.add("/events", self._events)
-        routes.add("/api/object", self._object)
-        routes.add("/api/samples", self._samples)
-        for path, act in (("/api/apply", self._apply), ("/api/delete", self._delete), ("/api/restart", self._restart)):
-            routes.add(path, act, method="POST")
+        if self.cluster is not None:
+            routes.add("/api/object", partial(self._object, self.cluster))
+        if self.cluster is not None and self.workbench is not None:
+            routes.add("/api/samples", partial(self._samples, self.workbench))
+            routes.add("/api/apply", partial(self._apply, self.cluster), method="POST")
+            routes.add("/api/delete", partial(self._delete, self.cluster), method="POST")
+            routes.add("/api/restart", partial(self._restart, self.workbench), method="POST")
         self._server = HttpServer(
             "page",
             BindAddress(LOOPBACK, self.port),
             routes,
-            remedy="choose another port: `pykb dev --port 0` takes a free one",
+            remedy="choose another port: `--port 0` takes a free one",
             drain=timedelta(0),
             limits=Limits(connections=64, incomplete=16, idle=32),
             body_limit=_LARGEST_BODY,
@@ -106,7 +121,7 @@ class Page:
         """
         serving = asyncio.create_task(self._server.run())
         listening = asyncio.create_task(self._server.listening())
-        following = asyncio.create_task(follow_objects(self.history, self.cluster, self.kinds))
+        following = asyncio.create_task(self._follow_objects())
         try:
             await asyncio.wait({serving, listening}, return_when=asyncio.FIRST_COMPLETED)
             if serving.done():
@@ -116,6 +131,10 @@ class Page:
             for task in (serving, listening, following):
                 task.cancel()
             await asyncio.gather(serving, listening, following, return_exceptions=True)
+
+    async def _follow_objects(self) -> None:
+        if self.cluster is not None:
+            await follow_objects(self.history, self.cluster, self.kinds)
 
     # -- who may ask
 
@@ -131,7 +150,7 @@ class Page:
         names = {f"{name}:{self._server.port}" for name in (LOOPBACK, "localhost")}
         host, origin = request.headers.get("host", ""), request.headers.get("origin")
         if host not in names:
-            raise HttpError(421, "this is the page of pykb dev, under another name\n")
+            raise HttpError(421, "this is the page of pykb, under another name\n")
         if origin is not None and origin != f"http://{host}":
             raise HttpError(403, "another site may not ask this page\n")
         if request.path == "/" and (given := request.first("token")):
@@ -146,7 +165,7 @@ class Page:
                 raise HttpError(403, "only the page itself may change something\n")
             if request.media_type != "application/json":
                 raise HttpError(415, "send JSON\n")
-            if self.is_read_only and request.path != "/api/restart":
+            if self.workbench is not None and self.workbench.is_read_only and request.path != "/api/restart":
                 raise HttpError(403, "this cluster is not the loop's own: use kubectl\n")
         return await handler(request)
 
@@ -202,19 +221,19 @@ class Page:
                 await asyncio.gather(waiting, return_exceptions=True)
             await entries.aclose()
 
-    async def _object(self, request: HttpRequest) -> HttpResponse:
+    async def _object(self, cluster: Cluster, request: HttpRequest) -> HttpResponse:
         identity = {key: request.first(key) for key in ("apiVersion", "kind", "namespace", "name")}
-        found = await self._asked(self.cluster.get, identity)
+        found = await self._asked(cluster.get, identity)
         if found is None:
             return HttpResponse.json({"message": "this object is not there"}, 404)
         return HttpResponse.json({"yaml": yaml.safe_dump(found, sort_keys=False, allow_unicode=True)})
 
-    async def _samples(self, _: HttpRequest) -> HttpResponse:
-        return HttpResponse.json({"samples": await asyncio.to_thread(self._read_samples)})
+    async def _samples(self, workbench: Workbench, _: HttpRequest) -> HttpResponse:
+        return HttpResponse.json({"samples": await asyncio.to_thread(self._read_samples, workbench)})
 
-    def _read_samples(self) -> list[dict[str, str]]:
+    def _read_samples(self, workbench: Workbench) -> list[dict[str, str]]:
         found = []
-        for path in sorted(self.samples.glob("*.yaml"))[:_MOST_SAMPLES]:
+        for path in sorted(workbench.samples.glob("*.yaml"))[:_MOST_SAMPLES]:
             try:
                 text = read_text(path, most=yaml_text.LONGEST)
                 documents = [each for each in yaml_text.load_all(text.encode()) if isinstance(each, dict)]
@@ -223,11 +242,11 @@ class Page:
             if len(documents) == 1 and documents[0].get("kind") and path.name != "kustomization.yaml":
                 metadata = documents[0].get("metadata")
                 name = str(metadata.get("name", "")) if isinstance(metadata, dict) else ""
-                kind, place = str(documents[0].get("kind", "")), path.relative_to(self.root).as_posix()
+                kind, place = str(documents[0].get("kind", "")), path.relative_to(workbench.root).as_posix()
                 found.append({"path": place, "kind": kind, "name": name, "yaml": text})
         return found
 
-    async def _apply(self, request: HttpRequest) -> HttpResponse:
+    async def _apply(self, cluster: Cluster, request: HttpRequest) -> HttpResponse:
         asked = _json_of(request)
         is_dry_run = asked.get("dryRun") is True
         command = f"kubectl apply --server-side --force-conflicts --field-manager={MANAGER} -f -" + (
@@ -243,19 +262,19 @@ class Page:
             return _refused(command, [{"field": "", "message": "write one object"}])
         if not isinstance(manifest, dict):
             return _refused(command, [{"field": "", "message": "this is not an object"}])
-        errors = await self._asked(lambda it: self.cluster.apply(it, is_dry_run=is_dry_run), manifest)
+        errors = await self._asked(lambda it: cluster.apply(it, is_dry_run=is_dry_run), manifest)
         return _refused(command, errors) if errors else HttpResponse.json({"ok": True, "command": command})
 
-    async def _delete(self, request: HttpRequest) -> HttpResponse:
+    async def _delete(self, cluster: Cluster, request: HttpRequest) -> HttpResponse:
         asked = _json_of(request)
         identity = {key: str(asked.get(key, "")) for key in ("apiVersion", "kind", "namespace", "name")}
-        message = await self._asked(self.cluster.delete, identity)
+        message = await self._asked(cluster.delete, identity)
         if message:
             return HttpResponse.json({"ok": False, "errors": [{"field": "", "message": message}]}, 422)
         return HttpResponse.json({"ok": True})
 
-    async def _restart(self, _: HttpRequest) -> HttpResponse:
-        await self.restart()
+    async def _restart(self, workbench: Workbench, _: HttpRequest) -> HttpResponse:
+        await workbench.restart()
         return HttpResponse.json({"ok": True})
 
     async def _asked(self, ask: Callable[[Any], Any], given: Any) -> Any:
@@ -265,7 +284,7 @@ class Page:
             raise HttpError(502, f"{problem.diagnostic.message}\n") from problem
 
 
-_CLOSED = "open the address that `pykb dev` has printed: it has the token\n"
+_CLOSED = "open the address that pykb has printed: it has the token\n"
 
 
 def _file(name: str) -> HttpResponse:

@@ -305,3 +305,11 @@ DELETE_STUCK = Code(
     '--patch \'{"metadata": {"finalizers": null}}\'`. '
     "A CRD stays as long as an object of its kind.",
 )
+
+RECORDING = Code(
+    "recording",
+    "A recording of a manager cannot be written or read",
+    "`pykb dev --record FILE` writes what its page shows to a new file, and `pykb inspect FILE` shows it again. Each "
+    "line is an event in JSON. A recording of a program that was killed may end within a line, which is left out. Any "
+    "other line that is not an event means that the file was edited, or damaged on its way.",
+)

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from pykb.commands.options import NewApi, NewProject, NewWebhook
+from pykb.dev.page.recording import read_recording
 from pykb.envtest import ControlPlane
 from pykb.envtest.cluster import Cluster
 from pykb.envtest.rest import Rest
@@ -132,6 +133,13 @@ class Browser:
         return json.loads(answer.read())
 
 
+def events_in(recording: Path) -> set[tuple[str, str]]:
+    """The events of a whole recording, and the names of its objects."""
+    history, notes = read_recording(recording)
+    assert notes == []
+    return {(each.event, json.loads(each.data).get("name", "")) for each in history.snapshot()}
+
+
 def processes_of(folder: Path) -> list[int]:
     """The processes that run in a folder."""
     found = []
@@ -162,9 +170,9 @@ def devs() -> Iterator[list[Dev]]:
             dev.end(signal.SIGKILL)
 
 
-def test_the_loop_follows_the_files_until_ctrl_c(project: Path, devs: list[Dev]) -> None:
-    """Start, reconcile, broken edit, repair, new field, Ctrl-C: one console, and nothing is left at the end."""
-    dev = Dev(project, "--explore")
+def test_the_loop_follows_the_files_until_ctrl_c(project: Path, devs: list[Dev], tmp_path: Path) -> None:
+    """Start, reconcile, broken edit, repair, new field, Ctrl-C: one console, and nothing is left but the recording."""
+    dev = Dev(project, "--explore", "--record", str(tmp_path / "bug.jsonl"))
     devs.append(dev)
     kubeconfig = Path(dev.says("export KUBECONFIG=").rpartition("=")[2].strip())
     page = Browser(dev.says("page: ").rpartition(" ")[2].strip())
@@ -215,6 +223,7 @@ def test_the_loop_follows_the_files_until_ctrl_c(project: Path, devs: list[Dev])
     assert dev.end(signal.SIGINT) == 0
     assert processes_of(project) == []
     assert not kubeconfig.exists()
+    assert events_in(tmp_path / "bug.jsonl") >= {("ended", ""), ("manager", ""), ("object", "a"), ("findings", "")}
 
 
 def test_a_killed_loop_leaves_no_process(project: Path, control_plane: ControlPlane, devs: list[Dev]) -> None:
@@ -235,10 +244,12 @@ def test_a_manager_that_ends_does_not_end_the_loop(project: Path, control_plane:
     dev = Dev(project, "--kubeconfig", str(control_plane.kubeconfig), "--", "--no-such-flag")
     devs.append(dev)
     dev.says("--no-such-flag")
+    page = Browser(next(line for line in dev.lines if "page: " in line).rpartition(" ")[2].strip())
     dev.says("the manager ended with exit code 2; a change starts it again")
     (project / "shop" / "__init__.py").touch()
     dev.says("manager started")
     dev.says("the manager ended with exit code 2")
+    assert "--no-such-flag" in "".join(page.waits_for("manager", lambda told: told["log"])["log"])
     assert dev.end(signal.SIGTERM) == 0
 
 
@@ -274,6 +285,18 @@ def test_a_cluster_that_runs_is_used_and_left_running(tmp_path: Path, devs: list
         assert cluster.status().complete
     finally:
         cluster.down()
+
+
+def test_a_recording_among_the_watched_files_is_refused(
+    project: Path, control_plane: ControlPlane, devs: list[Dev]
+) -> None:
+    """Each of its lines would be a change, which restarts the manager."""
+    dev = Dev(project, "--kubeconfig", str(control_plane.kubeconfig), "--record", "shop/bug.jsonl")
+    devs.append(dev)
+    dev.says("error[recording]: a recording in `shop` would restart the manager with each of its lines")
+    dev.process.wait(60)
+    assert dev.end(signal.SIGTERM) == 1
+    assert not (project / "shop/bug.jsonl").exists()
 
 
 def test_a_missing_kubeconfig_is_said_before_anything_starts(project: Path) -> None:

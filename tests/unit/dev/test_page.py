@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import socket
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +16,10 @@ import orjson
 import pytest
 
 from pykb.dev.page import history as module
+from pykb.dev.page._events import LONGEST_LINE
 from pykb.dev.page.history import Entry, History, received
 from pykb.dev.page.objects import Cluster, summary
-from pykb.dev.page.server import Page
+from pykb.dev.page.server import Page, Workbench
 from pykb.diagnostics import EnvironmentProblem
 from pykb.envtest.rest import Rest
 
@@ -25,8 +28,29 @@ POD = {"apiVersion": "v1", "kind": "Pod", "namespace": "default", "name": "<scri
 
 def ended(number: int, request: str = "default/a", **rest: object) -> bytes:
     """A record as a manager sends it."""
-    told = {"event": "ended", "id": f"r{number}", "controller": "pod", "request": request, "causes": [], "sent": []}
-    return orjson.dumps({**told, **rest})
+    told = {"event": "ended", "id": f"r{number}", "controller": "pod", "request": request, "at": 1.0, "causes": []}
+    return orjson.dumps({**told, **ENDING, **rest})
+
+
+ENDING: dict[str, Any] = {
+    "moreCauses": 0,
+    "seconds": 0.5,
+    "outcome": "ok",
+    "requeueAfter": None,
+    "error": None,
+    "failures": 0,
+    "nextTry": None,
+    "sent": [],
+    "moreSent": 0,
+    "logs": [],
+    "moreLogs": 0,
+}
+
+
+def cause(**rest: object) -> dict[str, Any]:
+    """Why a reconcile runs."""
+    told = {"kind": "event", "event": "update", "object": None, "changes": [], "fieldManager": "", "writtenBy": None}
+    return {**told, **rest}
 
 
 def events(entries: list[Entry]) -> list[tuple[str, Any]]:
@@ -51,7 +75,8 @@ async def test_a_page_gets_what_is_kept_and_then_each_new_event() -> None:
     following = history.follow()
     first = events(await anext(following))
     assert [event for event, _ in first] == ["reset", "manager", "ended", "started", "ready"]
-    assert first[0][1] == {"project": "shop", "dropped": 0, "now": 0}
+    about = {"project": "shop", "cluster": "", "source": "", "isOver": False}
+    assert first[0][1] == {**about, "dropped": 0, "now": 0}
     history.record(ended(2))
     assert [event for event, _ in events(await anext(following))] == ["ended"]
     await following.aclose()
@@ -95,7 +120,7 @@ async def test_no_bytes_are_kept_without_a_bound(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(module, "MOST_BYTES", 100_000)
     history = History()
     for number in range(300):
-        history.record(ended(number, causes=["x" * 5000]).replace(b"ended", b"started"))
+        history.record(ended(number, causes=[cause(kind="x" * 5000)]).replace(b"ended", b"started"))
     following = history.follow()
     assert sum(len(entry.data) for entry in await anext(following)) < 110_000
     await following.aclose()
@@ -122,8 +147,23 @@ async def test_what_the_manager_has_dropped_is_counted() -> None:
     following = history.follow()
     assert orjson.loads((await anext(following))[0].data)["dropped"] == 7
     await following.aclose()
-    history.record(b'{"event": "dropped", "records": "many"}')
     assert await kept(history) == ["reset", "ready"]
+
+
+def test_what_does_not_fit_the_page_is_not_kept() -> None:
+    """The page relies on the shapes of events."""
+    for line, said in (
+        (b"[" * 5000, "it is not JSON"),
+        (ended(1, causes=7), "`causes` has a wrong value"),
+        (ended(1, causes=[cause(), cause(object={"kind": "Pod"})]), "`causes[1].object.apiVersion` has a wrong value"),
+        (ended(1, at=1e300), "`at` has a wrong value"),
+        (ended(1, seconds=True), "`seconds` has a wrong value"),
+        (ended(1).replace(b'"outcome"', b'"income"'), "`outcome` has a wrong value"),
+        (b'{"event": "dropped", "records": "many"}', "`records` has a wrong value"),
+        (b'{"event": "manager"}', "it is not an event that this version of pykb knows"),
+    ):
+        with pytest.raises(ValueError, match="^" + re.escape(said)):
+            History().record(line)
 
 
 HOSTILE = [
@@ -142,9 +182,9 @@ async def test_lines_of_anybody_do_no_harm(tmp_path: Path) -> None:
     history = History()
     async with received(history, tmp_path / "records"):
         _, writer = await asyncio.open_unix_connection(tmp_path / "records")
-        writer.write(b"".join(HOSTILE) + ended(1, causes=7) + b"\n")
+        writer.write(b"".join(HOSTILE) + ended(0, causes=7) + b"\n" + ended(1) + b"\n")
         reader, endless = await asyncio.open_unix_connection(tmp_path / "records")
-        endless.write(b"x" * (10 * module._LONGEST_LINE))
+        endless.write(b"x" * (10 * LONGEST_LINE))
         endless.write(b"\n" + ended(2) + b"\n")
         following = history.follow()
         while b'"r2"' not in b"".join([entry.data for entry in await asyncio.wait_for(anext(following), 25)]):
@@ -194,7 +234,8 @@ async def opened(tmp_path: Path) -> AsyncIterator[Opened]:
     async def restart() -> None:
         restarts.append(1)
 
-    page = Page(History(project="shop"), Cluster(no_cluster), tmp_path / "samples", tmp_path, list, restart)
+    workbench = Workbench(tmp_path / "samples", tmp_path, restart)
+    page = Page(History(project="shop"), Cluster(no_cluster), workbench=workbench)
     jar = aiohttp.CookieJar(unsafe=True)
     async with page.served() as url, aiohttp.ClientSession(cookie_jar=jar) as session:
         yield Opened(page, url, session)
@@ -241,7 +282,7 @@ async def test_only_files_of_the_page_are_served(opened: Opened, name: str) -> N
 async def test_events_are_streamed_as_text(opened: Opened) -> None:
     """A name from outside stays within its JSON."""
     await opened.session.get(opened.url)
-    opened.page.history.record(ended(1, causes=[{"object": POD, "kind": "event\n\ndata: x"}]))
+    opened.page.history.record(ended(1, causes=[cause(object=POD, kind="event\n\ndata: x")]))
     async with opened.session.get(f"{opened.base}/events") as answer:
         assert answer.headers["Content-Type"] == "text/event-stream"
         text = (await answer.content.readuntil(b"event: ready\n")).decode()
@@ -283,21 +324,18 @@ async def test_what_is_no_object_is_not_sent(opened: Opened, yaml: str, said: st
 
 async def test_a_cluster_that_is_not_the_loops_own_is_only_read(opened: Opened) -> None:
     """A person may look at it."""
-    opened.page.is_read_only = True
+    assert opened.page.workbench
+    opened.page.workbench = replace(opened.page.workbench, is_read_only=True)
     await opened.session.get(opened.url)
     status, text = await opened.post("/api/delete", POD)
     assert (status, "use kubectl" in text) == (403, True)
 
 
-async def test_a_port_in_use_is_said(tmp_path: Path) -> None:
+async def test_a_port_in_use_is_said() -> None:
     """With the option that helps."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-
-        async def restart() -> None:
-            """Nothing runs."""
-
-        page = Page(History(), Cluster(no_cluster), tmp_path, tmp_path, list, restart, port=port)
+        page = Page(History(), port=port)
         with pytest.raises(EnvironmentProblem, match=f"127.0.0.1:{port}") as raised:
             async with page.served():
                 pass

@@ -14,7 +14,7 @@ export async function ask(path, options) {
     if (answer.headers.get("Content-Type")?.startsWith("application/json")) return await answer.json();
     return failed((await answer.text()).trim());
   } catch {
-    return failed("pykb dev does not answer");
+    return failed("pykb does not answer");
   }
 }
 

@@ -87,10 +87,15 @@ export const clock = (at) => new Date(at * 1000).toLocaleTimeString([], { hour12
 export const shown = (value) =>
   value === null || value === undefined ? "unset" : typeof value === "string" ? value : JSON.stringify(value);
 
-/** A line of the user's code, as a link that opens the editor. @param {import("./store.js").Place} place */
-export function codeLink(place) {
+/**
+ * A line of the user's code, as a link that opens the editor if the manager runs on this machine.
+ * @param {import("./store.js").Place} place
+ * @param {boolean} isHere
+ */
+export function codeLink(place, isHere) {
   if (!place) return null;
   const name = `${place.path.slice(place.path.lastIndexOf("/") + 1)}:${place.line}`;
+  if (!isHere) return element("span", { title: place.path, class: "mono" }, name);
   const path = place.path.split("/").map(encodeURIComponent).join("/");
   return element("a", { href: `vscode://file${path}:${place.line}`, title: place.path, class: "mono" }, name);
 }

@@ -48,7 +48,7 @@ export function healthView(view) {
       ...facts(),
       ["records kept", String(store.reconciles.size)],
       ["no longer kept", String(store.dropped)],
-      ["connection", store.isLost ? "lost" : "live"],
+      ["connection", store.isLost ? "lost" : store.isOver ? "recording" : "live"],
     ];
     update(
       numbers,
@@ -66,7 +66,14 @@ export function healthView(view) {
     const last = store.restarts.slice(-MOST_RESTARTS).reverse();
     update(
       restarts,
-      ...last.map((each) => element("li", {}, `${clock(each.at)} ${restartText(each)}`)),
+      ...last.map((each) =>
+        element(
+          "li",
+          {},
+          `${clock(each.at)} ${restartText(each)}`,
+          each.log.length > 0 && element("pre", { tabindex: "0" }, each.log.join("\n")),
+        ),
+      ),
       !last.length && element("li", {}, "It has not started yet."),
     );
   };

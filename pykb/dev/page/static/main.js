@@ -4,7 +4,7 @@ import { element, fill, update } from "./dom.js";
 import { count, facts, healthView } from "./health.js";
 import { objectsView, objectView } from "./objects.js";
 import { hrefOf, reconcileView } from "./reconcile.js";
-import { follow, hotLoops, laneOf, listen, store } from "./store.js";
+import { follow, hotLoops, laneOf, listen, now, store } from "./store.js";
 import { timelineView } from "./timeline.js";
 import { tryView } from "./try.js";
 
@@ -24,8 +24,8 @@ const VIEWS = new Map([
 ]);
 
 const LOST =
-  "The connection to pykb dev is lost. This page tries again. " +
-  "If pykb dev has ended, start it and open the address that it prints.";
+  "The connection to pykb is lost. This page tries again. " +
+  "If pykb has ended, start it and open the address that it prints.";
 
 /** @type {View | null} */
 let view = null;
@@ -47,6 +47,12 @@ function show() {
 function header() {
   byId("project").textContent = store.project;
   byId("project").title = store.cluster;
+  const command = store.source ? "pykb inspect" : "pykb dev";
+  byId("command").textContent = document.title = command;
+  const until = store.isOver ? `, until ${new Date(now() * 1000).toLocaleString([], { hour12: false })}` : "";
+  byId("source").textContent = store.source + until;
+  byId("source").hidden = !store.source;
+  byId("try").hidden = Boolean(store.source);
   const lost = byId("lost");
   lost.hidden = !store.isLost;
   lost.textContent = store.isLost ? LOST : "";

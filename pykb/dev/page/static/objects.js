@@ -97,7 +97,7 @@ export function objectsView(view) {
     update(
       empty,
       store.isReady ? "There are no objects of this project yet. " : "Loading …",
-      store.isReady && element("a", { href: "#try", class: "button" }, "Apply a sample"),
+      store.isReady && !store.source && element("a", { href: "#try", class: "button" }, "Apply a sample"),
     );
     rows.show(visible.length, (index) => rowOf(.../** @type {[Shown, number]} */ (visible[index])));
   }
@@ -185,6 +185,10 @@ export function objectView(view, id) {
   }
   let version = "";
   async function load() {
+    if (store.isOver) {
+      text.textContent = "A recording has no YAML of objects.";
+      return;
+    }
     const told = await ask(`/api/object?${new URLSearchParams(identity)}`);
     text.textContent = told.yaml ?? told.message;
   }
@@ -223,6 +227,7 @@ export function objectView(view, id) {
       ...every.map(itemOf),
       !every.length && element("li", {}, "None yet."),
     );
+    remove.hidden = Boolean(store.source);
     fill(
       state,
       ...(object ? [element("span", { class: stateOf(object)[0] }, stateOf(object)[1]), ` ${nextOf(object)}`] : []),

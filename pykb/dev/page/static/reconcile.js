@@ -145,7 +145,7 @@ function requestsOf(found) {
         element("code", { class: sent.method === "GET" ? "quiet" : "" }, sent.method),
         ` ${nameOf(sent.object)}${sent.subresource ? ` (${sent.subresource})` : ""}`,
         `${sent.dryRun ? ", dry run" : ""}, ${span(sent.seconds)} `,
-        codeLink(sent.place),
+        codeLink(sent.place, !store.source),
         sent.error && element("span", { class: "bad" }, ` ✗ ${sent.error}`),
         sent.changes.length > 0 && diff(sent.changes),
       ),
@@ -194,7 +194,7 @@ export function reconcileView(view, id) {
         element("p", { class: "wait" }, "This record was large: its changes and log lines were left out."),
       found.error && element("h2", {}, "Error"),
       found.error &&
-        element("p", { class: "bad" }, `${found.error.type}: ${found.error.message} `, codeLink(found.error.place)),
+        element("p", { class: "bad" }, `${found.error.type}: ${found.error.message} `, codeLink(found.error.place, !store.source)),
       found.error && element("pre", { tabindex: "0", "aria-label": "Traceback" }, found.error.traceback),
       element("h2", {}, "Why it ran"),
       causesOf(found),

@@ -16,7 +16,7 @@ import { nameOf } from "./dom.js";
  *   error: {type: string, message: string, place: Place, traceback: string} | null, failures: number,
  *   nextTry: number | null, sent: Sent[], moreSent: number, logs: {at: number, level: string, message: string}[],
  *   moreLogs: number, isReduced?: boolean}} Reconcile
- * @typedef {{at: number, state: string, reason: string, files: string[], crds: string[]}} Restart
+ * @typedef {{at: number, state: string, reason: string, files: string[], crds: string[], log: string[]}} Restart
  * @typedef {{at: number, state: "running" | "done" | "failed", message: string, histories: number, unfinished: string[],
  *   findings: {code: string, message: string, replay: string}[]}} Explored
  * @typedef {Identity & {uid: string, createdAt: string, deletingSince: string | null, finalizers: string[],
@@ -35,8 +35,12 @@ const RATE_SECONDS = 10;
 export const store = {
   project: "",
   cluster: "",
+  /** Where the records come from, if not from the manager of this `pykb dev`. Nothing can be changed then. */
+  source: "",
+  /** Whether this is a recording: its clock stands. */
+  isOver: false,
   dropped: 0,
-  /** Server's clock minus ours, in seconds. */
+  /** Server's clock minus ours, in seconds. For a recording: when it ended. */
   skew: 0,
   isLost: false,
   isReady: false,
@@ -85,8 +89,8 @@ function changed() {
   );
 }
 
-/** Seconds of the server's clock. */
-export const now = () => Date.now() / 1000 + store.skew;
+/** Seconds of the server's clock, or the end of the recording. */
+export const now = () => (store.isOver ? 0 : Date.now() / 1000) + store.skew;
 
 /** @param {{controller: string, request: string}} of */
 export const laneOf = (of) => `${of.controller} ${of.request}`;
@@ -195,13 +199,17 @@ function forget(/** @type {Reconcile} */ reconcile) {
 /** @type {Record<string, (told: any) => void>} */
 const handlers = {
   reset(told) {
-    Object.assign(store, { project: told.project, cluster: told.cluster, dropped: told.dropped, isReady: false });
-    store.skew = told.now - Date.now() / 1000;
+    handlers.about?.(told);
+    Object.assign(store, { dropped: told.dropped, isOver: told.isOver, isReady: false });
+    store.skew = told.now - (told.isOver ? 0 : Date.now() / 1000);
     store.restarts = [];
     store.explored = null;
     store.version += 1;
     for (const kept of [store.reconciles, store.lanes, store.lanesOf, store.objects, store.touched, rates])
       kept.clear();
+  },
+  about({ project, cluster, source }) {
+    Object.assign(store, { project, cluster, source });
   },
   ready() {
     store.isReady = true;

@@ -58,7 +58,15 @@ export function timelineView(view) {
   const paused = element("span", { class: "quiet" });
   const list = element("ul", { class: "plain", "aria-label": "Last reconciles" });
   const live = element("button", { "aria-pressed": "true", onclick: () => ((end = end ? 0 : now()), draw()) }, "Live");
-  const zooms = [10, 60, 300].map((width) =>
+  const move = (/** @type {number} */ widths) => () => {
+    end = (end || now()) + widths * seconds;
+    if (end >= now()) end = 0;
+    listedAt = -Infinity;
+    draw();
+  };
+  const earlier = element("button", { onclick: move(-0.5) }, "← Earlier");
+  const later = element("button", { onclick: move(0.5) }, "Later →");
+  const zooms = [10, 60, 300, 3600].map((width) =>
     element(
       "button",
       { onclick: () => ((seconds = width), draw()), "data-width": width },
@@ -72,6 +80,8 @@ export function timelineView(view) {
       "div",
       { class: "bar" },
       live,
+      earlier,
+      later,
       ...zooms,
       element("span", { class: "legend quiet" }, "■ done ▲ failed ◆ cancelled │ manager"),
     ),
@@ -113,6 +123,7 @@ export function timelineView(view) {
 
   function draw() {
     live.setAttribute("aria-pressed", String(!end));
+    live.textContent = store.isOver ? "End" : "Live";
     for (const each of zooms) each.setAttribute("aria-pressed", String(Number(each.dataset.width) === seconds));
     const until = end || now();
     const from = until - seconds;
@@ -220,6 +231,7 @@ export function timelineView(view) {
     if (isPointed || performance.now() - listedAt < 250) return;
     listedAt = performance.now();
     const last = [...store.reconciles.values()]
+      .filter((each) => !end || each.at <= end)
       .slice(-2 * MOST_LISTED)
       .sort((a, b) => b.at - a.at)
       .slice(0, MOST_LISTED);
@@ -227,7 +239,12 @@ export function timelineView(view) {
       list,
       ...last.map(itemOf),
       !last.length &&
-        element("li", {}, "No reconcile yet. ", element("a", { href: "#try", class: "button" }, "Apply a sample")),
+        element(
+          "li",
+          {},
+          "No reconcile yet. ",
+          !store.source && element("a", { href: "#try", class: "button" }, "Apply a sample"),
+        ),
     );
   }
 
@@ -266,7 +283,7 @@ function bar(pen, tones, { x, y, width, reconcile }) {
 /** The times above the lanes, and a line at each. @param {Frame} frame */
 function axis({ pen, tones, from, until, place, names, width, height }) {
   const most = Math.max(1, Math.floor((width - names) / 80));
-  const step = [1, 2, 5, 10, 20, 30, 60, 120, 300].find((each) => (until - from) / each <= most) ?? 300;
+  const step = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600].find((each) => (until - from) / each <= most) ?? 1200;
   for (let at = Math.ceil(from / step) * step; at <= until; at += step) {
     pen.fillStyle = tones.line;
     pen.fillRect(place(at), HEAD - 4, 1, height);
