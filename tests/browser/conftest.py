@@ -139,23 +139,27 @@ def basket(name: str, *, kind: str = "Basket", owners: tuple[str, ...] = (), **m
     }
 
 
+def identity(name: str) -> dict[str, str]:
+    """A Basket of this name."""
+    return {"apiVersion": "store.example.com/v1", "kind": "Basket", "namespace": "default", "name": name}
+
+
 def cause(name: str, **more: Any) -> dict[str, Any]:
     """Why a reconcile runs: its object changed."""
-    identity = {"apiVersion": "store.example.com/v1", "kind": "Basket", "namespace": "default", "name": name}
-    told = {"kind": "event", "event": "update", "object": identity, "changes": [], "fieldManager": "kubectl"}
+    told = {"kind": "event", "event": "update", "object": identity(name), "changes": [], "fieldManager": "kubectl"}
     return {**told, "writtenBy": None, **more}
 
 
-def started(identity: str, name: str, **more: Any) -> dict[str, Any]:
+def started(key: str, name: str, **more: Any) -> dict[str, Any]:
     """The record of a reconcile that runs."""
-    told = {"event": "started", "id": identity, "controller": "basket", "request": f"default/{name}"}
-    return {**told, "at": time.time(), "causes": [cause(name)], "moreCauses": 0, **more}
+    told = {"event": "started", "id": key, "controller": "basket", "request": f"default/{name}"}
+    return {**told, "object": identity(name), "at": time.time(), "causes": [cause(name)], "moreCauses": 0, **more}
 
 
-def ended(identity: str, name: str, **more: Any) -> dict[str, Any]:
+def ended(key: str, name: str, **more: Any) -> dict[str, Any]:
     """The record of a reconcile that has ended."""
     return {
-        **started(identity, name),
+        **started(key, name),
         "event": "ended",
         "seconds": 0.01,
         "outcome": "ok",
@@ -165,6 +169,36 @@ def ended(identity: str, name: str, **more: Any) -> dict[str, Any]:
         "nextTry": None,
         "sent": [],
         "moreSent": 0,
+        "logs": [],
+        "moreLogs": 0,
+        **more,
+    }
+
+
+def call(key: str, name: str, **more: Any) -> dict[str, Any]:
+    """The record of a webhook call."""
+    return {
+        "event": "webhook",
+        "id": key,
+        "type": "validating",
+        "path": "/validate-basket",
+        "at": time.time(),
+        "seconds": 0.002,
+        "object": identity(name),
+        "objects": 1,
+        "operation": "UPDATE",
+        "subresource": "",
+        "user": "jane",
+        "dryRun": False,
+        "sentBy": None,
+        "before": None,
+        "after": None,
+        "changes": [],
+        "allowed": True,
+        "message": "",
+        "fields": [],
+        "warnings": [],
+        "error": None,
         "logs": [],
         "moreLogs": 0,
         **more,

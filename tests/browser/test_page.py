@@ -8,11 +8,26 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import Site, basket, cause, ended, opened, started
+from tests.browser.conftest import Site, basket, call, cause, ended, opened, started
 
 HOSTILE = "<script>document.title='taken'</script>"
 VIEWS = ("objects", "timeline", "health", "try")
 PLACE = {"path": "/home/me/shop/basket controller.py", "line": 31}
+
+
+FIG = {"kind": "Basket", "metadata": {"name": "fig"}, "spec": {"size": 0, "fruits": ["fig"]}}
+DEFAULTED = {
+    "before": {"kind": "Basket", "spec": {"size": 1}},
+    "after": {"kind": "Basket", "spec": {"size": 1, "color": "red"}},
+    "changes": [{"path": "spec.color", "before": None, "after": "red"}],
+}
+DENIED = {
+    "operation": "CREATE",
+    "message": "a basket has room",
+    "fields": [{"field": "spec.size", "message": "must be positive"}],
+    "warnings": ["figs are old"],
+    "after": FIG,
+}
 
 
 def writer(identity: str, name: str) -> dict[str, str]:
@@ -62,6 +77,8 @@ def fill(site: Site) -> None:
             nextTry=900.0,
         ),
         started("3", "plum"),
+        call("w1", "apple", type="mutating", path="/mutate-basket", sentBy=writer("1", "apple"), **DEFAULTED),
+        call("w2", "fig", allowed=False, seconds=2.5, error=error, **DENIED),
     )
 
 
@@ -88,6 +105,71 @@ def test_a_reconcile_is_seen_and_opened_with_the_keyboard(site: Site, page: Page
     page.keyboard.press("Enter")
     expect(page.get_by_text("PATCH ConfigMap default/apple, 4 ms")).to_be_visible()
     expect(page.get_by_text("warning the basket is old")).to_be_visible()
+
+
+def test_a_call_is_seen_and_opened_with_the_keyboard(site: Site, page: Page):
+    """From the timeline to the object before and after, and from a denial to the line of code."""
+    fill(site)
+    show(page, "timeline")
+    link = page.get_by_role("list", name="Last webhook calls").get_by_role("link").first
+    link.focus()
+    expect(page.locator(".said")).to_have_text(
+        "validating webhook, Basket default/fig, CREATE by jane: ✗ denied after 2.5 s: a basket has room"
+    )
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("✗ denied")).to_be_visible()
+    expect(page.get_by_text("spec.size: must be positive")).to_be_visible()
+    expect(page.get_by_text("figs are old")).to_be_visible()
+    expect(page.get_by_text("ValueError: there is no fruit")).to_be_visible()
+    expect(page.get_by_role("link", name="basket controller.py:31")).to_be_visible()
+    assert page.locator("pre.diff").inner_text().split("\n")[:3] == ["kind: Basket", "metadata:", "  name: fig"]
+    show(page, "call/w1")
+    expect(page.get_by_text("✓ allowed")).to_be_visible()
+    expect(page.locator("pre.diff ins")).to_have_text("  color: red")
+    page.get_by_role("link", name="basket default/apple", exact=True).click()
+    expect(page.get_by_role("heading", name="Webhook calls for its writes")).to_be_visible()
+    show(page, "object/store.example.com%2Fv1,Basket,default,fig")
+    expect(page.get_by_text("✗ denied after 2.5 s")).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "lines"),
+    [
+        ({"a": 1}, {"a": 1}, [["", "a: 1"]]),
+        ({"a": 1, "b": {"c": "x"}}, {"b": {"c": "y"}}, [["-", "a: 1"], ["", "b:"], ["-", "  c: x"], ["+", "  c: y"]]),
+        ({"a": [1, {"b": []}]}, {"a": [1]}, [["", "a:"], ["", "  - 1"], ["-", "  -"], ["-", "    b: []"]]),
+        ({"a": {"b": 1}}, {"a": None}, [["-", "a:"], ["-", "  b: 1"], ["+", "a: null"]]),
+        (None, {"a": {"b": [True]}}, [["", "a:"], ["", "  b:"], ["", "    - true"]]),
+    ],
+)
+def test_objects_are_compared_line_by_line(page: Page, before: Any, after: Any, lines: list[list[str]]):
+    """By name and by place in a list."""
+    found = page.evaluate(
+        "async ([before, after]) => (await import('/static/call.js')).objectLines(before, after)", [before, after]
+    )
+    assert found == lines
+
+
+def test_arrows_show_only_what_is_known_to_belong_together(site: Site, page: Page):
+    """The drawing reads them from what a test reads here."""
+    fill(site)
+    show(page, "timeline")
+    expect(page.get_by_role("list", name="Last webhook calls").get_by_role("link")).to_have_count(2)
+    ask = "async (id) => (await import('/static/timeline.js')).arrowsOf(id).map((pair) => pair.map((each) => each.id))"
+    assert page.evaluate(ask, "1") == [["1", "2"], ["1", "w1"]]
+    assert page.evaluate(ask, "2") == [["1", "2"]]
+    assert page.evaluate(ask, "w1") == [["1", "w1"]]
+    assert page.evaluate(ask, "w2") == []
+    assert page.evaluate(ask, "nothing") == []
+
+
+def test_denied_and_slow_calls_are_counted(site: Site, page: Page):
+    """By webhook."""
+    fill(site)
+    site.send(call("w3", "fig", allowed=None, message="not answered in time", seconds=10))
+    show(page, "health")
+    row = page.get_by_role("row", name="/validate-basket")
+    expect(row.get_by_role("cell")).to_have_text(["2", "1", "1", "2", "6.3 s", "10 s"])
 
 
 def test_objects_are_trees_that_say_what_they_wait_for(site: Site, page: Page):
@@ -143,7 +225,7 @@ def test_findings_of_the_explorer_are_named(site: Site, page: Page):
     expect(page.get_by_text("The explorer has")).to_have_count(0)
 
 
-@pytest.mark.parametrize("view", [*VIEWS, "reconcile/1", "object/v1,Basket,,x"])
+@pytest.mark.parametrize("view", [*VIEWS, "reconcile/1", "call/2", "object/v1,Basket,,x"])
 def test_text_of_others_stays_text(site: Site, page: Page, view: str):
     """Names, messages and changes may look like HTML."""
     change = {"path": HOSTILE, "before": HOSTILE, "after": HOSTILE}
@@ -164,7 +246,24 @@ def test_text_of_others_stays_text(site: Site, page: Page, view: str):
             outcome="error",
             error=error,
             logs=logs,
-        )
+        ),
+        call(
+            "2",
+            HOSTILE,
+            type=HOSTILE,
+            path=HOSTILE,
+            operation=HOSTILE,
+            user=HOSTILE,
+            before={HOSTILE: HOSTILE},
+            after={HOSTILE: [HOSTILE]},
+            changes=[change],
+            message=HOSTILE,
+            fields=[{"field": HOSTILE, "message": HOSTILE}],
+            warnings=[HOSTILE],
+            error=error,
+            logs=logs,
+            sentBy={"id": HOSTILE, "controller": HOSTILE, "request": HOSTILE},
+        ),
     )
     (site.samples / "a.yaml").write_text(f'kind: Basket\nmetadata: {{name: "{HOSTILE}"}}\n', encoding="utf-8")
     show(page, view)
@@ -238,7 +337,7 @@ def test_nothing_keeps_people_from_using_the_page(site: Site, browser: Browser, 
         for view in VIEWS:
             look(view)
         fill(site)
-        for view in (*VIEWS, "reconcile/2", "object/store.example.com%2Fv1,Basket,default,pear"):
+        for view in (*VIEWS, "reconcile/2", "call/w2", "object/store.example.com%2Fv1,Basket,default,pear"):
             look(view)
         assert found == []
 
@@ -247,7 +346,7 @@ def test_a_phone_needs_no_scrolling_to_the_side(site: Site, browser: Browser):
     """All views fit into 360 pixels."""
     fill(site)
     with opened(browser, site.url, viewport={"width": 360, "height": 700}) as page:
-        for view in (*VIEWS, "reconcile/2", "object/store.example.com%2Fv1,Basket,default,pear"):
+        for view in (*VIEWS, "reconcile/2", "call/w2", "object/store.example.com%2Fv1,Basket,default,pear"):
             show(page, view)
             page.get_by_role("heading").last.wait_for()
             assert page.evaluate("document.documentElement.scrollWidth") == 360, view

@@ -47,21 +47,45 @@ _SENT = {
     "seconds": float,
     "place": _PLACE,
 }
-_STARTED = {**_RECONCILE, "at": float, "causes": [_CAUSE], "moreCauses": float}
+_ERROR = {"type": str, "message": str, "place": _PLACE, "traceback": str}
+_LOGGED = {"logs": [{"at": float, "level": str, "message": str}], "moreLogs": float}
+_STARTED = {**_RECONCILE, "object": _Optional(_OBJECT), "at": float, "causes": [_CAUSE], "moreCauses": float}
 _ENDED = {
     **_STARTED,
     "seconds": float,
     "outcome": str,
     "requeueAfter": _Optional(float),
-    "error": _Optional({"type": str, "message": str, "place": _PLACE, "traceback": str}),
+    "error": _Optional(_ERROR),
     "failures": float,
     "nextTry": _Optional(float),
     "sent": [_SENT],
     "moreSent": float,
-    "logs": [{"at": float, "level": str, "message": str}],
-    "moreLogs": float,
+    **_LOGGED,
 }
-FROM_MANAGER = {"started": _STARTED, "ended": _ENDED, "dropped": {"records": float}}
+_WEBHOOK = {
+    "id": str,
+    "type": str,
+    "path": str,
+    "at": float,
+    "seconds": float,
+    "object": _Optional(_OBJECT),
+    "objects": float,
+    "operation": str,
+    "subresource": str,
+    "user": str,
+    "dryRun": bool,
+    "sentBy": _Optional(_RECONCILE),
+    "before": _ANYTHING,
+    "after": _ANYTHING,
+    "changes": [_CHANGE],
+    "allowed": _Optional(bool),
+    "message": str,
+    "fields": [{"field": str, "message": str}],
+    "warnings": [str],
+    "error": _Optional(_ERROR),
+    **_LOGGED,
+}
+FROM_MANAGER = {"started": _STARTED, "ended": _ENDED, "webhook": _WEBHOOK, "dropped": {"records": float}}
 """The shapes of events that a manager sends, by name."""
 
 _CONDITION = {"type": str, "status": str, "reason": str, "message": str, "since": _Optional(str)}

@@ -174,6 +174,8 @@ class History:
                 self._running.pop(told["id"])
                 self._keep(self._add(event, told), (told["controller"], told["request"]))
                 self._note_kinds(told)
+            case "webhook":
+                self._keep(self._add(event, told), (told["path"], orjson.dumps(told["object"]).decode()))
             case "dropped":
                 self._dropped += int(told["records"])
                 self._add(event, told)

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from pykb.dev.page.history import MOST_OBJECTS, History
 from pykb.diagnostics import EnvironmentProblem
 from pykb.envtest.rest import APPLY, Answer, Rest
-from pykb.runtime.records.causes import HIDDEN
+from pykb.runtime.records.causes import without_secrets
 
 _PAGE = 500
 _PAUSE_SECONDS = 1.0
@@ -54,18 +54,10 @@ class Cluster:
         return found
 
     def get(self, identity: Mapping[str, str]) -> dict[str, Any] | None:
-        """An object without the values of a Secret; ``None`` if it is not there."""
+        """An object without secret values; ``None`` if it is not there."""
         path = self._path_of(identity)
         answer = self._call("GET", path) if path is not None else None
-        if answer is None or not answer.ok:
-            return None
-        found = answer.body
-        found["metadata"].pop("managedFields", None)
-        if found.get("kind") == "Secret":
-            for key in ("data", "stringData"):
-                found |= {key: dict.fromkeys(found[key], HIDDEN)} if found.get(key) else {}
-            found["metadata"].get("annotations", {}).pop("kubectl.kubernetes.io/last-applied-configuration", None)
-        return found
+        return without_secrets(answer.body) if answer is not None and answer.ok else None
 
     def apply(self, manifest: Manifest, *, is_dry_run: bool) -> list[dict[str, str]]:
         """Apply an object on the server's side. Returns what the server refuses, by field."""

@@ -22,6 +22,8 @@ from pykb.dev.page.objects import Cluster, summary
 from pykb.dev.page.server import Page, Workbench
 from pykb.diagnostics import EnvironmentProblem
 from pykb.envtest.rest import Rest
+from pykb.runtime._stream import RecordStream
+from pykb.runtime.records.causes import ObjectId, ReconcileId, WebhookRecord, WebhookType
 
 POD = {"apiVersion": "v1", "kind": "Pod", "namespace": "default", "name": "<script>alert(1)</script>"}
 
@@ -29,7 +31,7 @@ POD = {"apiVersion": "v1", "kind": "Pod", "namespace": "default", "name": "<scri
 def ended(number: int, request: str = "default/a", **rest: object) -> bytes:
     """A record as a manager sends it."""
     told = {"event": "ended", "id": f"r{number}", "controller": "pod", "request": request, "at": 1.0, "causes": []}
-    return orjson.dumps({**told, **ENDING, **rest})
+    return orjson.dumps({**told, "object": None, **ENDING, **rest})
 
 
 ENDING: dict[str, Any] = {
@@ -113,6 +115,25 @@ async def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     await following.aclose()
     assert [entry.event for entry in entries].count("ended") <= 2
     assert orjson.loads(entries[0].data)["dropped"] >= 98
+
+
+async def test_what_a_manager_sends_of_webhooks_is_kept_by_object(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many calls of each webhook for an object as reconciles of a controller."""
+    monkeypatch.setattr(module, "MOST_RECORDS_OF_AN_OBJECT", 2)
+    history = History()
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        stream = RecordStream(ours)
+        for number, name in enumerate("aaab"):
+            found = ObjectId("v1", "Pod", "default", name)
+            record = WebhookRecord(f"w{number}", WebhookType.VALIDATING, "/validate", found, after={"kind": "Pod"})
+            record.error, record.warnings, record.fields = ValueError("hole"), ("old",), (("spec", "bad"),)
+            record.sent_by = ReconcileId("pods", "default/b", "r0")
+            stream.answered(record)
+        stream.answered(WebhookRecord("w9", WebhookType.CONVERSION, "/convert"))
+        for line in theirs.recv(2**20).splitlines():
+            history.record(line)
+    assert await kept(history) == ["reset", "webhook w1", "webhook w2", "webhook w3", "webhook w9", "ready"]
 
 
 async def test_no_bytes_are_kept_without_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:

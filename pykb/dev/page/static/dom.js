@@ -103,6 +103,16 @@ export function codeLink(place, isHere) {
 /** @param {{kind: string, namespace: string, name: string}} object */
 export const nameOf = (object) => `${object.kind} ${object.namespace ? `${object.namespace}/` : ""}${object.name}`;
 
+/** The address of the view of a reconcile. @param {{id: string}} reconcile */
+export const hrefOf = (reconcile) => `#reconcile/${encodeURIComponent(reconcile.id)}`;
+
+/** The address of the view of a webhook call. @param {{id: string}} call */
+export const hrefOfCall = (call) => `#call/${encodeURIComponent(call.id)}`;
+
+/** The address of the view of an object. @param {import("./store.js").Identity} object */
+export const hrefOfObject = (object) =>
+  `#object/${[object.apiVersion, object.kind, object.namespace, object.name].map(encodeURIComponent).join(",")}`;
+
 export const isNarrow = () => matchMedia("(max-width: 600px)").matches;
 
 /** A list that only makes the rows that are seen. @param {string} label */

@@ -1,5 +1,6 @@
 // How it is: how much happens, what is slow, and what became of the manager.
 
+import { SLOW } from "./call.js";
 import { clock, element, fill, span, update } from "./dom.js";
 import { itemOf } from "./reconcile.js";
 import { activity, store } from "./store.js";
@@ -28,7 +29,8 @@ export function facts() {
 export function healthView(view) {
   const numbers = element("dl", { class: "numbers" });
   const slow = element("ol", { class: "plain" });
-  const table = element("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Controllers" });
+  const work = element("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Controllers" });
+  const webhooks = element("section");
   const explorer = element("section");
   const restarts = element("ul", { class: "plain" });
   fill(
@@ -36,9 +38,10 @@ export function healthView(view) {
     element("h2", {}, "Health"),
     numbers,
     element("h2", {}, "Controllers"),
-    table,
+    work,
     element("h2", {}, "Slowest reconciles"),
     slow,
+    webhooks,
     explorer,
     element("h2", {}, "The manager"),
     restarts,
@@ -46,7 +49,7 @@ export function healthView(view) {
   const draw = () => {
     const every = [
       ...facts(),
-      ["records kept", String(store.reconciles.size)],
+      ["records kept", String(store.reconciles.size + store.calls.size)],
       ["no longer kept", String(store.dropped)],
       ["connection", store.isLost ? "lost" : store.isOver ? "recording" : "live"],
     ];
@@ -61,7 +64,8 @@ export function healthView(view) {
       ...slowest.map(itemOf),
       !slowest.length && element("li", {}, "No reconcile has ended yet."),
     );
-    update(table, controllers(ended));
+    update(work, controllers(ended));
+    update(webhooks, ...(store.calls.size ? [element("h2", {}, "Webhooks"), calledWebhooks()] : []));
     update(explorer, ...(store.explored ? [element("h2", {}, "The explorer"), ...explored(store.explored)] : []));
     const last = store.restarts.slice(-MOST_RESTARTS).reverse();
     update(
@@ -121,27 +125,55 @@ function controllers(ended) {
     sum.requests += each.sent.length + each.moreSent;
   }
   if (!sums.size) return element("p", { class: "quiet" }, "No reconcile has ended yet.");
+  return table(
+    ["Controller", "Reconciles", "Errors", "Requests", "Mean", "Slowest"],
+    [...sums]
+      .sort()
+      .map(([name, sum]) => [
+        name,
+        ...[sum.count, sum.errors, sum.requests, span(sum.seconds / sum.count), span(sum.most)],
+      ]),
+  );
+}
+
+function calledWebhooks() {
+  /** @type {Map<string, {count: number, denied: number, unanswered: number, slow: number, seconds: number, most: number}>} */
+  const sums = new Map();
+  for (const { path, allowed, seconds } of store.calls.values()) {
+    const sum = sums.get(path) ?? { count: 0, denied: 0, unanswered: 0, slow: 0, seconds: 0, most: 0 };
+    sums.set(path, sum);
+    sum.count += 1;
+    sum.denied += allowed === false ? 1 : 0;
+    sum.unanswered += allowed === null ? 1 : 0;
+    sum.slow += seconds > SLOW ? 1 : 0;
+    sum.seconds += seconds;
+    sum.most = Math.max(sum.most, seconds);
+  }
+  const numbers = table(
+    ["Webhook", "Calls", "Denied", "No answer", `Over ${SLOW} s`, "Mean", "Slowest"],
+    [...sums]
+      .sort()
+      .map(([path, sum]) => [
+        path,
+        ...[sum.count, sum.denied, sum.unanswered, sum.slow, span(sum.seconds / sum.count), span(sum.most)],
+      ]),
+  );
+  return element("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Webhooks" }, numbers);
+}
+
+/** A table with a name in each row. @param {string[]} head @param {(string | number)[][]} rows */
+function table(head, rows) {
   return element(
     "table",
     {},
-    element(
-      "tr",
-      {},
-      ...["Controller", "Reconciles", "Errors", "Requests", "Mean", "Slowest"].map((each) =>
-        element("th", { scope: "col" }, each),
+    element("tr", {}, ...head.map((each) => element("th", { scope: "col" }, each))),
+    ...rows.map(([name, ...cells]) =>
+      element(
+        "tr",
+        {},
+        element("th", { scope: "row" }, String(name)),
+        ...cells.map((cell) => element("td", {}, String(cell))),
       ),
     ),
-    ...[...sums]
-      .sort()
-      .map(([name, sum]) =>
-        element(
-          "tr",
-          {},
-          element("th", { scope: "row" }, name),
-          ...[sum.count, sum.errors, sum.requests, span(sum.seconds / sum.count), span(sum.most)].map((cell) =>
-            element("td", {}, String(cell)),
-          ),
-        ),
-      ),
   );
 }

@@ -1,9 +1,10 @@
 // The page of `pykb dev`: one view at a time, chosen by the hash of the address.
 
-import { element, fill, update } from "./dom.js";
+import { element, fill, hrefOf, update } from "./dom.js";
+import { callView } from "./call.js";
 import { count, facts, healthView } from "./health.js";
 import { objectsView, objectView } from "./objects.js";
-import { hrefOf, reconcileView } from "./reconcile.js";
+import { reconcileView } from "./reconcile.js";
 import { follow, hotLoops, laneOf, listen, now, store } from "./store.js";
 import { timelineView } from "./timeline.js";
 import { tryView } from "./try.js";
@@ -19,6 +20,7 @@ const VIEWS = new Map([
   ["object", ["objects", objectView]],
   ["timeline", ["timeline", timelineView]],
   ["reconcile", ["timeline", reconcileView]],
+  ["call", ["timeline", callView]],
   ["health", ["health", healthView]],
   ["try", ["try", tryView]],
 ]);

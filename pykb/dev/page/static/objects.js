@@ -1,11 +1,14 @@
 // What is there: the objects as trees by owner, with what each of them waits for.
 
 import { ask, post } from "./api.js";
-import { clock, decoded, element, fill, nameOf, span, update, virtualList } from "./dom.js";
-import { hrefOf, itemOf } from "./reconcile.js";
-import { laneOf, lastOf, now, reconcilesOf, store } from "./store.js";
+import { clock, decoded, element, fill, hrefOf, hrefOfObject, nameOf, span, update, virtualList } from "./dom.js";
+import { itemOfCall } from "./call.js";
+import { itemOf } from "./reconcile.js";
+import { callsOf, laneOf, lastOf, now, reconcilesOf, store } from "./store.js";
 
 /** @typedef {import("./store.js").Shown} Shown */
+
+const MOST_LISTED = 20;
 
 /** @param {Shown} object */
 const isCustom = (object) => object.apiVersion.includes(".") && !object.apiVersion.includes(".k8s.io/");
@@ -72,10 +75,6 @@ function nextOf(object) {
   return left > 0 ? `${what} in ${span(left)}` : "";
 }
 
-/** @param {Shown} object */
-const pathOf = (object) =>
-  `#object/${[object.apiVersion, object.kind, object.namespace, object.name].map(encodeURIComponent).join(",")}`;
-
 /** @param {HTMLElement} view */
 export function objectsView(view) {
   const empty = element("p", { class: "empty" });
@@ -112,7 +111,7 @@ function rowOf(object, depth) {
   return element(
     "div",
     { class: `row depth${Math.min(depth, 4)}`, "data-key": object.uid },
-    element("a", { class: "name", href: pathOf(object), title: nameOf(object) }, nameOf(object)),
+    element("a", { class: "name", href: hrefOfObject(object), title: nameOf(object) }, nameOf(object)),
     element("span", { class: `state ${tone}`, title: words }, words),
     element("span", { class: "next" }, nextOf(object)),
     element(
@@ -140,6 +139,7 @@ export function objectView(view, id) {
   const text = element("pre", { tabindex: "0" }, "Loading …");
   const conditions = element("div", { class: "scroll" });
   const reconciles = element("ul", { class: "plain" });
+  const calls = element("section");
   const said = element("p", { role: "status" });
   const state = element("p");
   const remove = element("button", { class: "danger", onclick: askFirst, onblur: () => arm(false) }, "Delete");
@@ -152,6 +152,7 @@ export function objectView(view, id) {
     conditions,
     element("h2", {}, "Reconciles"),
     reconciles,
+    calls,
     element("h2", {}, "YAML"),
     text,
   );
@@ -221,7 +222,13 @@ export function objectView(view, id) {
           ),
       );
     }
-    const every = reconcilesOf(identity).slice(0, 20);
+    const every = reconcilesOf(identity).slice(0, MOST_LISTED);
+    const asked = callsOf(identity).slice(0, MOST_LISTED);
+    update(
+      calls,
+      asked.length > 0 && element("h2", {}, "Webhook calls"),
+      asked.length > 0 && element("ul", { class: "plain" }, ...asked.map(itemOfCall)),
+    );
     update(
       reconciles,
       ...every.map(itemOf),

@@ -1,6 +1,8 @@
 // One reconcile: why it ran, what it sent, and how it ended.
 
-import { clock, codeLink, decoded, element, fill, nameOf, shown, span, update } from "./dom.js";
+import { itemOfCall } from "./call.js";
+import { diff, errorOf, logOf, neighbours } from "./details.js";
+import { clock, codeLink, decoded, element, fill, hrefOf, nameOf, span, update } from "./dom.js";
 import { laneOf, now, store } from "./store.js";
 
 /** @typedef {import("./store.js").Reconcile} Reconcile */
@@ -42,42 +44,6 @@ function causeText(cause) {
   if (cause.event === "update" && !cause.changes.length) return `${what} was written, without a change`;
   return cause.event === "generic" ? `of an event of ${what}` : `${what} was ${cause.event}d`;
 }
-
-/** @param {import("./store.js").Change[]} changes */
-function diff(changes) {
-  return element(
-    "ul",
-    { class: "plain mono" },
-    ...changes.map((each) =>
-      element(
-        "li",
-        {},
-        `${each.path} `,
-        element("del", {}, shown(each.before)),
-        " ",
-        element("ins", {}, shown(each.after)),
-      ),
-    ),
-  );
-}
-
-/** Links to the reconciles of the same object before and after this one. @param {Reconcile} reconcile */
-function neighbours(reconcile) {
-  const lane = store.lanes.get(laneOf(reconcile)) ?? [];
-  const at = lane.indexOf(reconcile);
-  const link = (/** @type {Reconcile | undefined} */ to, /** @type {string} */ text) =>
-    to && element("a", { href: hrefOf(to), "data-key": text }, text);
-  return element(
-    "p",
-    { class: "bar" },
-    element("a", { href: "#timeline" }, "← Timeline"),
-    link(lane[at - 1], "Previous"),
-    link(lane[at + 1], "Next"),
-  );
-}
-
-/** @param {{id: string}} reconcile */
-export const hrefOf = (reconcile) => `#reconcile/${encodeURIComponent(reconcile.id)}`;
 
 /** A reconcile as an item of a list, with a link to it. @param {Reconcile} reconcile */
 export const itemOf = (reconcile) =>
@@ -155,18 +121,14 @@ function requestsOf(found) {
   );
 }
 
-const TONES = /** @type {Record<string, string>} */ ({ critical: "bad", error: "bad", warning: "wait" });
-
-/** @param {Reconcile} found */
-function logOf(found) {
-  return element(
-    "ul",
-    { class: "plain mono" },
-    ...found.logs.map((each) =>
-      element("li", { class: TONES[each.level] ?? "" }, `${clock(each.at)} ${each.level} ${each.message}`),
-    ),
-    found.moreLogs > 0 && element("li", {}, `and ${found.moreLogs} more`),
-  );
+/** The calls of webhooks for its writes, below a heading. @param {Reconcile} found */
+function callsFor(found) {
+  const calls = [...store.calls.values()].filter((each) => each.sentBy?.id === found.id);
+  if (!calls.length) return [];
+  return [
+    element("h2", {}, "Webhook calls for its writes"),
+    element("ul", { class: "plain" }, ...calls.map(itemOfCall)),
+  ];
 }
 
 /** One reconcile in full. @param {HTMLElement} view @param {string} id */
@@ -177,7 +139,7 @@ export function reconcileView(view, id) {
   const draw = () => {
     const found = store.reconciles.get(decoded(id));
     if (last && !found) return; // it stays readable when it is no longer kept
-    const bar = found ? neighbours(found) : element("p");
+    const bar = found ? neighbours(store.lanes.get(laneOf(found)) ?? [], found, hrefOf) : element("p");
     const shownLinks = [...bar.querySelectorAll("a")].map((link) => link.href).join(" ");
     if (last && found === last && shownLinks === links) return;
     [last, links] = [found ?? null, shownLinks];
@@ -192,16 +154,13 @@ export function reconcileView(view, id) {
       ending(found),
       found.isReduced &&
         element("p", { class: "wait" }, "This record was large: its changes and log lines were left out."),
-      found.error && element("h2", {}, "Error"),
-      found.error &&
-        element("p", { class: "bad" }, `${found.error.type}: ${found.error.message} `, codeLink(found.error.place, !store.source)),
-      found.error && element("pre", { tabindex: "0", "aria-label": "Traceback" }, found.error.traceback),
+      ...errorOf(found.error),
       element("h2", {}, "Why it ran"),
       causesOf(found),
       element("h2", {}, "What it sent"),
       requestsOf(found),
-      found.logs.length > 0 && element("h2", {}, "Log"),
-      found.logs.length > 0 && logOf(found),
+      ...callsFor(found),
+      ...logOf(found),
     );
   };
   return { draw, close: () => {} };

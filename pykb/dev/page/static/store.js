@@ -11,11 +11,16 @@ import { nameOf } from "./dom.js";
  *   writtenBy: Writer | null}} Cause
  * @typedef {{method: string, object: Identity, subresource: string, changes: Change[], dryRun: boolean, error: string,
  *   seconds: number, place: Place}} Sent
- * @typedef {{id: string, controller: string, request: string, at: number, causes: Cause[], moreCauses: number,
- *   isRunning: boolean, seconds: number, outcome: string, requeueAfter: number | null,
- *   error: {type: string, message: string, place: Place, traceback: string} | null, failures: number,
- *   nextTry: number | null, sent: Sent[], moreSent: number, logs: {at: number, level: string, message: string}[],
- *   moreLogs: number, isReduced?: boolean}} Reconcile
+ * @typedef {{type: string, message: string, place: Place, traceback: string}} Failure
+ * @typedef {{logs: {at: number, level: string, message: string}[], moreLogs: number, isReduced?: boolean}} Logged
+ * @typedef {Logged & {id: string, controller: string, request: string, object: Identity | null, at: number,
+ *   causes: Cause[], moreCauses: number, isRunning: boolean, seconds: number, outcome: string,
+ *   requeueAfter: number | null, error: Failure | null, failures: number, nextTry: number | null, sent: Sent[],
+ *   moreSent: number}} Reconcile
+ * @typedef {Logged & {id: string, type: string, path: string, at: number, seconds: number, object: Identity | null,
+ *   objects: number, operation: string, subresource: string, user: string, dryRun: boolean, sentBy: Writer | null,
+ *   before: unknown, after: unknown, changes: Change[], allowed: boolean | null, message: string,
+ *   fields: {field: string, message: string}[], warnings: string[], error: Failure | null}} Call A call of a webhook.
  * @typedef {{at: number, state: string, reason: string, files: string[], crds: string[], log: string[]}} Restart
  * @typedef {{at: number, state: "running" | "done" | "failed", message: string, histories: number, unfinished: string[],
  *   findings: {code: string, message: string, replay: string}[]}} Explored
@@ -48,8 +53,12 @@ export const store = {
   reconciles: new Map(),
   /** By controller and request: @type {Map<string, Reconcile[]>} */
   lanes: new Map(),
-  /** The names of lanes by request: @type {Map<string, Set<string>>} */
+  /** The names of lanes by object: @type {Map<string, Set<string>>} */
   lanesOf: new Map(),
+  /** @type {Map<string, Call>} */
+  calls: new Map(),
+  /** By object: @type {Map<string, Call[]>} */
+  callsOf: new Map(),
   /** @type {Restart[]} */
   restarts: [],
   /** What the explorer has found, if it runs: @type {Explored | null} */
@@ -123,27 +132,30 @@ function count(/** @type {Reconcile} */ ended) {
 export function lastOf(object) {
   /** @type {Reconcile | undefined} */
   let last;
-  for (const name of store.lanesOf.get(requestOf(object)) ?? []) {
+  for (const name of lanesOf(object)) {
     const found = store.lanes.get(name)?.at(-1);
-    if (found && isFor(found, object) && (!last || found.at > last.at)) last = found;
+    if (found && (!last || found.at > last.at)) last = found;
   }
   return last;
 }
 
-/** @param {Identity} object */
-const requestOf = (object) => (object.namespace ? `${object.namespace}/${object.name}` : object.name);
+/** An object in any of its versions. @param {Identity} object */
+const keyOf = (object) => {
+  const group = object.apiVersion.includes("/") ? object.apiVersion.split("/")[0] : "";
+  return `${group} ${nameOf(object)}`;
+};
+
+/** The lanes of an object. @param {Identity} object */
+export const lanesOf = (object) => [...(store.lanesOf.get(keyOf(object)) ?? [])];
 
 /** The reconciles for an object, the last one first. @param {Identity} object */
-export function reconcilesOf(object) {
-  const lanes = [...(store.lanesOf.get(requestOf(object)) ?? [])].flatMap((name) => store.lanes.get(name) ?? []);
-  return lanes.filter((each) => isFor(each, object)).sort((a, b) => b.at - a.at);
-}
+export const reconcilesOf = (object) =>
+  lanesOf(object)
+    .flatMap((name) => store.lanes.get(name) ?? [])
+    .sort((a, b) => b.at - a.at);
 
-/** Whether a controller works on this kind: its name begins with the kind, or its causes name the object. */
-function isFor(/** @type {Reconcile} */ reconcile, /** @type {Identity} */ object) {
-  if (reconcile.controller.toLowerCase().startsWith(object.kind.toLowerCase())) return true;
-  return reconcile.causes.some((cause) => cause.object?.kind === object.kind && cause.object.name === object.name);
-}
+/** The calls of webhooks for an object, the last one first. @param {Identity} object */
+export const callsOf = (object) => [...(store.callsOf.get(keyOf(object)) ?? [])].reverse();
 
 /** The last reconcile of each object that is reconciled again and again, though nobody else changed anything. */
 export function hotLoops() {
@@ -169,18 +181,50 @@ function keep(/** @type {Reconcile} */ told) {
   const before = store.reconciles.get(told.id);
   const lane = store.lanes.get(name) ?? [];
   store.lanes.set(name, lane);
-  store.lanesOf.set(told.request, (store.lanesOf.get(told.request) ?? new Set()).add(name));
+  if (told.object) {
+    const key = keyOf(told.object);
+    store.lanesOf.set(key, (store.lanesOf.get(key) ?? new Set()).add(name));
+  }
   if (before) lane[lane.lastIndexOf(before)] = told;
   else lane.push(told);
   store.reconciles.set(told.id, told);
-  for (const { object } of [...told.causes, ...told.sent])
-    if (object && store.touched.size < MOST) store.touched.add(nameOf(object));
+  touch(...told.causes, ...told.sent);
   if (lane.length > MOST_OF_A_LANE) forget(/** @type {Reconcile} */ (lane[0]));
   if (store.reconciles.size > MOST)
     for (const oldest of store.reconciles.values()) {
       forget(oldest);
       break;
     }
+}
+
+function touch(/** @type {{object: Identity | null}[]} */ ...told) {
+  for (const { object } of told) if (object && store.touched.size < MOST) store.touched.add(nameOf(object));
+}
+
+function keepCall(/** @type {Call} */ told) {
+  store.calls.set(told.id, told);
+  touch(told);
+  if (told.object) {
+    const key = keyOf(told.object);
+    const calls = store.callsOf.get(key) ?? [];
+    store.callsOf.set(key, calls);
+    calls.push(told);
+    if (calls.length > MOST_OF_A_LANE) forgetCall(/** @type {Call} */ (calls[0]));
+  }
+  if (store.calls.size > MOST)
+    for (const oldest of store.calls.values()) {
+      forgetCall(oldest);
+      break;
+    }
+}
+
+function forgetCall(/** @type {Call} */ call) {
+  store.calls.delete(call.id);
+  store.dropped += 1;
+  if (!call.object) return;
+  const calls = store.callsOf.get(keyOf(call.object)) ?? [];
+  calls.splice(calls.indexOf(call), 1);
+  if (!calls.length) store.callsOf.delete(keyOf(call.object));
 }
 
 function forget(/** @type {Reconcile} */ reconcile) {
@@ -190,8 +234,9 @@ function forget(/** @type {Reconcile} */ reconcile) {
   lane.splice(lane.indexOf(reconcile), 1);
   if (!lane.length) {
     store.lanes.delete(name);
-    const names = store.lanesOf.get(reconcile.request);
-    if (names?.delete(name) && !names.size) store.lanesOf.delete(reconcile.request);
+    const key = reconcile.object ? keyOf(reconcile.object) : "";
+    const names = store.lanesOf.get(key);
+    if (names?.delete(name) && !names.size) store.lanesOf.delete(key);
   }
   store.dropped += 1;
 }
@@ -205,8 +250,8 @@ const handlers = {
     store.restarts = [];
     store.explored = null;
     store.version += 1;
-    for (const kept of [store.reconciles, store.lanes, store.lanesOf, store.objects, store.touched, rates])
-      kept.clear();
+    const { reconciles, lanes, lanesOf: byObject, calls, callsOf: ofObject, objects, touched } = store;
+    for (const kept of [reconciles, lanes, byObject, calls, ofObject, objects, touched, rates]) kept.clear();
   },
   about({ project, cluster, source }) {
     Object.assign(store, { project, cluster, source });
@@ -220,6 +265,7 @@ const handlers = {
     keep(ended);
     count(ended);
   },
+  webhook: keepCall,
   manager(told) {
     store.restarts.push(told);
     if (store.restarts.length > MOST_RESTARTS) store.restarts.shift();

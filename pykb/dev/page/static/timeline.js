@@ -1,11 +1,15 @@
-// When it ran: a lane for each controller and request, drawn on a canvas, and the same as a list.
+// When it ran: a lane for each controller and request, drawn on a canvas, and the same as a list. The calls of webhooks
+// are in the lane of their object.
 
-import { clock, element, fill, isNarrow, update } from "./dom.js";
-import { hrefOf, itemOf, summaryOf } from "./reconcile.js";
-import { laneOf, now, store } from "./store.js";
+import { itemOfCall, summaryOfCall } from "./call.js";
+import { clock, element, fill, hrefOf, hrefOfCall, isNarrow, nameOf, update } from "./dom.js";
+import { itemOf, summaryOf } from "./reconcile.js";
+import { laneOf, lanesOf, now, store } from "./store.js";
 
 /** @typedef {import("./store.js").Reconcile} Reconcile */
-/** @typedef {{x: number, y: number, width: number, reconcile: Reconcile}} Box */
+/** @typedef {import("./store.js").Call} Call */
+/** @typedef {{label: string, reconciles: Reconcile[], calls: Call[]}} Lane */
+/** @typedef {{x: number, y: number, width: number, height: number, item: Reconcile | Call}} Box */
 /** @typedef {CanvasRenderingContext2D} Pen */
 /**
  * What is drawn: the time on it, and where a time is.
@@ -16,6 +20,52 @@ import { laneOf, now, store } from "./store.js";
 const LANE = 26;
 const HEAD = 22;
 const MOST_LISTED = 30;
+const CALL = 7; // the height of a call, on top of its lane
+
+/** @param {Reconcile | Call} item @returns {item is Call} */
+const isCall = (item) => "path" in item;
+
+/** The name of the lane of a call. @param {Call} call */
+const laneOfCall = (call) => (call.object ? (lanesOf(call.object)[0] ?? nameOf(call.object)) : call.path);
+
+/** The lanes with something between two times, by name. @param {number} from @param {number} until */
+function lanesBetween(from, until) {
+  /** @type {Map<string, Lane>} */
+  const lanes = new Map();
+  const laneCalled = (/** @type {string} */ name, /** @type {string} */ label) => {
+    const lane = lanes.get(name) ?? { label, reconciles: [], calls: [] };
+    lanes.set(name, lane);
+    return lane;
+  };
+  const isSeen = (/** @type {Reconcile | Call} */ each) => endOf(each, until) >= from && each.at <= until;
+  for (const [name, lane] of store.lanes) {
+    const seen = lane.filter(isSeen);
+    if (seen[0]) laneCalled(name, isNarrow() ? seen[0].request : name).reconciles = seen;
+  }
+  for (const call of store.calls.values())
+    if (isSeen(call)) laneCalled(laneOfCall(call), laneOfCall(call)).calls.push(call);
+  return new Map([...lanes].sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/**
+ * What is known to belong to a reconcile or a call: what woke it and what it woke, and the calls for its writes.
+ * @param {string} id
+ * @returns {[from: Reconcile | Call, to: Reconcile | Call][]}
+ */
+export function arrowsOf(id) {
+  const call = store.calls.get(id);
+  const writer = store.reconciles.get(call?.sentBy?.id ?? "");
+  if (call) return writer ? [[writer, call]] : [];
+  const found = store.reconciles.get(id);
+  if (!found) return [];
+  const writers = found.causes.map((cause) => store.reconciles.get(cause.writtenBy?.id ?? ""));
+  const woken = [...store.reconciles.values()].filter((each) => each.causes.some((it) => it.writtenBy?.id === id));
+  const asked = [...store.calls.values()].filter((each) => each.sentBy?.id === id);
+  return [
+    ...writers.filter((each) => each !== undefined).map((each) => /** @type {[Reconcile, Reconcile]} */ ([each, found])),
+    ...[...woken, ...asked].map((each) => /** @type {[Reconcile, Reconcile | Call]} */ ([found, each])),
+  ];
+}
 
 /** The colours of the page, for the canvas. */
 function palette() {
@@ -57,6 +107,8 @@ export function timelineView(view) {
   const said = element("p", { class: "said quiet" });
   const paused = element("span", { class: "quiet" });
   const list = element("ul", { class: "plain", "aria-label": "Last reconciles" });
+  const asked = element("ul", { class: "plain", "aria-label": "Last webhook calls" });
+  const askedTitle = element("h2", { hidden: true }, "Last webhook calls");
   const live = element("button", { "aria-pressed": "true", onclick: () => ((end = end ? 0 : now()), draw()) }, "Live");
   const move = (/** @type {number} */ widths) => () => {
     end = (end || now()) + widths * seconds;
@@ -83,12 +135,14 @@ export function timelineView(view) {
       earlier,
       later,
       ...zooms,
-      element("span", { class: "legend quiet" }, "■ done ▲ failed ◆ cancelled │ manager"),
+      element("span", { class: "legend quiet" }, "■ done ▲ failed ◆ cancelled ▔ webhook ▼ denied │ manager"),
     ),
     lanesBox,
     said,
     element("h2", {}, "Last reconciles ", paused),
     list,
+    askedTitle,
+    asked,
   );
   /** @type {Box[]} */
   let boxes = [];
@@ -97,28 +151,30 @@ export function timelineView(view) {
     if (id === chosen) return;
     chosen = id;
     const found = store.reconciles.get(id);
-    said.textContent = found ? summaryOf(found) : "";
+    const call = store.calls.get(id);
+    said.textContent = found ? summaryOf(found) : call ? summaryOfCall(call) : "";
     draw();
   }
   const hit = (/** @type {MouseEvent} */ event) =>
     boxes.findLast(
-      ({ x, y, width }) =>
-        event.offsetY >= y && event.offsetY < y + LANE && event.offsetX >= x - 3 && event.offsetX <= x + width + 3,
+      ({ x, y, width, height }) =>
+        event.offsetY >= y && event.offsetY < y + height && event.offsetX >= x - 3 && event.offsetX <= x + width + 3,
     );
   canvas.addEventListener("click", (event) => {
     const found = hit(event);
-    if (found) location.hash = hrefOf(found.reconcile);
+    if (found) location.hash = isCall(found.item) ? hrefOfCall(found.item) : hrefOf(found.item);
   });
   canvas.addEventListener("mousemove", (event) => {
     const found = hit(event);
     canvas.classList.toggle("hits", Boolean(found));
-    choose(found?.reconcile.id ?? "");
+    choose(found?.item.id ?? "");
   });
   for (const name of ["focusin", "mouseover"]) {
-    list.addEventListener(name, (event) => {
-      const item = event.target instanceof Element ? event.target.closest("li") : null;
-      if (item instanceof HTMLElement && item.dataset.key) choose(item.dataset.key);
-    });
+    for (const each of [list, asked])
+      each.addEventListener(name, (event) => {
+        const item = event.target instanceof Element ? event.target.closest("li") : null;
+        if (item instanceof HTMLElement && item.dataset.key) choose(item.dataset.key);
+      });
   }
 
   function draw() {
@@ -127,9 +183,8 @@ export function timelineView(view) {
     for (const each of zooms) each.setAttribute("aria-pressed", String(Number(each.dataset.width) === seconds));
     const until = end || now();
     const from = until - seconds;
-    const lanes = [...store.lanes]
-      .filter(([, lane]) => lane.some((each) => timeOf(each, until) >= from && each.at <= until))
-      .sort(([a], [b]) => (a < b ? -1 : 1));
+    const byName = lanesBetween(from, until);
+    const lanes = [...byName.values()];
     const width = lanesBox.clientWidth;
     const whole = HEAD + (Math.max(1, lanes.length) + 1) * LANE;
     const height = Math.min(whole, Math.max(8 * LANE, Math.floor(innerHeight * 0.55)));
@@ -158,17 +213,18 @@ export function timelineView(view) {
       index < Math.min(lanes.length, Math.ceil((top + height) / LANE));
       index += 1
     ) {
-      const [name, lane] = /** @type {[string, Reconcile[]]} */ (lanes[index]);
+      const lane = /** @type {Lane} */ (lanes[index]);
       const y = rowOf(index);
       pen.fillStyle = tones.line;
       pen.fillRect(0, y, width, 1);
       pen.fillStyle = tones.text;
-      pen.fillText(fitting(pen, isNarrow() ? (lane[0]?.request ?? name) : name, names - 16), 8, y + LANE / 2);
-      for (const each of lane) {
-        if (timeOf(each, until) < from || each.at > until) continue;
-        const x = Math.max(names, place(each.at));
-        const box = { x, y, width: Math.max(4, place(timeOf(each, until)) - x), reconcile: each };
-        bar(pen, tones, box);
+      pen.fillText(fitting(pen, lane.label, names - 16), 8, y + LANE / 2);
+      for (const item of [...lane.reconciles, ...lane.calls]) {
+        const x = Math.max(names, place(item.at));
+        const height = isCall(item) ? CALL : LANE;
+        const box = { x, y, width: Math.max(4, place(endOf(item, until)) - x), height, item };
+        if (isCall(item)) mark(pen, tones, box, item);
+        else bar(pen, tones, box, item);
         boxes.push(box);
       }
     }
@@ -177,11 +233,11 @@ export function timelineView(view) {
       pen.fillText("No reconcile in this time.", 8, HEAD + LANE / 2);
     }
     const frame = { pen, tones, from, until, place, names, width, height };
-    arrows(
-      frame,
-      lanes.map(([name]) => name),
-      rowOf,
-    );
+    const laneNames = [...byName.keys()];
+    arrows(frame, (item) => {
+      const row = laneNames.indexOf(isCall(item) ? laneOfCall(item) : laneOf(item));
+      return row < 0 ? undefined : rowOf(row) + (isCall(item) ? CALL / 2 : LANE / 2);
+    });
     pen.restore();
     axis(frame);
     restarts(frame);
@@ -189,27 +245,17 @@ export function timelineView(view) {
   }
 
   /**
-   * What woke the chosen reconcile, and what it woke.
+   * What belongs to what is chosen.
    * @param {Frame} frame
-   * @param {string[]} lanes
-   * @param {(index: number) => number} rowOf
+   * @param {(item: Reconcile | Call) => number | undefined} heightOf
    */
-  function arrows({ pen, tones, place }, lanes, rowOf) {
-    const found = store.reconciles.get(chosen);
-    if (!found) return;
-    const pairs = found.causes.map(
-      (cause) => /** @type {const} */ ([store.reconciles.get(cause.writtenBy?.id ?? ""), found]),
-    );
-    const woken = boxes
-      .map((box) => box.reconcile)
-      .filter((each) => each.causes.some((cause) => cause.writtenBy?.id === chosen));
+  function arrows({ pen, tones, place, until }, heightOf) {
     pen.strokeStyle = tones.accent;
     pen.fillStyle = tones.accent;
     pen.lineWidth = 2;
-    for (const [writer, reader] of [...pairs, ...woken.map((each) => /** @type {const} */ ([found, each]))]) {
-      if (!writer) continue;
-      const [x1, x2] = [place(writer.at + writer.seconds), place(reader.at)];
-      const [y1, y2] = [writer, reader].map((each) => rowOf(lanes.indexOf(laneOf(each))) + LANE / 2);
+    for (const [from, to] of arrowsOf(chosen)) {
+      const [x1, x2] = [place(isCall(to) ? to.at : endOf(from, until)), place(to.at)];
+      const [y1, y2] = [heightOf(from), heightOf(to)];
       if (y1 === undefined || y2 === undefined) continue;
       pen.beginPath();
       pen.moveTo(x1, y1);
@@ -221,12 +267,14 @@ export function timelineView(view) {
       pen.lineTo(x2 - 6, y2 + 5);
       pen.fill();
     }
-    for (const box of boxes) if (box.reconcile === found) pen.strokeRect(box.x - 1, box.y + 4, box.width + 2, LANE - 8);
+    for (const { x, y, width, item } of boxes)
+      if (item.id === chosen && isCall(item)) pen.strokeRect(x - 1, y, width + 2, CALL);
+      else if (item.id === chosen) pen.strokeRect(x - 1, y + 4, width + 2, LANE - 8);
   }
 
   let listedAt = -Infinity;
   function listed() {
-    const isPointed = list.matches(":hover, :focus-within");
+    const isPointed = [list, asked].some((each) => each.matches(":hover, :focus-within"));
     paused.textContent = isPointed ? "(stands still while you choose)" : "";
     if (isPointed || performance.now() - listedAt < 250) return;
     listedAt = performance.now();
@@ -246,6 +294,9 @@ export function timelineView(view) {
           !store.source && element("a", { href: "#try", class: "button" }, "Apply a sample"),
         ),
     );
+    askedTitle.hidden = !store.calls.size;
+    const calls = [...store.calls.values()].filter((each) => !end || each.at <= end);
+    update(asked, ...calls.slice(-MOST_LISTED).reverse().map(itemOfCall));
   }
 
   const ticking = setInterval(
@@ -258,11 +309,18 @@ export function timelineView(view) {
   return { draw: listed, close: () => (clearInterval(ticking), removeEventListener("resize", draw)) };
 }
 
-/** When a reconcile ended, or the end of what is shown. @param {Reconcile} reconcile @param {number} until */
-const timeOf = (reconcile, until) => (reconcile.isRunning ? until : reconcile.at + reconcile.seconds);
+/** When something ended, or the end of what is shown. @param {Reconcile | Call} item @param {number} until */
+const endOf = (item, until) => (!isCall(item) && item.isRunning ? until : item.at + item.seconds);
 
-/** @param {Pen} pen @param {ReturnType<typeof palette>} tones @param {Box} box */
-function bar(pen, tones, { x, y, width, reconcile }) {
+/** @param {Pen} pen @param {ReturnType<typeof palette>} tones @param {Box} box @param {Call} call */
+function mark(pen, tones, { x, y, width }, call) {
+  pen.fillStyle = call.allowed ? tones.ok : call.allowed === null ? tones.cancelled : tones.error;
+  if (call.allowed) pen.fillRect(x, y + 1, width, 3);
+  else pen.fillText("▼", x - 2, y + CALL);
+}
+
+/** @param {Pen} pen @param {ReturnType<typeof palette>} tones @param {Box} box @param {Reconcile} reconcile */
+function bar(pen, tones, { x, y, width }, reconcile) {
   if (reconcile.isRunning) {
     pen.strokeStyle = tones.accent;
     pen.lineWidth = 1;
