@@ -29,7 +29,7 @@ from urllib.parse import parse_qsl
 
 from pykb.client.clock import Clock
 from pykb.runtime._logging import log_levels, set_log_level
-from pykb.serving import BindAddress, Handler, HttpError, HttpRequest, HttpResponse, Limits, Middleware, Routes
+from pykb.serving import BindAddress, Handler, HttpError, HttpRequest, HttpResponse, Middleware, Routes
 
 if TYPE_CHECKING:
     from pykb.runtime.controller.controller import Controller, Running
@@ -298,9 +298,6 @@ LARGEST = 50
 Measurement = Callable[[threading.Event], str]
 CpuTime = Callable[[int | None], int | None]
 """The CPU time of a thread in nanoseconds, by its native id. ``None`` where the system does not report it."""
-
-LIMITS = Limits(connections=32, incomplete=16, received=64 * 1024)
-"""Enough for a few engineers."""
 
 SECONDS = 10.0
 MOST_SECONDS = 60.0

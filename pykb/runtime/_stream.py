@@ -1,17 +1,19 @@
-"""Sends a record of each reconcile and webhook call to the program that started this manager, such as `pykb dev`.
+"""Sends a record of each reconcile and webhook call to `pykb dev` or `pykb inspect`, as a line of JSON.
 
-That program listens on a Unix socket and passes its path in ``PYKB_RECORDS``. Each record is a line of JSON. A program
-that does not read, or is gone, neither stops nor delays the manager: what it does not take in time is dropped, and
-counted.
+`pykb dev`, which starts the manager, listens on a Unix socket and passes its path in ``PYKB_RECORDS``. `pykb inspect`
+reads the endpoint of a manager in a cluster. A program that does not read, or is gone, neither stops nor delays the
+manager: what it does not take in time is dropped, and counted.
 """
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import logging
 import socket
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Self
 
@@ -37,6 +39,13 @@ from pykb.runtime.records.lines import own_line_of, own_traceback
 _MOST_WAITING = 4 * 1024 * 1024
 """Bytes that wait for the reader."""
 
+MOST_READERS = 8
+LASTS = timedelta(minutes=30)
+"""How long somebody follows the records before they have to show again that they may."""
+
+_ALIVE = timedelta(seconds=15)
+_BATCH = 64 * 1024
+
 LARGEST = 256 * 1024
 """The most bytes of a record. A larger one goes without its logs and changes."""
 
@@ -49,36 +58,68 @@ _MOST_RUNNING = 1000
 """Reconciles and calls whose log lines are kept until they end."""
 
 
-class RecordStream(ReconcileListener, WebhookListener):
-    """Sends the records.
+class _Waiting:
+    """Lines that wait for one reader. What does not fit is dropped, and counted."""
 
-    Args:
-        connection: A connected socket. It is closed when the other side is gone.
-    """
-
-    def __init__(self, connection: socket.socket) -> None:
-        connection.setblocking(False)
-        self._connection: socket.socket | None = connection
-        self._waiting: deque[bytes] = deque()
+    def __init__(self) -> None:
+        self.lines: deque[bytes] = deque()
         self._size = 0
         self._dropped = 0
-        self._is_full = False
+
+    def put(self, line: bytes) -> None:
+        if self._size + len(line) > _MOST_WAITING:
+            self._dropped += 1
+            return
+        if self._dropped:
+            self._append(orjson.dumps({"event": "dropped", "records": self._dropped}))
+            self._dropped = 0
+        self._append(line)
+
+    def take(self) -> bytes:
+        """The first line, or what is left of it."""
+        line = self.lines.popleft()
+        self._size -= len(line)
+        return line
+
+    def take_some(self) -> bytes:
+        """The first lines, about as many as fit into one write."""
+        some = bytearray()
+        while self.lines and len(some) < _BATCH:
+            some += self.take()
+        return bytes(some)
+
+    def put_back(self, rest: bytes) -> None:
+        self.lines.appendleft(rest)
+        self._size += len(rest)
+
+    def _append(self, line: bytes) -> None:
+        self.lines.append(line + b"\n")
+        self._size += len(line) + 1
+
+
+class _Records(ReconcileListener, WebhookListener):
+    """Writes the records as lines, for whoever reads them."""
+
+    def __init__(self) -> None:
         self._logs = _Logs()
 
-    @classmethod
-    def connected(cls, path: str) -> Self | None:
-        """Connect to a socket. ``None`` if nobody listens there."""
-        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        try:
-            connection.connect(path)
-        except (OSError, ValueError):
-            connection.close()
-            return None
-        return cls(connection)
+    @property
+    def is_read(self) -> bool:
+        """Whether somebody reads them."""
+        raise NotImplementedError
+
+    def send(self, line: bytes) -> None:
+        """Send a line."""
+        raise NotImplementedError
 
     def watch_logs(self) -> None:
         """Send the log lines of reconciles and of webhook calls with them."""
         logging.getLogger().addHandler(self._logs)
+
+    def leave_logs(self) -> None:
+        """Keep no more log lines."""
+        logging.getLogger().removeHandler(self._logs)
+        self._logs.forget()
 
     def started(self, record: ReconcileRecord) -> None:
         """Send that a reconcile runs."""
@@ -135,34 +176,57 @@ class RecordStream(ReconcileListener, WebhookListener):
         }
         self._send(told)
 
-    def close(self) -> None:
-        """Close the connection."""
-        logging.getLogger().removeHandler(self._logs)
-        self._follow(is_full=False)
-        connection, self._connection = self._connection, None
-        self._waiting.clear()
-        if connection is not None:
-            connection.close()
-
     def _send(self, told: dict[str, Any]) -> None:
-        if self._connection is None:
+        if not self.is_read:
             return
         line = _encoded(told)
-        if len(line) > LARGEST:
-            line = _encoded(_reduced(told))
+        self.send(line if len(line) <= LARGEST else _encoded(_reduced(told)))
+
+
+class RecordStream(_Records):
+    """Sends the records to a socket.
+
+    Args:
+        connection: A connected socket. It is closed when the other side is gone.
+    """
+
+    def __init__(self, connection: socket.socket) -> None:
+        super().__init__()
+        connection.setblocking(False)
+        self._connection: socket.socket | None = connection
+        self._waiting = _Waiting()
+        self._is_full = False
+
+    @classmethod
+    def connected(cls, path: str) -> Self | None:
+        """Connect to a socket. ``None`` if nobody listens there."""
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            connection.connect(path)
+        except (OSError, ValueError):
+            connection.close()
+            return None
+        return cls(connection)
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the connection is open."""
+        return self._connection is not None
+
+    def send(self, line: bytes) -> None:
+        """Send a line, or let it wait."""
         self._flush()
-        if self._size + len(line) > _MOST_WAITING:
-            self._dropped += 1
-            return
-        if self._dropped:
-            self._append(orjson.dumps({"event": "dropped", "records": self._dropped}))
-            self._dropped = 0
-        self._append(line)
+        self._waiting.put(line)
         self._flush()
 
-    def _append(self, line: bytes) -> None:
-        self._waiting.append(line + b"\n")
-        self._size += len(line) + 1
+    def close(self) -> None:
+        """Close the connection."""
+        self.leave_logs()
+        self._follow(is_full=False)
+        connection, self._connection = self._connection, None
+        self._waiting = _Waiting()
+        if connection is not None:
+            connection.close()
 
     def _follow(self, *, is_full: bool) -> None:
         """Let the event loop send what waits when the reader takes it."""
@@ -177,9 +241,8 @@ class RecordStream(ReconcileListener, WebhookListener):
 
     def _flush(self) -> None:
         """Send what the reader takes at once. The rest goes when it reads on."""
-        while self._waiting and self._connection is not None:
-            line = self._waiting.popleft()
-            self._size -= len(line)
+        while self._waiting.lines and self._connection is not None:
+            line = self._waiting.take()
             try:
                 taken = self._connection.send(line)
             except BlockingIOError:
@@ -188,11 +251,66 @@ class RecordStream(ReconcileListener, WebhookListener):
                 self.close()
                 return
             if taken < len(line):
-                self._waiting.appendleft(line[taken:])
-                self._size += len(line) - taken
+                self._waiting.put_back(line[taken:])
                 self._follow(is_full=True)
                 return
         self._follow(is_full=False)
+
+
+class RecordFeed(_Records):
+    """Gives the records to whoever follows them. Records are made only while somebody does.
+
+    Args:
+        listen: Begins to pass records to this feed.
+        leave: Ends that.
+    """
+
+    def __init__(self, listen: Callable[[_Records], None], leave: Callable[[_Records], None]) -> None:
+        super().__init__()
+        self._listen = listen
+        self._leave = leave
+        self._readers: list[tuple[_Waiting, asyncio.Event]] = []
+
+    @property
+    def is_read(self) -> bool:
+        """Whether somebody follows."""
+        return bool(self._readers)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether as many follow as may."""
+        return len(self._readers) >= MOST_READERS
+
+    def send(self, line: bytes) -> None:
+        """Let a line wait for each reader."""
+        for waiting, more in self._readers:
+            waiting.put(line)
+            more.set()
+
+    async def follow(self) -> AsyncGenerator[bytes, None]:
+        """Yield the records from now on, as whole lines. An empty line says that there are none for a while.
+
+        It ends after :data:`LASTS`.
+        """
+        reader = waiting, more = _Waiting(), asyncio.Event()
+        if not self._readers:
+            self.watch_logs()
+            self._listen(self)
+        self._readers.append(reader)
+        loop = asyncio.get_running_loop()
+        end = loop.time() + LASTS.total_seconds()
+        try:
+            while loop.time() < end:
+                yield waiting.take_some() or b"\n"
+                if not waiting.lines:
+                    more.clear()
+                    with contextlib.suppress(TimeoutError):
+                        await asyncio.wait_for(more.wait(), _ALIVE.total_seconds())
+        finally:
+            self._readers.remove(reader)
+            if not self._readers:
+                self._leave(self)
+                self.leave_logs()
 
 
 class _Logs(logging.Handler):
@@ -212,6 +330,10 @@ class _Logs(logging.Handler):
         """The lines of a reconcile or a call, and how many more there were."""
         lines, [more] = self._lines.pop(identity, ([], [0]))
         return {"logs": lines, "moreLogs": more}
+
+    def forget(self) -> None:
+        """Forget the lines of what runs now."""
+        self._lines.clear()
 
     def emit(self, record: logging.LogRecord) -> None:
         """Keep a line, if a reconcile or a webhook has written it."""

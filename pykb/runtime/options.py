@@ -101,6 +101,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     add("--metrics-bind-address", type=_address, metavar="ADDR", help="metrics, e.g. :8443; 0 for none (default 0)")
     add("--metrics-secure", **flag, help="serve metrics over TLS, only to authorised clients (default true)")
     _add_certificate(group, "metrics")
+    add("--records-bind-address", type=_address, metavar="ADDR", help=_RECORDS)
     add("--pprof-bind-address", type=_address, metavar="ADDR", help=_PPROF)
     add("--webhook-port", type=int, metavar="PORT", help="webhooks; none if $ENABLE_WEBHOOKS is false (default 9443)")
     add("--webhook-bind-host", metavar="HOST", help="address of the webhook server (default: all addresses)")
@@ -147,6 +148,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 
 _SHARDS = "let all replicas work, each on its share of N ranges of objects; 0 for the leader only (default 0)"
+_RECORDS = "records for `pykb inspect`, to authorised clients, e.g. 127.0.0.1:8083; 0 for none (default 0)"
 _PPROF = "stacks, profiles, log level, e.g. 127.0.0.1:8082; keep it private; 0 for none (default 0)"
 _MANAGED = "Secret in which the manager keeps a certificate that it makes and renews itself (default: none)"
 _LIFE = "how long a certificate is valid that the manager makes, with or without --cert-secret (default 90)"
@@ -268,6 +270,7 @@ class ManagerOverrides(TypedDict, total=False):
     metrics_secure: bool
     metrics_certificate: CertificateOptions
     health_probe_bind_address: str
+    records_bind_address: str
     pprof_bind_address: str
     webhooks: bool
     webhook_port: int
@@ -318,6 +321,9 @@ class ManagerOptions:
         metrics_secure: Whether metrics are served over TLS and only to authorized clients.
         metrics_certificate: The certificate of the metrics server.
         health_probe_bind_address: The address of ``/healthz`` and ``/readyz``; ``0`` for none.
+        records_bind_address: The address of the records of reconciles and webhook calls, for `pykb
+            inspect`; ``0`` for none. Readers must use TLS, with the metrics' certificate, and need
+            the permission to read ``/records``, also on this machine.
         pprof_bind_address: The address of the debug server (stacks, profiles, the log level); ``0``
             for none. Other machines must use TLS, with the metrics' certificate, and need the
             permission to read ``/debug/pprof/*``.
@@ -361,6 +367,7 @@ class ManagerOptions:
     metrics_secure: bool = True
     metrics_certificate: CertificateOptions = CertificateOptions()
     health_probe_bind_address: str = "0"
+    records_bind_address: str = "0"
     pprof_bind_address: str = "0"
     webhooks: bool = True
     webhook_port: int = 9443

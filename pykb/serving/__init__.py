@@ -5,6 +5,7 @@ sessions and streams that are not needed here. aiohttp's took 10 MiB of every ma
 the CPU time of a webhook.
 """
 
+from pykb.serving._connections import FEW_CLIENTS as FEW_CLIENTS
 from pykb.serving._connections import Limits as Limits
 from pykb.serving._message import JSON as JSON
 from pykb.serving._message import Handler as Handler

@@ -61,6 +61,10 @@ class Limits:
     received: int = 1024 * 1024
 
 
+FEW_CLIENTS = Limits(connections=32, incomplete=16, received=64 * 1024)
+"""For a server that a few engineers use."""
+
+
 class Connection:
     """One connection, as :class:`Connections` sees it."""
 

@@ -1,4 +1,4 @@
-"""The servers of a manager besides webhooks: probes, metrics and the debug server; the certificate of all servers.
+"""The servers of a manager besides webhooks: probes, metrics, records, debug server; the certificate of all servers.
 
 Probes are named checks behind ``/healthz`` and ``/readyz``, in the API server's format. Source:
 https://kubernetes.io/docs/reference/using-api/health-checks/
@@ -24,6 +24,7 @@ from pykb.runtime._metrics import Metrics
 from pykb.runtime.manager._runnables import RunnableGroup
 from pykb.runtime.options import ManagerOptions
 from pykb.serving import (
+    FEW_CLIENTS,
     BindAddress,
     Handler,
     HttpError,
@@ -35,6 +36,7 @@ from pykb.serving import (
 )
 
 if TYPE_CHECKING:
+    from pykb.runtime._stream import RecordFeed
     from pykb.runtime.controller.controller import Controller
     from pykb.serving.managed_certificates import ManagedCertificates
 
@@ -45,6 +47,8 @@ CHECK_TIMEOUT = timedelta(seconds=10)
 
 Check: TypeAlias = Callable[[], Awaitable[None] | None]
 """Returns if the program is healthy and raises if not. Plain or async."""
+
+RECORDS_PATH = "/records"
 
 HandlerWith = Callable[[Sequence[Middleware]], Handler]
 
@@ -59,6 +63,7 @@ class Servers:
         counts: The metrics to serve.
         checks: The checks behind the probes.
         controllers: The controllers of the manager.
+        listening: Begins and ends to tell a listener of reconciles and webhook calls.
         namespace: Finds the namespace of the manager.
         converted: Finds the names of the CRDs that the manager converts.
         clock: The clock of the servers.
@@ -69,11 +74,13 @@ class Servers:
     counts: Metrics
     checks: Sequence[Checks]
     controllers: Callable[[], Iterable[Controller[Any]]]
+    listening: tuple[Callable[[Any], None], Callable[[Any], None]]
     namespace: Callable[[], Awaitable[str]]
     converted: Callable[[], Awaitable[Iterable[str]]]
     clock: Clock
     probes: HttpServer | None = None
     metrics: HttpServer | None = None
+    records: HttpServer | None = None
     pprof: HttpServer | None = None
     managed: ManagedCertificates | None = None
     """The certificate that the manager keeps, if the options name a Secret."""
@@ -101,6 +108,9 @@ class Servers:
         metrics = BindAddress.parse(self.options.metrics_bind_address)
         if metrics is not None:
             group.add(partial(self._serve_metrics, metrics), name="metrics")
+        records = BindAddress.parse(self.options.records_bind_address)
+        if records is not None:
+            group.add(partial(self._serve_records, records), name="records")
         pprof = BindAddress.parse(self.options.pprof_bind_address)
         if pprof is not None:
             group.add(partial(self._serve_pprof, pprof), name="pprof")
@@ -123,19 +133,26 @@ class Servers:
             "remove `--metrics-secure=false` or `--metrics-client-ca-file`",
         )
 
+    async def _serve_records(self, address: BindAddress) -> None:
+        """Serve the records: secured also on loopback, which `kubectl port-forward` reaches from elsewhere."""
+        from pykb.runtime._stream import RecordFeed
+
+        app = partial(record_routes, RecordFeed(*self.listening))
+        await self._serve_secured("records", address, app, limits=FEW_CLIENTS, drain=timedelta(0))
+
     async def _serve_pprof(self, address: BindAddress) -> None:
         """Serve the debug server: on loopback without authorization, else secured, whatever ``metrics_secure`` says."""
-        from pykb.runtime._debug import LIMITS, DebugEndpoints, only_from_here
+        from pykb.runtime._debug import DebugEndpoints, only_from_here
 
         endpoints = DebugEndpoints(self.controllers, clock=self.clock)
         if not address.is_loopback:
             await self._serve_secured("pprof", address, endpoints.app)
             return
         app = endpoints.app([only_from_here])
-        self.pprof = HttpServer("pprof", address, app, limits=LIMITS, clock=self.clock)
+        self.pprof = HttpServer("pprof", address, app, limits=FEW_CLIENTS, clock=self.clock)
         await self.pprof.run()
 
-    async def _serve_secured(self, name: str, address: BindAddress, app: HandlerWith) -> None:
+    async def _serve_secured(self, name: str, address: BindAddress, app: HandlerWith, **options: Any) -> None:
         """Serve over TLS, to clients that the API server allows to read the path."""
         from pykb.serving.authorization import ApiAuthorizer
         from pykb.serving.tls import client_checks, make_certificate
@@ -152,7 +169,7 @@ class Servers:
         )
         authorizer = ApiAuthorizer(self.client, clock=self.clock)
         secured = app([*client_checks(files.client_names), authorizer.middleware])
-        server = HttpServer(name, address, secured, tls=lambda: certificate.context, clock=self.clock)
+        server = HttpServer(name, address, secured, tls=lambda: certificate.context, clock=self.clock, **options)
         setattr(self, name, server)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(certificate.run())
@@ -176,6 +193,19 @@ def metrics_routes(metrics: Metrics, middlewares: Sequence[Middleware] = ()) -> 
 
     routes = Routes(middlewares)
     routes.add("/metrics", scrape)
+    return routes
+
+
+def record_routes(feed: RecordFeed, middlewares: Sequence[Middleware] = ()) -> Handler:
+    """The route ``/records``."""
+
+    async def follow(_: HttpRequest) -> HttpResponse:
+        if feed.is_full:
+            raise HttpError(503, "too many read the records already\n")
+        return HttpResponse(content_type="application/x-ndjson", parts=feed.follow())
+
+    routes = Routes(middlewares)
+    routes.add(RECORDS_PATH, follow)
     return routes
 
 

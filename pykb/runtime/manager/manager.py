@@ -99,11 +99,12 @@ class Manager:
             counts=self.metrics,
             checks=(self.healthz, self.readyz),
             controllers=lambda: self.controllers,
+            listening=(self.listen, self._leave),
             namespace=self._own_namespace,
             converted=self._converted,
             clock=self.clock,
         )
-        """Probes, metrics and the debug server."""
+        """Probes, metrics, records and the debug server."""
         self._webhook_server: WebhookServer | None = None
         self._list_watch = ClientListWatch(self.api_reader, clock=self.clock)
         self.cache = InformerCache(
@@ -285,6 +286,10 @@ class Manager:
     def listen(self, listener: ReconcileListener | WebhookListener) -> None:
         """Tell a listener of each reconcile or of each call of a webhook. Costs time for each of them."""
         self._recorders.listen(listener)
+        self._record_webhooks()
+
+    def _leave(self, listener: ReconcileListener | WebhookListener) -> None:
+        self._recorders.leave(listener)
         self._record_webhooks()
 
     @property

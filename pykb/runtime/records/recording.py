@@ -275,6 +275,13 @@ class Recorder:
         self.logs_errors = self.logs_errors or listener.logs_errors
         self._queue.tracker = self.added
 
+    def leave(self, listener: ReconcileListener) -> None:
+        """Tell a listener of no further reconcile."""
+        self._listeners.remove(listener)
+        self._needs_details = any(each.needs_details for each in self._listeners)
+        self.logs_errors = any(each.logs_errors for each in self._listeners)
+        self._watch(bool(self._loops.suspects))
+
     def added(self, request: Hashable, after: timedelta, /, *, limited: bool) -> None:
         """A request was added to the queue."""
         if not self._needs_details and request not in self._loops.suspects:
@@ -430,6 +437,17 @@ class Recorders:
             self._listeners.append(listener)
             for recorder in self._recorders:
                 recorder.listen(listener)
+
+    def leave(self, listener: ReconcileListener | WebhookListener) -> None:
+        """Tell a listener of nothing more."""
+        from pykb.runtime.records.causes import ReconcileListener, WebhookListener
+
+        if isinstance(listener, WebhookListener):
+            self._webhook_listeners.remove(listener)
+        if isinstance(listener, ReconcileListener):
+            self._listeners.remove(listener)
+            for recorder in self._recorders:
+                recorder.leave(listener)
 
     def of_webhooks(self) -> WebhookRecorder | None:
         """The recorder of the webhooks, if somebody listens to them."""

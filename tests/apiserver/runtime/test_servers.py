@@ -1,5 +1,7 @@
 """The manager's servers against a real API server, which decides who may read the metrics."""
 
+import contextlib
+import json
 import os
 import subprocess
 import sys
@@ -10,6 +12,7 @@ import pytest
 from pykb.api.core.v1 import ServiceAccount
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.runtime import ControllerBuilder, Reconciler
+from pykb.runtime._stream import MOST_READERS
 from pykb.testing import eventually, running
 
 from .conftest import Widget, client_for, manager_for  # noqa: TID252 - shared by this folder only
@@ -20,7 +23,7 @@ READER = {
     "apiVersion": "rbac.authorization.k8s.io/v1",
     "kind": "ClusterRole",
     "metadata": {"name": "runtime-test-metrics-reader"},
-    "rules": [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}],
+    "rules": [{"nonResourceURLs": ["/metrics", "/records"], "verbs": ["get"]}],
 }
 
 
@@ -42,14 +45,19 @@ def binding(namespace):
     }
 
 
+async def tokens_for(client, widgets, namespace):
+    """Tokens of an account that may read metrics and records, and of one that may not."""
+    for name in ("reader", "stranger"):
+        await client.create(ServiceAccount(metadata=ObjectMeta(name=name, namespace=namespace)))
+    await client.apply(dict(READER), force=True)
+    await client.create(binding(namespace))
+    return {name: widgets.service_account_token(namespace, name) for name in ("reader", "stranger")}
+
+
 async def test_metrics_are_served_by_tls_to_those_who_may_read_them(widgets, namespace):
     """401 without a token, 403 for an account without the role, the metrics for one that has it; no plain HTTP."""
     async with client_for(widgets) as client:
-        for name in ("reader", "stranger"):
-            await client.create(ServiceAccount(metadata=ObjectMeta(name=name, namespace=namespace)))
-        await client.apply(dict(READER), force=True)
-        await client.create(binding(namespace))
-        tokens = {name: widgets.service_account_token(namespace, name) for name in ("reader", "stranger")}
+        tokens = await tokens_for(client, widgets, namespace)
         manager = manager_for(widgets, namespaces=(namespace,), metrics_bind_address="127.0.0.1:0")
         ControllerBuilder(manager).for_(Widget).complete(Idle(manager.client))
         async with running(manager), aiohttp.ClientSession() as session:
@@ -71,6 +79,46 @@ async def test_metrics_are_served_by_tls_to_those_who_may_read_them(widgets, nam
             assert 'workqueue_depth{controller="widget",name="widget",priority="0"}' in text
             with pytest.raises(aiohttp.ClientError):
                 await session.get(url.replace("https", "http"))
+
+
+async def test_records_are_made_for_those_who_may_read_them_while_they_do(widgets, namespace):
+    """401 without a token, also on loopback, 403 without the role; a bound on readers. Nothing is recorded for nobody."""
+    async with client_for(widgets) as client, contextlib.AsyncExitStack() as stack:
+        tokens = await tokens_for(client, widgets, namespace)
+        manager = manager_for(widgets, namespaces=(namespace,), records_bind_address="127.0.0.1:0")
+        controller, webhooks = (
+            ControllerBuilder(manager).for_(Widget).complete(Idle(manager.client)),
+            manager.webhook_server,
+        )
+
+        def is_recorded():
+            return (controller.queue.tracker is not None, webhooks.recorder is not None)
+
+        await stack.enter_async_context(running(manager))
+        session = await stack.enter_async_context(aiohttp.ClientSession())
+        await eventually(lambda: manager.servers.records is not None)
+        await manager.servers.records.listening()
+        url = f"https://127.0.0.1:{manager.servers.records.port}/records"
+
+        def read(token):
+            return session.get(url, headers={"Authorization": f"Bearer {token}"}, ssl=False)
+
+        for token, status in (("", 401), ("nonsense", 401), (tokens["stranger"], 403)):
+            async with read(token) as answer:
+                assert answer.status == status
+        assert is_recorded() == (False, False)
+        async with contextlib.AsyncExitStack() as readers:
+            first, *_ = [await readers.enter_async_context(read(tokens["reader"])) for _ in range(MOST_READERS)]
+            assert await first.content.readline() == b"\n"
+            assert is_recorded() == (True, True)
+            await client.create(Widget(metadata=ObjectMeta(name="seen", namespace=namespace)))
+            while b"ended" not in (line := await first.content.readline()):
+                pass
+            told = json.loads(line)
+            assert (told["request"], told["causes"][0]["event"]) == (f"{namespace}/seen", "create")
+            async with read(tokens["reader"]) as answer:
+                assert answer.status == 503
+        await eventually(lambda: is_recorded() == (False, False))
 
 
 READ_ONLY = """

@@ -28,7 +28,7 @@ def test_without_flags_the_defaults_are_kubebuilders():
     options = parse()
     assert (options.metrics_bind_address, options.metrics_secure) == ("0", True)
     assert options.health_probe_bind_address == ":8081"
-    assert options.pprof_bind_address == "0"
+    assert options.pprof_bind_address == options.records_bind_address == "0"
     assert (options.leader_elect, options.webhook_port) == (False, 9443)
     assert options.namespaces == ()
     assert (options.log_level, options.log_format) == ("info", LogFormat.TEXT)
@@ -40,6 +40,7 @@ def test_without_flags_the_defaults_are_kubebuilders():
         (["--metrics-bind-address=:8443"], "metrics_bind_address", ":8443"),
         (["--metrics-secure=false"], "metrics_secure", False),
         (["--metrics-secure"], "metrics_secure", True),
+        (["--records-bind-address=127.0.0.1:8083"], "records_bind_address", "127.0.0.1:8083"),
         (["--pprof-bind-address=127.0.0.1:8082"], "pprof_bind_address", "127.0.0.1:8082"),
         (["--health-probe-bind-address", "127.0.0.1:0"], "health_probe_bind_address", "127.0.0.1:0"),
         (["--leader-elect"], "leader_elect", True),

@@ -209,11 +209,12 @@ async def test_certificates_of_clients_and_plain_http_exclude_each_other(ca_file
 
 
 async def test_a_managers_servers_demand_what_their_options_say(authorities, ca_file):
-    """Webhooks, metrics, and pprof that other machines reach."""
+    """Webhooks, metrics, pprof that other machines reach, and records."""
     files = CertificateOptions(client_ca=ca_file, client_names=("apiserver",))
     options = ManagerOptions(
         metrics_bind_address="127.0.0.1:0",
         pprof_bind_address="0.0.0.0:0",
+        records_bind_address="127.0.0.1:0",
         metrics_certificate=files,
         webhook_certificate=files,
         webhook_port=0,
@@ -228,14 +229,15 @@ async def test_a_managers_servers_demand_what_their_options_say(authorities, ca_
     manager.webhook_server.register("/judge", judge)
     async with managed(manager), aiohttp.ClientSession() as session:
         servers = manager.servers
-        await eventually(lambda: servers.metrics is not None and servers.pprof is not None)
-        for server in (servers.metrics, servers.pprof):
+        await eventually(lambda: None not in (servers.metrics, servers.pprof, servers.records))
+        for server in (servers.metrics, servers.pprof, servers.records):
             await server.listening()
         trust = manager.webhook_server.certificate.authority
         for path, port, status in (
             ("/judge", manager.webhook_server.port, 405),
             ("/metrics", servers.metrics.port, 401),
             ("/debug/pprof/", servers.pprof.port, 401),
+            ("/records", servers.records.port, 401),
         ):
             url = f"https://127.0.0.1:{port}{path}"
             for name, expected in (("apiserver", status), ("kubelet", 403)):

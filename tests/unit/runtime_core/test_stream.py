@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from pykb.runtime import Result, _stream
-from pykb.runtime._stream import RecordStream
+from pykb.runtime._stream import RecordFeed, RecordStream
 from pykb.runtime.cache.event import EventType
 from pykb.runtime.records.causes import (
     CauseKind,
@@ -225,3 +225,62 @@ def test_without_a_listener_there_is_no_stream(tmp_path: Any) -> None:
     assert RecordStream.connected(str(tmp_path / "nothing")) is None
     assert RecordStream.connected("x" * 200) is None
     assert RecordStream.connected("a\0b") is None
+
+
+class Followed:
+    """A feed, and whether it listens."""
+
+    def __init__(self) -> None:
+        self.listens = False
+        self.feed = RecordFeed(lambda _: setattr(self, "listens", True), lambda _: setattr(self, "listens", False))
+
+
+async def test_a_feed_listens_only_while_somebody_follows() -> None:
+    """The first one begins it, the last one ends it."""
+    followed = Followed()
+    handlers = logging.getLogger().handlers
+    before = [*handlers]
+    first, second = followed.feed.follow(), followed.feed.follow()
+    assert not followed.listens
+    assert [await anext(first), await anext(second)] == [b"\n", b"\n"]
+    assert (followed.listens, len(handlers)) == (True, len(before) + 1)
+    followed.feed.started(record())
+    for each in (first, second):
+        assert json.loads(await anext(each))["event"] == "started"
+    await first.aclose()
+    assert followed.listens
+    await second.aclose()
+    assert (followed.listens, handlers) == (False, before)
+
+
+async def test_a_follower_that_is_slow_loses_records_and_others_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It gets how many."""
+    monkeypatch.setattr(_stream, "_MOST_WAITING", 5000)
+    monkeypatch.setattr(_stream, "_BATCH", 2000)
+    followed = Followed()
+    slow, fast = followed.feed.follow(), followed.feed.follow()
+    await anext(slow)
+    await anext(fast)
+    read: list[Any] = []
+    for number in range(50):
+        followed.feed.ended(record(number))
+        read += map(json.loads, (await anext(fast)).splitlines())
+    assert [each["id"] for each in read] == [f"r{number}" for number in range(50)]
+    read.clear()
+    while not any(each["event"] == "dropped" for each in read):
+        followed.feed.started(record(99))
+        read += map(json.loads, (await anext(slow)).splitlines())
+    numbers = [int(each["id"][1:]) for each in read if each["event"] == "ended"]
+    [dropped] = [each["records"] for each in read if each["event"] == "dropped"]
+    assert numbers == [*range(len(numbers))]
+    assert dropped >= 50 - len(numbers)
+    await slow.aclose()
+    await fast.aclose()
+
+
+async def test_a_follower_has_to_come_again_after_some_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever may no longer read the records is refused then."""
+    monkeypatch.setattr(_stream, "LASTS", timedelta(0))
+    followed = Followed()
+    assert [each async for each in followed.feed.follow()] == []
+    assert not followed.listens
