@@ -265,6 +265,7 @@ class DevLoop:
                 samples=config_path(self.project.root, "samples"),
                 root=self.project.root,
                 restart=lambda: self._attempt(self._restart_manager),
+                schemas=self.project.schemas,
                 is_read_only=not self.target.is_local,
             ),
             port=port,

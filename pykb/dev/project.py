@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 from pykb._regular_file import read_bytes
 from pykb.diagnostics import EnvironmentProblem
@@ -178,13 +179,19 @@ class DevProject:
 
     def kinds(self) -> list[tuple[str, str]]:
         """The API version and the kind of each generated definition that is served; empty if they cannot be read."""
+        return [kind for kind, version in self._versions() if version["storage"]]
+
+    def schemas(self) -> dict[tuple[str, str], dict[str, Any]]:
+        """The schema of each version of these definitions; empty if they cannot be read."""
+        return {kind: version.get("schema", {}).get("openAPIV3Schema", {}) for kind, version in self._versions()}
+
+    def _versions(self) -> list[tuple[tuple[str, str], dict[str, Any]]]:
         try:
             definitions = [each["spec"] for _, each in read_crds([self.crds])] if self.crds.is_dir() else []
             return [
-                (f"{spec['group']}/{version['name']}", spec["names"]["kind"])
+                ((f"{spec['group']}/{version['name']}", spec["names"]["kind"]), version)
                 for spec in definitions
                 for version in spec["versions"]
-                if version["storage"]
             ]
         except (EnvironmentProblem, OSError, ValueError, KeyError, TypeError):
             return []

@@ -36,6 +36,17 @@ ARGUMENTS = (
     "--disable-sync",
 )
 
+SPEC = {
+    "type": "object",
+    "required": ["size"],
+    "properties": {
+        "color": {"type": "string", "enum": ["red", "green"], "description": "How it looks."},
+        "fruits": {"type": "array", "items": {"type": "object", "properties": {"name": {"type": "string"}}}},
+        "size": {"type": "integer", "description": "How much fits into it."},
+    },
+}
+SCHEMAS = {("store.example.com/v1", "Basket"): {"type": "object", "properties": {"spec": SPEC}}}
+
 expect.set_options(timeout=20_000)  # for a busy machine
 
 
@@ -71,7 +82,7 @@ class Site:
         return Server(
             history=self.history,
             cluster=Cluster(self.connect),
-            workbench=Workbench(self.samples, self.samples.parent, restart),
+            workbench=Workbench(self.samples, self.samples.parent, restart, lambda: SCHEMAS),
             port=self.port,
         )
 

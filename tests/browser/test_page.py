@@ -318,6 +318,63 @@ def test_a_link_that_is_pressed_while_the_list_changes_is_followed(site: Site, p
     expect(page.get_by_role("heading", name="Basket default/apple")).to_be_visible()
 
 
+def test_yaml_is_completed_with_the_keyboard(page: Page):
+    """Names and values that fit, required ones first, from an empty text to an object."""
+    show(page, "try")
+    yaml, options = page.get_by_label("YAML"), page.get_by_role("option")
+    yaml.focus()
+    keys = page.keyboard
+    keys.press("Control+ ")
+    expect(options).to_have_count(3)
+    keys.press("Enter")
+    expect(options).to_contain_text(["store.example.com/v1"])
+    keys.press("Enter")
+    expect(options).to_have_count(0)
+    keys.type("\nki")
+    expect(options).to_contain_text(["kind"])
+    expect(options.first).to_have_attribute("aria-selected", "true")
+    keys.press("Enter")
+    expect(options).to_contain_text(["Basket"])
+    keys.press("Enter")
+    expect(options).to_have_count(0)
+    keys.press("Enter")
+    keys.press("Control+ ")
+    expect(options).to_contain_text(["metadata", "spec"])
+    keys.press("ArrowUp")
+    expect(yaml).to_have_attribute("aria-activedescendant", "fit1")
+    keys.press("Enter")
+    expect(options).to_contain_text(["size integer, required", "color", "fruits"])
+    expect(page.get_by_text("How much fits into it.")).to_be_visible()
+    expect(page.get_by_text("How it looks.")).to_be_hidden()
+    keys.press("Escape")
+    expect(options).to_have_count(0)
+    keys.type("size: 1\nc")
+    expect(options).to_have_count(1)
+    keys.press("Enter")
+    expect(options).to_contain_text(["red", "green"])
+    keys.press("ArrowDown")
+    keys.press("Enter")
+    expect(yaml).to_have_value("apiVersion: store.example.com/v1\nkind: Basket\nspec:\n  size: 1\n  color: green")
+    keys.press("Control+z")
+    expect(yaml).to_have_value("apiVersion: store.example.com/v1\nkind: Basket\nspec:\n  size: 1\n  color: ")
+    keys.press("Tab")
+    expect(yaml).not_to_be_focused()
+
+
+def test_yaml_is_completed_with_the_mouse(page: Page):
+    """The list is at the cursor, and goes when the field is left."""
+    show(page, "try")
+    yaml, options = page.get_by_label("YAML"), page.get_by_role("option")
+    yaml.fill("apiVersion: store.example.com/v1\nkind: Basket\nspec:\n  ")
+    page.keyboard.press("Control+ ")
+    options.filter(has_text="fruits").click()
+    expect(options).to_have_text(["name string"])
+    expect(yaml).to_be_focused()
+    expect(yaml).to_have_value("apiVersion: store.example.com/v1\nkind: Basket\nspec:\n  fruits:\n    - ")
+    page.get_by_role("button", name="Dry run").focus()
+    expect(options).to_have_count(0)
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_nothing_keeps_people_from_using_the_page(site: Site, browser: Browser, axe: str, scheme: Any):
     """The checker axe finds nothing serious in any view, full or empty."""
@@ -327,6 +384,9 @@ def test_nothing_keeps_people_from_using_the_page(site: Site, browser: Browser, 
         def look(view: str) -> None:
             show(page, view)
             page.get_by_role("heading").last.wait_for()
+            check(view)
+
+        def check(view: str) -> None:
             result = page.evaluate(f"{axe}; axe.run()")
             found.extend(
                 (view, each["id"], each["nodes"][0]["html"])
@@ -336,6 +396,9 @@ def test_nothing_keeps_people_from_using_the_page(site: Site, browser: Browser, 
 
         for view in VIEWS:
             look(view)
+        page.get_by_label("YAML").press("Control+ ")
+        page.get_by_role("option").last.wait_for()
+        check("completions")
         fill(site)
         for view in (*VIEWS, "reconcile/2", "call/w2", "object/store.example.com%2Fv1,Basket,default,pear"):
             look(view)

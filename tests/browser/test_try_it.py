@@ -60,24 +60,3 @@ def test_a_sample_is_corrected_applied_and_deleted(site: Site, page: Page):
     expect(page.locator("code")).to_have_text("kubectl delete service web -n default --wait=false")
     page.reload()
     expect(page.locator("pre")).to_have_text("this object is not there")
-
-
-@pytest.mark.parametrize(
-    ("field", "line"),
-    [
-        ("spec.ports[0].port", 8),
-        ("spec.ports[0]", 7),
-        ("spec.ports[1].port", 6),
-        ("spec.selector", 5),
-        ("metadata.annotations[a.b/c]", 3),
-        ("status", 0),
-        ("line 2", 2),
-        ("", 0),
-    ],
-)
-def test_the_line_of_a_field_is_found(page: Page, field: str, line: int):
-    """A field that is not there has the line of what would contain it."""
-    found = page.evaluate(
-        "async ([yaml, field]) => (await import('/static/try.js')).lineOf(yaml, field)", [SERVICE, field]
-    )
-    assert found == line

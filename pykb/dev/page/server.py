@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import hmac
 import secrets
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -23,6 +23,7 @@ import orjson
 import yaml
 
 from pykb._regular_file import read_text
+from pykb.dev.page._completion import Schemas, fitting, line_of
 from pykb.dev.page.history import History
 from pykb.dev.page.objects import MANAGER, Cluster, follow_objects
 from pykb.diagnostics import EnvironmentProblem
@@ -60,12 +61,14 @@ class Workbench:
         samples: The folder of the samples, within ``root``.
         root: The folder of the project.
         restart: Restarts the manager.
+        schemas: Gives the schemas of the project's kinds.
         is_read_only: Whether objects are only read, since the cluster is not this loop's own.
     """
 
     samples: Path
     root: Path
     restart: Callable[[], Awaitable[None]]
+    schemas: Callable[[], Schemas] = dict
     is_read_only: bool = False
 
 
@@ -101,6 +104,7 @@ class Page:
             routes.add("/api/samples", partial(self._samples, self.workbench))
             routes.add("/api/apply", partial(self._apply, self.cluster), method="POST")
             routes.add("/api/delete", partial(self._delete, self.cluster), method="POST")
+            routes.add("/api/complete", partial(self._complete, self.workbench), method="POST")
             routes.add("/api/restart", partial(self._restart, self.workbench), method="POST")
         self._server = HttpServer(
             "page",
@@ -165,7 +169,7 @@ class Page:
                 raise HttpError(403, "only the page itself may change something\n")
             if request.media_type != "application/json":
                 raise HttpError(415, "send JSON\n")
-            if self.workbench is not None and self.workbench.is_read_only and request.path != "/api/restart":
+            if self.workbench is not None and self.workbench.is_read_only and request.path not in _HARMLESS:
                 raise HttpError(403, "this cluster is not the loop's own: use kubectl\n")
         return await handler(request)
 
@@ -252,18 +256,24 @@ class Page:
         command = f"kubectl apply --server-side --force-conflicts --field-manager={MANAGER} -f -" + (
             " --dry-run=server" if is_dry_run else ""
         )
+        text = str(asked.get("yaml", ""))
         try:
-            [manifest] = [each for each in yaml_text.load_all(str(asked.get("yaml", "")).encode()) if each is not None]
+            [manifest] = [each for each in yaml_text.load_all(text.encode()) if each is not None]
         except yaml.MarkedYAMLError as error:
-            mark = error.problem_mark
-            place = f"line {mark.line + 1}" if mark is not None else ""
-            return _refused(command, [{"field": place, "message": f"this is not YAML: {error.problem}"}])
+            line = error.problem_mark.line + 1 if error.problem_mark is not None else 0
+            return _refused(command, [{"field": "", "message": f"this is not YAML: {error.problem}", "line": line}])
         except (ValueError, yaml.YAMLError):
             return _refused(command, [{"field": "", "message": "write one object"}])
         if not isinstance(manifest, dict):
             return _refused(command, [{"field": "", "message": "this is not an object"}])
-        errors = await self._asked(lambda it: cluster.apply(it, is_dry_run=is_dry_run), manifest)
+        refused = await self._asked(lambda it: cluster.apply(it, is_dry_run=is_dry_run), manifest)
+        errors = [{**each, "line": line_of(text, each["field"])} for each in refused]
         return _refused(command, errors) if errors else HttpResponse.json({"ok": True, "command": command})
+
+    async def _complete(self, workbench: Workbench, request: HttpRequest) -> HttpResponse:
+        asked = _json_of(request)
+        before, after = str(asked.get("before", "")), str(asked.get("after", ""))
+        return HttpResponse.json(await asyncio.to_thread(lambda: fitting(before, after, workbench.schemas())))
 
     async def _delete(self, cluster: Cluster, request: HttpRequest) -> HttpResponse:
         asked = _json_of(request)
@@ -283,6 +293,9 @@ class Page:
         except EnvironmentProblem as problem:
             raise HttpError(502, f"{problem.diagnostic.message}\n") from problem
 
+
+_HARMLESS = {"/api/restart", "/api/complete"}
+"""What may be asked of any cluster."""
 
 _CLOSED = "open the address that pykb has printed: it has the token\n"
 
@@ -307,5 +320,5 @@ def _json_of(request: HttpRequest) -> Mapping[str, Any]:
     return asked
 
 
-def _refused(command: str, errors: list[dict[str, str]]) -> HttpResponse:
+def _refused(command: str, errors: Sequence[Mapping[str, object]]) -> HttpResponse:
     return HttpResponse.json({"ok": False, "command": command, "errors": errors}, 422)

@@ -343,6 +343,23 @@ async def test_what_is_no_object_is_not_sent(opened: Opened, yaml: str, said: st
     assert said in json.loads(text)["errors"][0]["message"]
 
 
+async def test_a_text_that_is_not_yaml_has_its_line(opened: Opened) -> None:
+    """A button of the page leads there."""
+    await opened.session.get(opened.url)
+    _, text = await opened.post("/api/apply", {"yaml": "a: 1\nb: {\n"})
+    assert json.loads(text)["errors"][0]["line"] == 3
+
+
+async def test_what_fits_is_answered(opened: Opened) -> None:
+    """For the text around the cursor. What is not text fits nowhere."""
+    await opened.session.get(opened.url)
+    status, text = await opened.post("/api/complete", {"before": "k", "after": ""})
+    assert (status, [each["label"] for each in json.loads(text)["items"]]) == (200, ["kind"])
+    status, text = await opened.post("/api/complete", {"before": ["k"], "after": 7})
+    assert (status, json.loads(text)["items"]) == (200, [])
+    assert (await opened.post("/api/complete", []))[0] == 400
+
+
 async def test_a_cluster_that_is_not_the_loops_own_is_only_read(opened: Opened) -> None:
     """A person may look at it."""
     assert opened.page.workbench

@@ -1,6 +1,6 @@
 // Asks the server.
 
-/** @typedef {{field: string, message: string}} Problem */
+/** @typedef {{field: string, message: string, line?: number}} Problem */
 
 /**
  * What the server answers. If it answers in words, or not at all, this is the error.
