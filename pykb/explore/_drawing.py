@@ -173,6 +173,10 @@ def _requests(outcome: Outcome) -> Iterator[Row]:
             case FaultKind.OVERTAKEN:
                 late = f"arrives {fault.seconds:g} s late, while another one leads" if fault is not None else ""
                 yield Row(sent.at, sent.process, f"{text}: {late}", Mark.WRONG, reaches=False, is_last=True)
+            case FaultKind.JOIN:
+                yield Row(sent.at, sent.process, f"{text}: another replica comes before the answer", Mark.WRONG)
+            case FaultKind.LEAVE:
+                yield Row(sent.at, sent.process, f"{text}: is stopped before the answer", Mark.WRONG, is_last=True)
             case FaultKind.LOSE_ANSWER:
                 yield Row(sent.at, sent.process, f"{text}: the answer is lost", Mark.WRONG)
             case FaultKind.REFUSE:

@@ -239,7 +239,7 @@ class Explorer:
             message = "this project says of nothing that it must always hold"
             self._report.problems.append(codes.INVARIANT.at(None, message, "name functions: `invariants=[...]`"))
             untried = []
-        if list(self._only) == [codes.SHARDS.slug] and not self._subject.shards:
+        if list(self._only) == [codes.SHARDS.slug] and self._subject.ranges is None:
             message = "the replicas of this project do not share the objects: one of them works at a time"
             self._report.problems.append(codes.NOT_EXPLORED.at(None, message, "let them: `pykb edit --shards 8`"))
             untried = []

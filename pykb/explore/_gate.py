@@ -354,6 +354,8 @@ class Gate:
         self._broken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.died = asyncio.Event()
         """Set when a fault has ended the process."""
+        self.meanwhile: dict[FaultKind, Callable[[], None]] = {}
+        """What happens while the answer to a request is on its way, for faults of these kinds."""
 
     @property
     def is_dead(self) -> bool:
@@ -425,6 +427,9 @@ class Gate:
             self.die()
         if fault is not None and fault.kind is FaultKind.LOSE_ANSWER:
             raise _failure(0)
+        if fault is not None and fault.kind in self.meanwhile and not _blocks.get():  # or nothing else could happen
+            self.meanwhile[fault.kind]()
+            await asyncio.sleep(fault.seconds)
         await self._alive()
         return answer
 

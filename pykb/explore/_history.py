@@ -104,6 +104,10 @@ class FaultKind(StrEnum):
     """In the end, another process takes over, whose caches are behind those of the first one."""
     OVERTAKEN = "overtaken"
     """The process is paused while a request is on its way. Another one leads when the request arrives."""
+    JOIN = "join"
+    """A replica comes while the answer to a request is on its way."""
+    LEAVE = "leave"
+    """The replica that has sent a request is stopped while the answer is on its way."""
     LATE = "late"
     """Workloads and volume claims do not become ready for a while."""
     FAIL = "fail"
@@ -120,7 +124,7 @@ class Fault:
         step: Count the requests of this step only. The first step is 1. Defaults to the whole history.
         what: Of a step, count only requests that do this: ``updates the status of sites/home``.
         status: The answer of ``REFUSE``; 0 for no answer.
-        seconds: For how long the caches lag, workloads are not ready, or a request is on its way.
+        seconds: For how long the caches lag, workloads are not ready, or a request or its answer is on its way.
         resource: The plural of the only resource whose cache lags. Defaults to all.
         version: The ``resourceVersion`` whose state its caches show at first: that of the last write that they have.
     """

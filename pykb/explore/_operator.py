@@ -112,16 +112,21 @@ class Operator(ReconcileListener):
             self._behind,
             listener=self,
             failed=self._note_failure,
+            join=lambda: self._join(len(self._processes) + 1),
             shards=self.history.shards,
             name=f"replica-{number}",
         )
+
+    def _join(self, number: int) -> None:
+        """Let a further replica run."""
+        self._processes[number] = self._begin(number)
+        self.others[number] = asyncio.create_task(self.keep_running(number))
 
     async def share(self, count: int) -> None:
         """Let so many replicas run. Returns when those that have to leave are gone."""
         for number in range(2, count + 1):
             if number not in self.others:
-                self._processes[number] = self._begin(number)
-                self.others[number] = asyncio.create_task(self.keep_running(number))
+                self._join(number)
         for number in [number for number in self.others if number > count]:
             process, task = self._processes[number], self.others.pop(number)
             self._leaving.add(number)

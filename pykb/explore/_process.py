@@ -15,11 +15,12 @@ from pykb.api.safe_text import error_text
 from pykb.client.connection import Call, ExecResult
 from pykb.client.guard import is_end
 from pykb.client.mapper import ResourceMapper
+from pykb.client.ranges import ShardBy
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.explore import NOT_EXPLORED
 from pykb.explore._gate import Behind, Gate, Tape, works_on
 from pykb.explore._handlers import Handlers
-from pykb.explore._history import Identity, Manifest
+from pykb.explore._history import FaultKind, Identity, Manifest
 from pykb.explore._outcome import Outcome, place_of_error
 from pykb.explore._project import Subject
 from pykb.explore._state import look_at
@@ -32,8 +33,9 @@ if TYPE_CHECKING:
     from pykb.runtime._kopf import OperatorRegistry
 
 
-_LEASE = timedelta(seconds=20)
-"""How long the Leases of replicas last. Most of the time of a history with shards is spent on looking at them."""
+_LEASE = timedelta(seconds=30)
+"""How long the Leases of replicas last. Most of the time of a history with shards is spent on looking at them. Others
+have the objects of a replica that died before everything is at rest."""
 
 Work = tuple[str, Any]
 """A controller, and a request that it works on."""
@@ -58,6 +60,7 @@ class Process(ReconcileListener):
         behind: How far its caches are behind.
         listener: Hears of its reconciles, too.
         failed: Called with the errors of webhooks.
+        join: Lets another replica come.
         shards: Into how many ranges the objects are divided among the replicas; 0 for no others.
         name: The name of the replica.
 
@@ -75,6 +78,7 @@ class Process(ReconcileListener):
     behind: Behind
     listener: ReconcileListener
     failed: Callable[[BaseException], None]
+    join: Callable[[], None]
     shards: int = 0
     name: str = ""
 
@@ -89,12 +93,14 @@ class Process(ReconcileListener):
             webhooks=False,
             lease_duration=_LEASE,
             renew_deadline=_LEASE * 0.7,
-            retry_period=_LEASE * 0.3,
+            retry_period=_LEASE * 0.5,
             shards=self.shards,
+            shard_by=self.subject.ranges.by if self.subject.ranges is not None else ShardBy.UID,
         )
         client = Client(self.gate, mapper=self.mapper)
         clock = LoopClock(asyncio.get_running_loop())
         manager = self.manager = _ExploredManager(options, client=client, clock=clock)
+        self.gate.meanwhile |= {FaultKind.JOIN: self.join, FaultKind.LEAVE: manager.stop}
         manager.leases = Client(_Aside(self.gate), mapper=self.mapper)
         if manager.sharding is not None:  # the names of hosts differ, and who gets which range depends on them
             manager.sharding.identity = f"{self.name}_{uuid.uuid4()}"

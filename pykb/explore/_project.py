@@ -22,6 +22,7 @@ from pykb._regular_file import read_bytes
 from pykb.api.safe_text import error_text
 from pykb.client.codec import gvk_of
 from pykb.client.guard import is_end
+from pykb.client.ranges import Ranges
 from pykb.diagnostics import Diagnostic, EnvironmentProblem, Span
 from pykb.diagnostics.codes.explore import NOT_EXPLORED, SETTING
 from pykb.diagnostics.suggest import closest, did_you_mean
@@ -33,6 +34,7 @@ from pykb.explore._gate import place_in
 from pykb.explore._history import Identity, Manifest
 from pykb.explore._invariants import Check, Invariant, invariant_of
 from pykb.explore._objects import Objects, group_kind_of, is_namespaced
+from pykb.explore._replicas import ranges_of
 from pykb.explore._settings import Settings, settings_of
 from pykb.explore._watch import Interrupted
 from pykb.files.plan import OutsideError, locate
@@ -81,7 +83,7 @@ class Subject:
         namespaces: The namespaces that kopf's handlers are restricted to; empty for all.
         load: Imports what is explored. It may fail as ``register`` does.
         earlier: An earlier version of the operator, whose work today's one continues.
-        shards: Into how many ranges its replicas divide the objects; 0 if only one of them works.
+        ranges: Those into which its replicas divide the objects; ``None`` if only one of them works.
     """
 
     register: Callable[[Manager], None]
@@ -102,7 +104,7 @@ class Subject:
     namespaces: tuple[str, ...] = ()
     load: Callable[[], object] = _load_nothing
     earlier: Earlier | None = None
-    shards: int = 0
+    ranges: Ranges | None = None
 
     def around(self, sample: Manifest) -> tuple[Manifest, ...]:
         """The samples that can be there while one is explored, each in one version."""
@@ -178,7 +180,7 @@ def subject_of(
         namespaces=tuple(sorted({each.namespace for each in samples if each.namespace})) if is_namespaced else (),
         settings=settings,
         load=functools.partial(_load, root, "" if register else module, [*named, *promises]),
-        shards=read_project(root)[0].shards or 0,
+        ranges=ranges_of(root, read_project(root)[0]),
     )
 
 

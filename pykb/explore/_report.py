@@ -252,6 +252,7 @@ def story(history: History, outcome: Outcome, asleep: str = "", *, differs: bool
             yield told(step, outcome)
         for struck, sent in outcome.struck.items():
             if struck in history.faults and step is _struck_step(history, sent, outcome):
+                members += struck.kind is FaultKind.JOIN
                 yield _strike(struck, sent, is_shared=members > 1)
     for back in history.faults:
         if back.kind is FaultKind.BACK:
@@ -373,6 +374,11 @@ def _strike(fault: Fault, sent: Sent, *, is_shared: bool) -> str:
             takes_over = "another one gets its objects" if is_shared else "another one leads"
             late = f"{takes_over}, and the request arrives {fault.seconds:g} seconds late"
             return f"The {who} is paused while it {act(sent)}: {late}"
+        case FaultKind.JOIN:
+            return f"Another replica comes after this one {act(sent)}, and gets the object when the reconcile has ended"
+        case FaultKind.LEAVE:
+            late = "the answer comes too late: the reconcile is cancelled"
+            return f"The {who} is stopped right after it {act(sent)}, and {late}, and {goes_on}"
         case FaultKind.LOSE_ANSWER:
             return f"The operator {act(sent)}, and the answer is lost"
     answer = f"with {fault.status}" if fault.status else "by a broken connection"

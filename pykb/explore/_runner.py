@@ -122,7 +122,7 @@ class Runner:
             Stopped: The time for all histories is up.
             EnvironmentProblem: The project cannot be run.
         """
-        if self._subject.shards:  # only the clocks of imported modules are replaced
+        if self._subject.ranges is not None:  # only the clocks of imported modules are replaced
             importlib.import_module("pykb.runtime.sharding.sharding")
         with contextlib.ExitStack() as stack:  # an error ends what has begun
             stack.enter_context(self._time.watch)

@@ -128,7 +128,7 @@ class _World:
         mapper = ResourceMapper(server)
         self._somebody = Client(server, mapper=mapper, options=ClientOptions(field_manager="somebody-else"))
         self._actors = Actors(server, self._somebody, subject.actors, history.fault)
-        self._uids = cycle((partial(_uid, 1), partial(_uid, 0)))
+        self._uids = cycle(partial(_uid, Ranges(history.shards), number) for number in reversed(range(history.shards)))
         self._operator = Operator(subject, server, mapper, self._tape, history, self.outcome, causes)
 
     async def take_over_from(self, start: Takeover) -> None:
@@ -320,9 +320,9 @@ class _World:
             self._watched.note(noted, is_unavoidable=unavoidable.get())
 
 
-def _uid(half: int) -> str:
-    """A uid in the lower or upper half of the ranges. Of two replicas, the first one has the lower half."""
-    while Ranges(2).of(uid := str(uuid.uuid4())) != half:
+def _uid(ranges: Ranges, number: int) -> str:
+    """A uid in one of the ranges."""
+    while ranges.of(uid := str(uuid.uuid4())) != number:
         pass
     return uid
 

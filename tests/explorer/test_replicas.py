@@ -11,10 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from pykb.client.ranges import Ranges, ShardBy
 from pykb.explore import Explorer, Fault, FaultKind, History, Report, Step, Subject, Verb, subject_of
 from pykb.explore import _process as processes
 from pykb.explore._outcome import Outcome
+from pykb.explore._replicas import ranges_of
 from pykb.explore._runner import Runner
+from pykb.project.file import read as read_project
 from pykb.runtime import Manager, ManagerOptions
 from pykb.runtime.options import DEFAULT_LEADER_ELECTION_ID
 from tests.explorer.keeper import Guard, Keeper
@@ -31,13 +34,13 @@ PLUGIN = "plugins:\n  kustomize.common.pykb.dev/v1:\n    shards: 8\n"
 
 def keeper() -> Subject:
     """A right operator that shares its objects."""
-    return replace(_subject_of(Keeper), shards=2)
+    return replace(_subject_of(Keeper), ranges=Ranges(3))
 
 
 def run(*steps: Step, fault: Fault | None = None) -> Outcome:
     """What comes of a history with replicas."""
     with Runner(keeper(), 0) as runner:
-        return runner.run(History(steps, fault, shards=2))
+        return runner.run(History(steps, fault, shards=3))
 
 
 def workers(outcome: Outcome) -> list[int]:
@@ -54,11 +57,45 @@ def test_an_object_moves_to_the_replica_that_comes_and_back_when_it_leaves():
     assert not outcome.at_once
 
 
-def test_each_of_two_replicas_has_one_of_two_objects():
-    """What is created first is the second one's."""
-    second = {**SAMPLE, "metadata": {**SAMPLE["metadata"], "name": "koko"}}
-    outcome = run(Step(Verb.CREATE, SAMPLE, members=2), Step(Verb.CREATE, second))
-    assert len(set(workers(outcome))) == 2
+def sibling(name: str) -> dict[str, object]:
+    """Another animal."""
+    return {**SAMPLE, "metadata": {**SAMPLE["metadata"], "name": name}}
+
+
+def test_each_of_three_replicas_has_one_of_three_objects_and_two_share_them():
+    """When the third one leaves, the first one has what was its own."""
+    create = [Step(Verb.CREATE, sibling(name)) for name in ("a", "b", "c")]
+    change = Step(Verb.PATCH, {**sibling("a"), "spec": {"count": 1}}, members=2)
+    outcome = run(replace(create[0], members=3), *create[1:], change)
+    assert workers(outcome) == [3, 2, 1]
+    assert (outcome.writes[-1].process, outcome.writes[-1].name) == (1, "a")
+
+
+def test_by_namespace_the_namespace_decides_who_has_an_object():
+    """Of two ranges, the first replica keeps that of the first namespace."""
+    second = {**sibling("kiki"), "metadata": {"name": "kiki", "namespace": "second"}}
+    ranges = Ranges(3, ShardBy.NAMESPACE)
+    with Runner(replace(keeper(), ranges=ranges), 0) as runner:
+        outcome = runner.run(History((Step(Verb.CREATE, SAMPLE, members=2), Step(Verb.CREATE, second)), shards=3))
+    assert [ranges.of(name) for name in ("default", "second")] == [2, 1]
+    assert workers(outcome) == [2, 1]
+
+
+@pytest.mark.parametrize("kind", [FaultKind.JOIN, FaultKind.LEAVE])
+def test_a_replica_comes_or_is_stopped_while_an_answer_is_on_its_way(kind):
+    """An object moves only after its reconcile has ended, or was cancelled. Then the other one continues."""
+    members = 1 if kind is FaultKind.JOIN else 2
+    steps = (Step(Verb.CREATE, SAMPLE, members=members), replace(Step(Verb.REPLACE, OTHER)))
+    first = run(*steps)
+    [owner] = set(workers(first))
+    number = next(sent.number for sent in first.writes)
+    outcome = run(*steps, fault=Fault(kind, number, seconds=40.0))
+    assert not outcome.at_once
+    assert outcome.states == first.states
+    [other] = {*workers(outcome)} - {owner}
+    began, ended = ([sent.at for sent in outcome.writes if sent.process == each] for each in (other, owner))
+    assert min(began) > outcome.writes[0].at + 30.0
+    assert (max(ended) > outcome.writes[0].at) is (kind is FaultKind.JOIN)
 
 
 @pytest.mark.parametrize("kind", [FaultKind.CRASH_AFTER, FaultKind.OVERTAKEN])
@@ -102,7 +139,7 @@ def explored(subject: Subject) -> Report:
 @pytest.mark.parametrize("operator", [Guard, sound.Mirrors, sound.ListsMembers], ids=lambda each: each.__name__)
 def test_a_right_operator_is_not_accused(operator):
     """All histories with replicas are tried, and the report says so."""
-    report = explored(replace(_subject_of(operator), shards=2))
+    report = explored(replace(_subject_of(operator), ranges=Ranges(3)))
     report.check()
     assert "finished: shards" in report.tried()
 
@@ -114,7 +151,7 @@ def test_a_right_operator_is_not_accused(operator):
 )
 def test_what_is_wrong_only_with_replicas_is_not_found_without(operator):
     """A project that does not share its objects has no such fault, and none of these histories."""
-    report = Explorer(replace(_subject_of(operator), shards=0)).run()
+    report = Explorer(replace(_subject_of(operator), ranges=None)).run()
     report.check()
     assert SHARDS not in report.histories
 
@@ -141,7 +178,7 @@ def test_replicas_that_share_a_variable_of_a_module_are_not_judged(tmp_path, mon
         module = importlib.import_module("remembers")
         module.Remembers(manager.client).setup(manager)
 
-    report = explored(replace(subject_of_zoo(register, shards=2), root=tmp_path))
+    report = explored(replace(subject_of_zoo(register, ranges=Ranges(3)), root=tmp_path))
     monkeypatch.delitem(sys.modules, "remembers")
     report.check()
     assert report.tried().endswith("finished: no code")
@@ -149,15 +186,64 @@ def test_replicas_that_share_a_variable_of_a_module_are_not_judged(tmp_path, mon
     assert "they share `SEEN` (remembers.py:3)" in note.message
 
 
-def test_a_project_that_deploys_shards_is_explored_with_replicas(tmp_path):
-    """That is in PROJECT. A project without it runs one process at a time."""
+@pytest.fixture
+def project(tmp_path) -> Path:
+    """A project without shards."""
     root = tmp_path / "app"
     shutil.copytree(SAMPLES / "app", root)
-    assert not subject_of(root, package="app_operator").shards
-    project = (root / "PROJECT").read_text(encoding="utf-8")
-    assert "shards" not in project
-    (root / "PROJECT").write_text(PLUGIN + project, encoding="utf-8")
-    assert subject_of(root, package="app_operator").shards == 8
+    assert ranges_of(root, read_project(root)[0]) is None
+    return root
+
+
+def change(file: Path, old: str, new: str) -> None:
+    """Replace a part of a file."""
+    text = file.read_text(encoding="utf-8")
+    assert old in text
+    file.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def test_a_project_that_deploys_shards_is_explored_with_replicas(project):
+    """That is in PROJECT. A project without it runs one process at a time."""
+    assert subject_of(project, package="app_operator").ranges is None
+    change(project / "PROJECT", "repo:", f"{PLUGIN}repo:")
+    assert subject_of(project, package="app_operator").ranges == Ranges(8)
+
+
+@pytest.mark.parametrize(
+    ("argument", "expected"),
+    [
+        ("- --shards=16", Ranges(16)),
+        ("- --shards\n        - 16\n        - --shard-by=namespace", Ranges(16, ShardBy.NAMESPACE)),
+        ("- --shards=$(SHARDS)", Ranges(8)),
+        ("- --shards=0", None),
+        ("- --shard-by=namespace", None),
+        ("- null", None),
+    ],
+)
+def test_the_flags_of_the_manager_say_whether_its_replicas_share_the_objects(project, argument, expected):
+    """They count more than the code. What only the running program knows is some number."""
+    change(project / "app_operator/__main__.py", "cache=cache)", "cache=cache, shards=0)")
+    change(project / "config/manager/manager.yaml", "- --leader-elect", argument)
+    assert ranges_of(project, read_project(project)[0]) == expected
+
+
+@pytest.mark.parametrize(
+    ("keyword", "expected"),
+    [
+        ("shards=16", Ranges(16)),
+        ("shards=16, shard_by=ShardBy.NAMESPACE", Ranges(16, ShardBy.NAMESPACE)),
+        ("shards=int(os.environ['SHARDS'])", Ranges(8)),
+        ("shards=99999", Ranges(4096)),
+    ],
+)
+def test_the_code_says_whether_replicas_share_the_objects(project, keyword, expected):
+    """Without a flag and without a word in PROJECT. A file that is no Python says nothing."""
+    main = project / "app_operator/__main__.py"
+    change(main, "cache=cache)", f"cache=cache, {keyword})")
+    assert ranges_of(project, read_project(project)[0]) == expected
+    main.write_text("def", encoding="utf-8")
+    (project / "config/manager/manager.yaml").write_text("- [", encoding="utf-8")
+    assert ranges_of(project, read_project(project)[0]) is None
 
 
 def test_a_replica_that_has_died_can_leave():
@@ -173,7 +259,7 @@ def test_a_replica_that_has_died_can_leave():
 
 def test_who_asks_for_shards_alone_hears_that_there_are_none():
     """`no findings` would be wrong."""
-    report = explored(replace(keeper(), shards=0))
+    report = explored(replace(keeper(), ranges=None))
     [problem] = report.problems
     assert "do not share the objects" in problem.message
 
@@ -188,7 +274,7 @@ def test_the_same_seed_plays_the_same_history():
 
 def test_a_history_with_replicas_is_stored_and_read_again():
     """And one with more of them than anybody tries is refused."""
-    history = History((Step(Verb.CREATE, SAMPLE, members=2),), shards=2)
+    history = History((Step(Verb.CREATE, SAMPLE, members=2),), shards=3)
     assert History.from_json(history.to_json()) == history
     wrong = replace(history, steps=(replace(history.steps[0], members=1000),))
     with pytest.raises(ValueError, match="members"):

@@ -170,7 +170,7 @@ def _subject_of(operator: type[Reconciler]) -> Subject:
         operator(manager.client).setup(manager)
 
     more = {name: getattr(operator, name, ()) for name in ("once", "invariants", "neighbours", "background")}
-    more["shards"] = getattr(operator, "shards", 0)
+    more["ranges"] = getattr(operator, "ranges", None)
     crds = getattr(operator, "crds", CRDS)
     return subject_of(register, rules=operator.rules, sample=operator.sample, crds=crds, **more)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from pykb.api import CustomResource, Field, GroupVersion, Struct
 from pykb.api.conditions import Condition
+from pykb.client.ranges import Ranges
 from pykb.explore._invariants import Check, invariant_of
 from pykb.explore._project import Subject
 
@@ -130,7 +131,7 @@ def subject_of(
     neighbours: tuple[Manifest, ...] = (),
     background: tuple[Manifest, ...] = (),
     crds: Sequence[Manifest] = CRDS,
-    shards: int = 0,
+    ranges: Ranges | None = None,
 ) -> Subject:
     """An operator of the zoo, as the explorer takes it."""
     checks = [invariant_of(each) for each in invariants]
@@ -144,5 +145,5 @@ def subject_of(
         invariants=checks,
         neighbours=neighbours,
         background=background,
-        shards=shards,
+        ranges=ranges,
     )

@@ -1,12 +1,16 @@
-"""Faults that show only when two replicas share the objects: each knows what it did itself, and sees its own share."""
+"""Faults that show only when replicas share the objects: each knows what it did itself, and sees its own share."""
 
 from __future__ import annotations
 
+import asyncio
 import copy
+from datetime import timedelta
 
-from pykb.api.core.v1 import ConfigMap
+from pykb.api.batch.v1 import Job, JobSpec
+from pykb.api.core.v1 import ConfigMap, Container, PodSpec, PodTemplateSpec
 from pykb.api.meta.v1 import ObjectMeta
-from pykb.runtime import Client, Manager, Request, Result, patch_status
+from pykb.client.ranges import Ranges
+from pykb.runtime import Client, Manager, Request, Result, ensure_deleted, patch_status, set_controller_reference
 from tests.explorer.keeper import Keeper
 from tests.explorer.zoo.kinds import Animal, AnimalStatus
 
@@ -15,7 +19,7 @@ class RemembersReport(Keeper):
     """Reports what has changed since its own last report, though another replica may have reported meanwhile."""
 
     fault = "explore-shards"
-    shards = 2
+    ranges = Ranges(3)
 
     def __init__(self, client: Client) -> None:
         super().__init__(client)
@@ -50,7 +54,7 @@ class CountsOwnShare(Keeper):
     """Numbers the animals by the numbers that the others have, and sees only those of its own share."""
 
     fault = "explore-shards"
-    shards = 2
+    ranges = Ranges(3)
     reader: Client
 
     def __init__(self, client: Client) -> None:
@@ -92,7 +96,7 @@ class DeletesUnknown(Keeper):
     """Deletes the children of animals that it does not know, and knows those of other replicas only from its start."""
 
     fault = "explore-shards"
-    shards = 2
+    ranges = Ranges(3)
     reader: Client
 
     def __init__(self, client: Client) -> None:
@@ -144,3 +148,92 @@ class DeletesUnknownMended(DeletesUnknown):
     async def known(self) -> set[str]:
         """The names of all that are wanted now."""
         return await self.wanted()
+
+
+class FeedsAgain(Keeper):
+    """Feeds some time after it has made the menu, and trusts its memory that it still has to."""
+
+    fault = "explore-shards"
+    ranges = Ranges(3)
+
+    owned = (ConfigMap, Job)
+    reader: Client
+
+    def __init__(self, client: Client) -> None:
+        super().__init__(client)
+        self._hungry: set[str] = set()
+
+    def setup(self, manager: Manager) -> None:
+        """Read without the cache, which may be behind."""
+        self.reader = manager.api_reader
+        super().setup(manager)
+
+    async def report(self, animal: Animal, before: AnimalStatus) -> Result | None:
+        """Feed in a later reconcile, with a Job for each number of meals."""
+        uid, wanted = animal.metadata.uid or "", self.feeding(animal)
+        found = await self.reader.find(Job, wanted)
+        is_fed = found is not None and found.metadata.labels == wanted.metadata.labels
+        if not is_fed and uid not in self._hungry:
+            self._hungry.add(uid)
+            return Result(requeue_after=timedelta(seconds=30))
+        if uid in self._hungry and self.is_due(is_fed=is_fed):
+            self._hungry.discard(uid)
+            await ensure_deleted(self.client, Job, wanted, owner=animal)
+            set_controller_reference(animal, wanted)
+            await self.client.create(wanted)  # fault
+        self._hungry.discard(uid)
+        return await super().report(animal, before)
+
+    def is_due(self, *, is_fed: bool) -> bool:
+        """Whether to feed, if this replica remembers that it has to."""
+        return True
+
+    def feeding(self, animal: Animal) -> Job:
+        """The wanted Job."""
+        container = Container(name="feed", image=f"feeder:{animal.spec.count}")
+        template = PodTemplateSpec(spec=PodSpec(containers=[container], restart_policy="Never"))
+        metadata = ObjectMeta(name=f"{animal.metadata.name}-feeding", namespace=animal.metadata.namespace)
+        metadata.labels = {"meals": str(animal.spec.count)}
+        return Job(metadata=metadata, spec=JobSpec(template=template))
+
+
+class FeedsAgainMended(FeedsAgain):
+    """Looks at what there is."""
+
+    fault = ""
+
+    def is_due(self, *, is_fed: bool) -> bool:
+        """Another replica may have fed."""
+        return not is_fed
+
+
+class TakesStopForTimeout(Keeper):
+    """Gives up for ever if a call takes too long, and a call that is cancelled since the process stops counts, too."""
+
+    fault = "explore-shards"
+    ranges = Ranges(3)
+    too_long: tuple[type[BaseException], ...] = (TimeoutError, asyncio.CancelledError)
+
+    async def keep(self, animal: Animal) -> None:
+        """Apply the child, unless that took too long before."""
+        if animal.status.checked == self.give_up(animal):
+            return
+        try:
+            async with asyncio.timeout(3600):
+                await super().keep(animal)
+        except self.too_long:
+            before = copy.deepcopy(animal.status)
+            animal.status.checked = self.give_up(animal)
+            await patch_status(self.client, animal, before)  # fault
+            raise
+
+    def give_up(self, animal: Animal) -> str:
+        """What the status says then."""
+        return f"too long with {animal.spec.food} for {animal.spec.count}"
+
+
+class TakesStopForTimeoutMended(TakesStopForTimeout):
+    """Lets a cancellation pass."""
+
+    fault = ""
+    too_long = (TimeoutError,)
