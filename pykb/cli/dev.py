@@ -67,12 +67,16 @@ def dev(
     from pykb.cli.console import ProgressReporter
     from pykb.cli.project import existing_kubeconfig, require_project
     from pykb.dev.loop import DevLoop, open_target
+    from pykb.dev.page.history import History
+    from pykb.dev.page.server import Page
     from pykb.dev.project import DevProject
 
     if record is not None and not page:
         raise typer.BadParameter("it records what the page shows, so it cannot go without: leave `--no-page` out")
     root, project = require_project(writes=True)
     given = existing_kubeconfig(kubeconfig)
+    if page:
+        Page(History(), port=port).check()
     colour = sys.stdout.isatty() and console.colour_on_stderr()
     output = Lines(colour=colour)
     with ProgressReporter() as reporter, open_target(root, given, reporter) as target:

@@ -154,6 +154,15 @@ class HttpServer:
             await asyncio.gather(*running, return_exceptions=True)
         await _closed(connections)
 
+    def check(self) -> None:
+        """Check that it could listen now.
+
+        Raises:
+            EnvironmentProblem: The address is in use, or cannot be bound.
+        """
+        for listener in self._listen():
+            listener.close()
+
     def _listen(self) -> list[socket.socket]:
         host, port = self.address.host, self.address.port
         try:

@@ -116,6 +116,14 @@ class Page:
             body_limit=_LARGEST_BODY,
         )
 
+    def check(self) -> None:
+        """Check that it could be served now, before anything is started for it.
+
+        Raises:
+            EnvironmentProblem: The port is in use.
+        """
+        self._server.check()
+
     @contextlib.asynccontextmanager
     async def served(self) -> AsyncIterator[str]:
         """Serve it. Gives the address for the browser of this user.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -299,6 +300,17 @@ def test_a_recording_among_the_watched_files_is_refused(
     assert not (project / "shop/bug.jsonl").exists()
 
 
+def test_a_port_in_use_is_said_before_anything_starts(project: Path) -> None:
+    """A control plane takes seconds to start."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        command = [sys.executable, "-m", "pykb", "dev", "--port", str(port)]
+        done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith(f"error[cannot-listen]: the page server cannot listen on `127.0.0.1:{port}`: ")
+    assert "--port 0" in done.stderr
+
+
 def test_a_missing_kubeconfig_is_said_before_anything_starts(project: Path) -> None:
     """With its name."""
     command = [sys.executable, "-m", "pykb", "dev", "--kubeconfig", "nowhere"]
@@ -352,6 +364,10 @@ def test_webhooks_are_served_and_follow_the_files(hooked: Path, staying: Rest, d
     dev.says("webhooks are served at https://127.0.0.1:")
     assert create(staying, "WORD").endswith("denied the request: foo may not be WORD")
     assert create(staying, "other") == ""
+    page = Browser(next(line for line in dev.lines if "page: " in line).rpartition(" ")[2].strip())
+    denied = page.waits_for("webhook", lambda told: told["allowed"] is False)
+    assert (denied["message"], denied["dryRun"]) == ("foo may not be WORD", True)
+    assert denied["error"]["place"]["path"] == str(hooked / WEBHOOK)
 
     before = (hooked / WEBHOOK).read_text()
     text = before.replace("WORD", "other").replace("    builder.with_defaulter(ThingDefaulter())\n", "")
