@@ -43,7 +43,7 @@ SECTIONS: dict[str, tuple[Command, ...]] = {
     ),
     "Run and try": (
         Command("dev", "pykb.cli.dev:dev", "run control plane, CRDs and manager, and follow code changes"),
-        Command("inspect", "pykb.cli.inspect:inspect", "show what a recorded manager did"),
+        Command("inspect", "pykb.cli.inspect:inspect", "show what a manager in a cluster does, or a recording"),
         Command("explore", "pykb.cli.explore:explore", "look for faults of the operator, without a cluster"),
         Command("run", "pykb.cli.deploy:run", "run the manager on this machine against a cluster"),
         Command("cluster up", "pykb.cli.dev:up", "start a local control plane, no Docker needed"),

@@ -54,7 +54,7 @@ def run(
     words = [sys.executable, "-m", project.package, *(arguments or ())]
     environment = dict(os.environ)
     if not any(word.partition("=")[0] in _OWN_CHOICE for word in words):
-        chosen = _cluster(root, kubeconfig, context).kubectl.kubeconfig
+        chosen = connect(root, kubeconfig, context).kubectl.kubeconfig
         environment |= {"KUBECONFIG": str(chosen.absolute())} if chosen is not None else {}
         words += [f"--context={context}"] if context else []
     if project.converted_kinds:
@@ -87,7 +87,7 @@ def install(kubeconfig: Kubeconfig = None, context: Context = "", diff: Diff = F
     from pykb.deployment.manifests import is_converted, render_crds
 
     root = _root()
-    cluster = _cluster(root, kubeconfig, context, applies=True)
+    cluster = connect(root, kubeconfig, context, applies=True)
     crds = render_crds(root)
     if not crds:
         console.say("there are no CRDs to install: `pykb create api` makes the first")
@@ -133,7 +133,7 @@ def deploy(
 
     root = _root()
     operator = objects_of(render_operator(root, image))
-    cluster = _cluster(root, kubeconfig, context, needs_nodes=True, applies=True)
+    cluster = connect(root, kubeconfig, context, needs_nodes=True, applies=True)
     if diff:
         _show(apply.diff(cluster, operator))
         return
@@ -158,7 +158,7 @@ def uninstall(kubeconfig: Kubeconfig = None, context: Context = "", timeout: Tim
     from pykb.deployment.manifests import render_crds
 
     root = _root()
-    cluster = _cluster(root, kubeconfig, context)
+    cluster = connect(root, kubeconfig, context)
     crds = render_crds(root)
     if not crds:
         console.say("there are no CRDs to delete")
@@ -191,7 +191,7 @@ def undeploy(
     from pykb.deployment.manifests import objects_of, render_crds, render_operator
 
     root = _root()
-    cluster = _cluster(root, kubeconfig, context)
+    cluster = connect(root, kubeconfig, context)
     crds = render_crds(root)
     operator = objects_of(render_operator(root, IMAGE))
     held = apply.custom_objects(cluster, crds)
@@ -234,7 +234,7 @@ def _root(*, writes: bool = False) -> Path:
     return require_project(writes=writes)[0]
 
 
-def _cluster(
+def connect(
     root: Path, kubeconfig: Path | None, context: str, *, needs_nodes: bool = False, applies: bool = False
 ) -> Cluster:
     """Choose the cluster and check that it answers, and that it is not too old to apply something to it."""

@@ -23,7 +23,7 @@ from pykb.reading import TomlError, read_toml
 CONFIG = "config"
 """Where `init` puts the manifests."""
 _FOLDERS = "autoscaling|availability|certificates|certmanager|crd|default|manager|manifests|network-policy"
-_MENTION = re.compile(rf"(?<![\w./-])config/(?=(?:{_FOLDERS}|prometheus|rbac|samples|webhook)\b|[\s`,;]|$)")
+_MENTION = re.compile(rf"(?<![\w./-])config/(?=(?:{_FOLDERS}|prometheus|rbac|records|samples|webhook)\b|[\s`,;]|$)")
 
 
 def config_folder(root: Path) -> str:

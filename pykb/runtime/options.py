@@ -257,6 +257,9 @@ def _address(text: str) -> str:
     return text
 
 
+RECORDS_PATH = "/records"
+"""Where the records are served, and what a role has to name."""
+
 DEFAULT_LEADER_ELECTION_ID = "pykb-leader-election"
 
 

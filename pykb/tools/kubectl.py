@@ -73,13 +73,14 @@ class Kubectl:
 
     def run(self, *arguments: str, stdin: str | None = None, timeout: timedelta | None = None) -> Finished:
         """Run kubectl, which must succeed."""
-        return succeeded(run(self._command(arguments), stdin=stdin, timeout=timeout))
+        return succeeded(run(self.command(arguments), stdin=stdin, timeout=timeout))
 
     def attempt(self, *arguments: str, stdin: str | None = None) -> Finished:
         """Run kubectl, which may fail."""
-        return run(self._command(arguments), stdin=stdin)
+        return run(self.command(arguments), stdin=stdin)
 
-    def _command(self, arguments: Sequence[str]) -> tuple[str | Path, ...]:
+    def command(self, arguments: Sequence[str]) -> tuple[str | Path, ...]:
+        """The whole command line of kubectl for this cluster."""
         cluster = ("--kubeconfig", str(self.kubeconfig)) if self.kubeconfig else ()
         context = ("--context", self.context) if self.context else ()
         return (self.program, *cluster, *context, *arguments)

@@ -289,6 +289,20 @@ def test_a_lost_connection_is_shown_and_comes_back(site: Site, page: Page):
     expect(entries).to_have_text(["Apply a sample"])
 
 
+def test_a_manager_elsewhere_is_named_and_a_lost_one_is_an_alarm(site: Site, page: Page):
+    """Until it is connected again. Nothing can be changed."""
+    told = {"at": time.time(), "files": [], "crds": [], "log": []}
+    about = {"project": "shop", "cluster": "https://example.com", "source": "pod shop-system/a, the leader"}
+    site.tell(site.history.add, "about", about)
+    expect(page.get_by_text("pod shop-system/a, the leader")).to_be_visible()
+    expect(page.get_by_role("link", name="Try it")).to_be_hidden()
+    site.tell(site.history.restarted, {**told, "state": "lost", "reason": "the connection has ended"})
+    expect(page.get_by_label("Problems")).to_have_text("the connection has ended")
+    expect(page.get_by_text("connection lost")).to_be_visible()
+    site.tell(site.history.restarted, {**told, "state": "connected", "reason": "pod shop-system/b"})
+    expect(page.get_by_label("Problems")).to_be_empty()
+
+
 def test_a_reconcile_is_followed_until_it_ends_and_to_the_next(site: Site, page: Page):
     """What is there stays there, so the keyboard keeps its place. An address that was typed wrongly does no harm."""
     show(page, "reconcile/%")

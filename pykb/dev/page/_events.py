@@ -12,6 +12,9 @@ from typing import Any
 import orjson
 
 LONGEST_LINE = 1024 * 1024
+DROPPED = b'{"event":"dropped","records":1}\n'
+"""In place of a line that is too long."""
+
 _LARGEST_NUMBER = 1e10
 """As a time, it is in the year 2286. The page counts from one time to another in steps."""
 

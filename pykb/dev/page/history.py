@@ -8,13 +8,14 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import orjson
 
-from pykb.dev.page._events import FROM_MANAGER, LONGEST_LINE, read_event
+from pykb.dev.page._events import DROPPED, FROM_MANAGER, LONGEST_LINE, read_event
 from pykb.meta.names import SUBDOMAIN_LENGTH
 from pykb.runtime.records.lines import NOT_TOLD
 
@@ -64,7 +65,28 @@ async def _line_of(reader: asyncio.StreamReader) -> bytes:
     try:
         return await reader.readline()
     except ValueError:  # a line without an end: what was read of it is forgotten
-        return b'{"event": "dropped", "records": 1}'
+        return DROPPED
+
+
+async def take(history: History, chunks: AsyncIterator[bytes], silence: timedelta) -> None:
+    """Take the records of a stream of lines, until it ends or is silent for so long."""
+    rest, skips = b"", False
+    while True:
+        try:
+            async with asyncio.timeout(silence.total_seconds()):
+                chunk = await anext(chunks)
+        except (StopAsyncIteration, TimeoutError):
+            return
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in lines:
+            if not skips:
+                with contextlib.suppress(ValueError):
+                    history.record(line)
+            skips = False
+        if len(rest) > LONGEST_LINE:
+            if not skips:
+                history.record(DROPPED)
+            rest, skips = b"", True
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ import orjson
 
 from pykb._regular_file import open_file, real_path
 from pykb.dev.page import history as bounds
-from pykb.dev.page._events import EVENTS, LONGEST_LINE, read_event
+from pykb.dev.page._events import DROPPED, EVENTS, LONGEST_LINE, read_event
 from pykb.dev.page.history import Entry, History
 from pykb.diagnostics import Diagnostic, EnvironmentProblem, Severity
 from pykb.diagnostics.codes.environment import RECORDING
@@ -66,7 +66,7 @@ class _Recording:
         """Add an event."""
         line = entry.line()
         if len(line) > LONGEST_LINE:
-            line = b'{"event":"dropped","records":1}\n'
+            line = DROPPED
         try:
             if self._size + len(line) > _most_bytes():
                 content = self._beginning()

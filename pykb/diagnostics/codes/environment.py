@@ -313,3 +313,29 @@ RECORDING = Code(
     "line is an event in JSON. A recording of a program that was killed may end within a line, which is left out. Any "
     "other line that is not an event means that the file was edited, or damaged on its way.",
 )
+
+INSPECT_TARGET = Code(
+    "inspect-target",
+    "There is no manager to inspect",
+    "`pykb inspect` shows the Deployment that you name, such as `deployment/shop-controller-manager`, or a pod. "
+    "Without a name it takes the only Deployment of the project in this folder, or the only one in the namespace with "
+    "the label `control-plane: controller-manager`. Of its running pods it shows the leader.",
+)
+
+RECORDS_OFF = Code(
+    "records-off",
+    "The manager does not serve its records",
+    "A manager serves records of what it does only with `--records-bind-address=127.0.0.1:8083`. Its container needs a "
+    "port with the name `records` and that number, by which `pykb inspect` finds it. A service account that may `get` "
+    "the path `/records` has to read them: one with the label `app.kubernetes.io/component: records-reader`, or the "
+    "one of `--service-account`. The scaffold has all of this in config/records.",
+)
+
+INSPECT_FORBIDDEN = Code(
+    "inspect-forbidden",
+    "The cluster does not let you inspect a manager",
+    "Somebody who inspects a manager needs these permissions in its namespace: `get` of deployments (group apps) and "
+    "pods, `list` of pods, serviceaccounts and leases (group coordination.k8s.io), `create` of pods/portforward, and "
+    "`create` of serviceaccounts/token with the account that reads records as resource name. That account needs `get` "
+    "of the nonResourceURL `/records`, and the manager's own account the rules of config/rbac/metrics_auth_role.yaml.",
+)

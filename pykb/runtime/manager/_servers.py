@@ -22,7 +22,7 @@ from pykb.client.guard import is_end
 from pykb.diagnostics.codes.runtime import CLIENT_CA
 from pykb.runtime._metrics import Metrics
 from pykb.runtime.manager._runnables import RunnableGroup
-from pykb.runtime.options import ManagerOptions
+from pykb.runtime.options import RECORDS_PATH, ManagerOptions
 from pykb.serving import (
     FEW_CLIENTS,
     BindAddress,
@@ -47,8 +47,6 @@ CHECK_TIMEOUT = timedelta(seconds=10)
 
 Check: TypeAlias = Callable[[], Awaitable[None] | None]
 """Returns if the program is healthy and raises if not. Plain or async."""
-
-RECORDS_PATH = "/records"
 
 HandlerWith = Callable[[Sequence[Middleware]], Handler]
 

@@ -18,6 +18,7 @@ from pykb.client.login import KubeconfigSource
 from pykb.commands.edit import plan_edit
 from pykb.commands.init import plan_project
 from pykb.commands.options import Edits, NewProject
+from pykb.deployment.manifests import of_kind
 from pykb.envtest import ControlPlane, get_assets
 from pykb.files.apply import apply
 from pykb.project.file import read
@@ -48,7 +49,7 @@ LONG = timedelta(seconds=60)
 
 @pytest.fixture
 def objects(tmp_path: Path) -> list[Object]:
-    """What kustomize renders of a project with shards and the autoscaler."""
+    """What kustomize renders of a project with shards, the autoscaler, and records for `pykb inspect`."""
     program = get_assets(kubectl=True).kubectl
     assert program is not None
     root = tmp_path / "shoal"
@@ -60,7 +61,9 @@ def objects(tmp_path: Path) -> list[Object]:
     assert plan is not None
     assert apply(plan) is None
     file = root / "config/default/kustomization.yaml"
-    text = file.read_text().replace("#components:", "components:").replace("#- ../autoscaling", "- ../autoscaling")
+    text = file.read_text().replace("#components:", "components:")
+    for name in ("autoscaling", "records"):
+        text = text.replace(f"#- ../{name}", f"- ../{name}")
     file.write_text(text)
     return list(yaml.safe_load_all(build_kustomization(file.parent, folders=(program.parent,))))
 
@@ -75,12 +78,13 @@ async def admin(control_plane: ControlPlane) -> AsyncIterator[Client]:
 async def test_the_api_server_accepts_them(admin: Client, objects: list[Object]) -> None:
     """In a dry run. The pods keep the standard `restricted`."""
     by_kind = {each["kind"]: each for each in objects}
-    for each in (NAMESPACE_OBJECT, by_kind["ServiceAccount"]):
+    for each in (NAMESPACE_OBJECT, *of_kind(objects, "ServiceAccount")):
         await admin.apply(each, field_manager="tests", force=True)
     dry = admin.with_options(dry_run=True)
     for kind in ("PodDisruptionBudget", "HorizontalPodAutoscaler", "Deployment"):
         await dry.create(by_kind[kind])
     template = by_kind["Deployment"]["spec"]["template"]
+    assert "--records-bind-address=127.0.0.1:8083" in template["spec"]["containers"][0]["args"]
     pod = {"metadata": {**template["metadata"], "name": "shoal", "namespace": NAMESPACE}, "spec": template["spec"]}
     await dry.create({"apiVersion": "v1", "kind": "Pod", **pod})
 

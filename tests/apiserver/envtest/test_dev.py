@@ -56,15 +56,16 @@ def project(scaffolded: Path) -> Path:
 
 
 class Dev:
-    """A running `pykb dev` and what it has said so far."""
+    """A running `pykb dev`, or another command, and what it has said so far."""
 
-    def __init__(self, folder: Path, *arguments: str) -> None:
+    def __init__(self, folder: Path, *arguments: str, command: str = "dev", **env: str) -> None:
         self.folder = folder
         self.lines: list[str] = []
         self.seen = 0
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "pykb", "dev", *arguments],
+            [sys.executable, "-m", "pykb", command, *arguments],
             cwd=folder,
+            env={**os.environ, **env},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

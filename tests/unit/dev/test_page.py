@@ -8,6 +8,7 @@ import re
 import socket
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import pytest
 
 from pykb.dev.page import history as module
 from pykb.dev.page._events import LONGEST_LINE
-from pykb.dev.page.history import Entry, History, received
+from pykb.dev.page.history import Entry, History, received, take
 from pykb.dev.page.objects import Cluster, summary
 from pykb.dev.page.server import Page, Workbench
 from pykb.diagnostics import EnvironmentProblem
@@ -215,6 +216,26 @@ async def test_lines_of_anybody_do_no_harm(tmp_path: Path) -> None:
         endless.close()
         assert not reader.at_eof()
     assert await kept(history) == ["reset", "ended r1", "ended r2", "ready"]
+
+
+async def test_a_stream_is_taken_in_whatever_parts_it_comes() -> None:
+    """Lines of anybody do no harm, and one that does not end takes no memory. It ends, or is silent, and is over."""
+    text = b"\n" + ended(1) + b"\n" + b"".join(HOSTILE) + b"x" * (5 * LONGEST_LINE) + b"\n" + ended(2) + b"\nhalf"
+
+    async def parts(size: int) -> AsyncIterator[bytes]:
+        for begin in range(0, len(text), size):
+            yield text[begin : begin + size]
+        if size > len(text):
+            await asyncio.Event().wait()
+
+    for size, patience in ((100_000, 60.0), (2 * len(text), 0.1)):
+        history = History()
+        await take(history, parts(size), timedelta(seconds=patience))
+        assert await kept(history) == ["reset", "ended r1", "ended r2", "ready"]
+        following = history.follow()
+        dropped = orjson.loads((await anext(following))[0].data)["dropped"]
+        await following.aclose()
+        assert dropped == (1 if size < LONGEST_LINE else 0)
 
 
 class Opened:

@@ -14,7 +14,8 @@ export function facts() {
   const { reconciles, errors, requests, busy } = activity();
   const last = store.restarts.at(-1);
   const manager = last
-    ? ({ started: "runs", ended: "has ended", waiting: "waits for a change" }[last.state] ?? last.state)
+    ? ({ started: "runs", ended: "has ended", waiting: "waits for a change", lost: "connection lost" }[last.state] ??
+      last.state)
     : "–";
   return [
     ["manager", manager],

@@ -77,7 +77,7 @@ function alarms() {
     );
   });
   const last = store.restarts.at(-1);
-  if (last && last.state !== "started" && last.reason) hot.push(element("p", { "data-key": "manager" }, last.reason));
+  if (last && !["started", "connected"].includes(last.state) && last.reason) hot.push(element("p", { "data-key": "manager" }, last.reason));
   if (store.explored?.findings.length) {
     const text = `The explorer has ${count(store.explored.findings.length)}. `;
     hot.push(element("p", { "data-key": "explorer" }, text, element("a", { href: "#health" }, "Health")));
