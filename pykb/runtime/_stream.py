@@ -384,7 +384,7 @@ def _object(identity: ObjectId | None) -> dict[str, str] | None:
 
 def _changes(changes: Sequence[FieldChange]) -> list[dict[str, Any]]:
     return [
-        {"path": each.path, "before": _short(each.before), "after": _short(each.after)}
+        {"path": each.path[:_LONGEST_VALUE], "before": _short(each.before), "after": _short(each.after)}
         for each in changes[:_MOST_CHANGES]
     ]
 

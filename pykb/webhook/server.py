@@ -161,10 +161,6 @@ AdmissionHandler: TypeAlias = Callable[[AdmissionRequest], Awaitable[AdmissionRe
 class Endpoint(Protocol):
     """The handler of one path."""
 
-    @property
-    def type(self) -> str:
-        """What it does, as ``WebhookType`` spells it."""
-
     async def answer(self, request: HttpRequest) -> HttpResponse:
         """Answer one request.
 
@@ -180,7 +176,7 @@ class CallRecorder(Protocol):
     async def recorded(
         self, kind: str, request: HttpRequest, answer: Callable[[HttpRequest], Awaitable[HttpResponse]]
     ) -> HttpResponse:
-        """Answer a request, and record that."""
+        """Answer a request, and record that. ``kind`` is what the webhook does, as ``WebhookType`` spells it."""
 
     def failed(self, error: BaseException) -> None:
         """Note what a function of the program has raised, in the running call."""
@@ -519,7 +515,8 @@ class WebhookServer:
         """Log when an answer is cancelled, by our time limit or by the client, whose limit started a little earlier."""
         try:
             if self.recorder is not None:
-                return await self.recorder.recorded(endpoint.type, request, endpoint.answer)
+                kind = getattr(endpoint, "type", "")  # a program may mount endpoints of its own
+                return await self.recorder.recorded(kind, request, endpoint.answer)
             return await endpoint.answer(request)
         except asyncio.CancelledError:
             logger.warning("webhook not done in time", extra={"webhook": request.path, "timeout": f"{limit:g} s"})

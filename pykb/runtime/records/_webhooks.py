@@ -32,6 +32,7 @@ _MOST = 20
 
 _LONGEST = 256
 _LONGEST_MESSAGE = 1024
+_TYPES = {str(each): each for each in WebhookType}
 _UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError)
 """What reading JSON from outside may raise: these are not what was expected."""
 
@@ -52,7 +53,7 @@ class WebhookRecorder:
         self, kind: str, request: HttpRequest, answer: Callable[[HttpRequest], Awaitable[HttpResponse]]
     ) -> HttpResponse:
         """Answer a review, and record that."""
-        record = WebhookRecord(str(uuid.uuid4()), WebhookType(kind), request.path)
+        record = WebhookRecord(str(uuid.uuid4()), _TYPES.get(kind, WebhookType.ADMISSION), request.path)
         record.sent_by = self._ledger.sending.get(request.headers.get("traceparent", ""))
         tell(self._listeners, "called", record)
         token = current_webhook.set(record)
@@ -97,9 +98,9 @@ def _read(record: WebhookRecord, body: bytes, answer: bytes) -> None:
 
 def _read_admission(record: WebhookRecord, body: bytes, response: Mapping[str, Any]) -> None:
     asked = read_request(read_around(body, *PLACES))
-    name = safe_text(asked.object_name, _LONGEST)
-    record.object = ObjectId(asked.kind.api_version, asked.kind.kind, asked.namespace, name)
-    record.operation, record.subresource, record.dry_run = str(asked.operation), asked.subresource, asked.dry_run
+    named = ObjectId(asked.kind.api_version, asked.kind.kind, asked.namespace, asked.object_name)
+    record.object, record.operation, record.dry_run = _shortened(named), str(asked.operation), asked.dry_run
+    record.subresource = safe_text(asked.subresource, _LONGEST)
     record.user = safe_text(asked.user.username, _LONGEST)
     if response:
         record.allowed = response.get("allowed") is True

@@ -4,10 +4,17 @@ import copy
 import json
 import os
 import random
+import socket
+
+import pytest
 
 from pykb.api import Converter, CustomResource, Field, carry_over
+from pykb.dev.page._events import FROM_MANAGER, read_event
 from pykb.runtime import Defaulter, Validator
 from pykb.runtime._metrics import Metrics
+from pykb.runtime._stream import RecordStream
+from pykb.runtime.records._webhooks import WebhookRecorder
+from pykb.runtime.records.context import Ledger
 from pykb.serving import HttpRequest
 from pykb.webhook._admission import AdmissionEndpoint
 from pykb.webhook.builder import DefaulterHandler, ValidatorHandler
@@ -81,7 +88,22 @@ def bent(chance: random.Random, document):
     return made
 
 
-async def test_every_admission_review_is_answered():
+@pytest.fixture
+def listened():
+    """Answers a request while the page of `pykb dev` listens, and checks that it understands the record."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        recorder = WebhookRecorder([RecordStream(ours)], Ledger())
+
+        async def answered(endpoint, request):
+            answer = await recorder.recorded(endpoint.type, request, endpoint.answer)
+            assert read_event(theirs.recv(2**20), FROM_MANAGER)[0] == "webhook"
+            return answer
+
+        yield answered
+
+
+async def test_every_admission_review_is_answered(listened):
     """With what is wrong: 400 where it is no review, a verdict otherwise, and never `internal error`."""
     metrics = Metrics()
     handlers = (DefaulterHandler(Machine.gvk, Filling()), ValidatorHandler(Machine.gvk, Judging()))
@@ -92,13 +114,13 @@ async def test_every_admission_review_is_answered():
         question = review(wire(cpu=1, disks=[disk]), wire(zones=["b"]), chance.choice(["CREATE", "UPDATE", "DELETE"]))
         body = json.dumps(bent(chance, question)).encode()
         for endpoint in endpoints:
-            answer = await endpoint.answer(HttpRequest("POST", "/x", content=body))
+            answer = await listened(endpoint, HttpRequest("POST", "/x", content=body))
             said = json.loads(answer.body)["response"]
             assert answer.status in {200, 400}, body
             assert said.get("status", {}).get("code") != 500, (body, said)
 
 
-async def test_every_conversion_review_is_answered():
+async def test_every_conversion_review_is_answered(listened):
     """With a refusal, where it cannot be done; what is no review is a 400."""
     conversions = Conversions(Metrics())
     conversions.add(Growing())
@@ -111,5 +133,5 @@ async def test_every_conversion_review_is_answered():
             "request": {"uid": "u", "desiredAPIVersion": V2.api_version, "objects": [wire(cpu=2), listed]},
         }
         body = json.dumps(bent(chance, question)).encode()
-        answer = await conversions.answer(HttpRequest("POST", "/convert", content=body))
+        answer = await listened(conversions, HttpRequest("POST", "/convert", content=body))
         assert answer.status in {200, 400}, body

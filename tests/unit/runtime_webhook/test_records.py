@@ -232,6 +232,7 @@ def deep(levels: int) -> Any:
         (VALIDATE, b"[]"),
         (VALIDATE, json.dumps(review({"metadata": 7})).encode()),
         (VALIDATE, json.dumps(review([])).encode()),
+        (VALIDATE, json.dumps(review(wire(), namespace="n" * 10_000, subResource="s" * 10_000)).encode()),
         (VALIDATE, json.dumps(review(wire(unknown=deep(900)), wire(), "UPDATE")).encode()),
         (VALIDATE, json.dumps(review({"command": ["sh"]}, None, "CONNECT")).encode()),
         (MUTATE, json.dumps(review(wire(unknown=deep(900)))).encode()),
@@ -249,6 +250,7 @@ async def test_what_anybody_sends_is_answered_as_without_a_listener(manager: Man
     assert await manager.webhook_server.ask(path, body) == plain
     [record] = kept.records
     assert record.path == path
+    assert len(f"{record.object} {record.subresource} {record.user}") < 1000
 
 
 async def test_a_failing_listener_and_a_failing_server_change_nothing(
@@ -261,8 +263,6 @@ async def test_a_failing_listener_and_a_failing_server_change_nothing(
             raise RuntimeError("a listener's")
 
     class Refuses:
-        type = "admission"
-
         async def answer(self, request: HttpRequest) -> Any:
             raise HttpError(409, "which of them?")
 
