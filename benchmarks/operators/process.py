@@ -77,9 +77,7 @@ class Operator:
 
     def usage(self) -> Usage:
         """The resources used until now."""
-        folder = Path("/proc") / str(self._process.pid)
-        sizes = _sizes(folder / "status") | _sizes(folder / "smaps_rollup")
-        return Usage(cpu_of(self._process.pid), sizes["VmHWM"], sizes["Rss"], sizes["Pss"])
+        return usage_of(self._process.pid)
 
     def _read(self) -> None:
         assert self._process.stdout is not None
@@ -112,6 +110,13 @@ def running(name: str, argv: tuple[str, ...]) -> Iterator[Operator]:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+
+
+def usage_of(pid: int) -> Usage:
+    """The resources that a process has used so far."""
+    folder = Path("/proc") / str(pid)
+    sizes = _sizes(folder / "status") | _sizes(folder / "smaps_rollup")
+    return Usage(cpu_of(pid), sizes["VmHWM"], sizes["Rss"], sizes["Pss"])
 
 
 def cpu_of(pid: int) -> float:
