@@ -163,6 +163,15 @@ def test_arrows_show_only_what_is_known_to_belong_together(site: Site, page: Pag
     assert page.evaluate(ask, "nothing") == []
 
 
+def test_many_conversions_push_out_no_other_calls(site: Site, page: Page):
+    """As many of each webhook are kept for an object."""
+    site.send(call("w0", "fig", allowed=False))
+    site.send(*(call(f"c{number}", "fig", type="conversion", path="/convert") for number in range(250)))
+    show(page, "health")
+    expect(page.get_by_role("row", name="/convert").get_by_role("cell").first).to_have_text("200")
+    expect(page.get_by_role("row", name="/validate-basket").get_by_role("cell").first).to_have_text("1")
+
+
 def test_denied_and_slow_calls_are_counted(site: Site, page: Page):
     """By webhook."""
     fill(site)

@@ -218,6 +218,7 @@ def test_a_large_call_goes_without_its_objects(ends: tuple[socket.socket, socket
     [told] = received(theirs)
     assert told["isReduced"]
     assert (told["before"], told["after"], len(told["changes"])) == (None, None, 20)
+    assert len(json.dumps(told)) < _stream.LARGEST
 
 
 def test_without_a_listener_there_is_no_stream(tmp_path: Any) -> None:

@@ -209,7 +209,8 @@ function keepCall(/** @type {Call} */ told) {
     const calls = store.callsOf.get(key) ?? [];
     store.callsOf.set(key, calls);
     calls.push(told);
-    if (calls.length > MOST_OF_A_LANE) forgetCall(/** @type {Call} */ (calls[0]));
+    const same = calls.filter((each) => each.path === told.path); // conversions are many, and push out no other calls
+    if (same[0] && same.length > MOST_OF_A_LANE) forgetCall(same[0]);
   }
   if (store.calls.size > MOST)
     for (const oldest of store.calls.values()) {
