@@ -380,6 +380,10 @@ def test_yaml_is_completed_with_the_keyboard(page: Page):
     expect(yaml).to_have_value("apiVersion: store.example.com/v1\nkind: Basket\nspec:\n  size: 1\n  color: green")
     keys.press("Control+z")
     expect(yaml).to_have_value("apiVersion: store.example.com/v1\nkind: Basket\nspec:\n  size: 1\n  color: ")
+    keys.press("Control+ ")
+    expect(options).to_have_count(2)
+    keys.press("ArrowLeft")
+    expect(options).to_have_count(0)
     keys.press("Tab")
     expect(yaml).not_to_be_focused()
 

@@ -19,17 +19,22 @@ export function completed(field) {
   const said = element("p", { role: "status", class: "unseen" });
   /** @type {Fit[]} */
   let fits = [];
-  let [active, before, after, asked] = [0, 0, 0, 0];
+  let [active, cursor, before, after, asked] = [0, 0, 0, 0, 0];
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let waiting;
 
-  function close() {
+  /** Insert nothing of the list any more. It stays until there is another one, so that it does not flicker. */
+  function outdate() {
     clearTimeout(waiting);
     asked += 1;
     fits = [];
+    field.removeAttribute("aria-activedescendant");
+  }
+
+  function close() {
+    outdate();
     list.hidden = true;
     said.textContent = "";
-    field.removeAttribute("aria-activedescendant");
   }
 
   /** @param {boolean} isWanted Whether somebody asked, also without a word before the cursor. */
@@ -42,7 +47,7 @@ export function completed(field) {
     const word = field.value.slice(at - (told.before ?? 0), at);
     const isDone = told.items?.length === 1 && told.items[0].text === word;
     if (!told.items?.length || isDone || !(word || isWanted)) return close();
-    [fits, active, before, after] = [told.items, 0, told.before, told.after];
+    [fits, cursor, before, after] = [told.items, at, told.before, told.after];
     said.textContent = `${fits.length} fit${fits.length === 1 ? "s" : ""}`;
     show(at - before);
   }
@@ -70,8 +75,7 @@ export function completed(field) {
 
   function insert() {
     const text = fits[active]?.text ?? "";
-    const at = field.selectionStart;
-    field.setSelectionRange(at - before, at + after);
+    field.setSelectionRange(cursor - before, cursor + after);
     type(text);
     close();
     ask(true);
@@ -81,13 +85,12 @@ export function completed(field) {
   function type(text) {
     field.focus();
     document.execCommand("insertText", false, text);
-    clearTimeout(waiting);
   }
 
   function optionOf(/** @type {Fit} */ fit, /** @type {number} */ index) {
     return element(
       "li",
-      { id: `fit${index}`, role: "option", onclick: () => (choose(index), insert()) },
+      { id: `fit${index}`, role: "option", onclick: () => fits.length && (choose(index), insert()) },
       element("code", {}, fit.label),
       element("span", { class: "quiet" }, ` ${fit.type}${fit.required ? ", required" : ""}`),
       fit.description && element("span", { class: "about" }, fit.description),
@@ -109,14 +112,16 @@ export function completed(field) {
     else if (isPlain && key === "Enter") {
       const line = field.value.slice(0, field.selectionStart).split("\n").at(-1) ?? "";
       type(`\n${line.match(/^ */)?.[0] ?? ""}`);
+      close();
     } else return;
     event.preventDefault();
   });
   field.addEventListener("input", (event) => {
-    close();
-    if (event instanceof InputEvent && event.isComposing) return;
+    outdate();
+    if (event instanceof InputEvent && event.isComposing) return close();
     waiting = setTimeout(() => ask(false), PAUSE);
   });
+  field.addEventListener("keyup", () => fits.length && field.selectionStart !== cursor && close());
   field.addEventListener("blur", close);
   field.addEventListener("click", close);
   list.addEventListener("mousedown", (event) => event.preventDefault()); // the field keeps the focus
