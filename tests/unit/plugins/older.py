@@ -122,7 +122,7 @@ def earlier() -> Path:
             "config/rbac/kustomization.yaml": [("metrics_auth_role.yaml", "auth_proxy_role.yaml")],
             "config/availability/manager_patch.yaml": [("{{ cookiecutter.replicas }}", "2")],
             "config/default/kustomization.yaml": [
-                ("{% elif cookiecutter.replicas > 1 %}", "{% else %}"),
+                ("{% elif cookiecutter.replicas > 1 %}", "{% elif true %}"),
                 ('{{ "Two" if cookiecutter.replicas == 2 else cookiecutter.replicas }}', "Two"),
                 ("\ncomponents:\n- ", "\n#components:\n#- "),
             ],
