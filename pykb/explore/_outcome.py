@@ -177,6 +177,7 @@ class Outcome:
         shared: What modules kept that replicas of one program had in common, as real ones have not.
         at_once: The object on which two replicas worked at the same time.
         lines: The lines of the user's code that no earlier history has run in the same process.
+        warnings: What the user's code has logged as a warning or more, each with the number of the step.
     """
 
     history: History | None = None
@@ -217,6 +218,7 @@ class Outcome:
     shared: tuple[Variable, ...] = ()
     at_once: str = ""
     lines: Lines = field(default_factory=dict)
+    warnings: list[tuple[int, str]] = field(default_factory=list)
 
     def first(self, steps: int) -> Outcome | None:
         """What came of the first steps of an undisturbed history; ``None`` if that is not known."""

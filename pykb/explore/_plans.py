@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -51,6 +50,7 @@ from pykb.explore._history import (
     Verb,
 )
 from pykb.explore._outcome import Change, Failure, Outcome, unfitness
+from pykb.explore._signs import is_paused, is_refused, is_unchangeable
 from pykb.explore._state import Difference, State, differences, read
 from pykb.explore._variants import another, leaves, patch_of, put, shorten, spell, spread
 from pykb.explore._webhooks import defaulting
@@ -198,12 +198,19 @@ def _in_a_row(context: Context, code: Code, kinds: Sequence[FaultKind], what: st
 
 
 def _soon(context: Context) -> tuple[tuple[Step, ...], Outcome]:
-    """Two changes of the sample in a row, and what comes of them if there is time in between."""
-    smaller = context.smaller()
+    """Two changes of the sample in a row, and what comes of them if there is time in between.
+
+    None if that is not what comes of the sample alone, since the operator refuses it, or is wrong: then the end depends
+    on what was before, and so on how far the operator was.
+    """
+    smaller, base = context.smaller(), context.base
     if smaller is None:
-        return (), context.base
+        return (), base
     back = Step(Verb.REPLACE, context.sample)
-    return (context.create, replace(smaller, soon=True), back), context.undisturbed(context.create, smaller, back)
+    expected = context.undisturbed(context.create, smaller, back)
+    if context.compare(base.states[0], expected.states[-1], outcome=expected, of=base):
+        return (), base
+    return (context.create, replace(smaller, soon=True), back), expected
 
 
 def _errors(sent: Sent) -> Iterator[Fault]:
@@ -260,7 +267,8 @@ def _as_fresh(context: Context, fresh: Outcome, path: str) -> Verdict:
             if _keeps_default(context, outcome, wanted.states[0], found):
                 return
             unlike = context.compare(wanted.states[0], found, outcome=outcome, of=wanted)
-            if unlike and not _is_left_alone(context, wanted, outcome, number):
+            other = context.base if wanted is fresh else fresh
+            if unlike and not _is_left_alone(context, wanted, other, outcome, number):
                 place = place_among(unlike, outcome, fresh)
                 yield Violation(f"{unlike[0]} {what}", place, unlike, cause_of(unlike), steps=number)
                 return
@@ -272,35 +280,20 @@ def _as_fresh(context: Context, fresh: Outcome, path: str) -> Verdict:
     return Verdict(judge, again)
 
 
-def _is_left_alone(context: Context, fresh: Outcome, outcome: Outcome, number: int) -> bool:
-    """Whether the operator is right to leave all as it was at a step: it is paused, or its status refuses the spec.
+def _is_left_alone(context: Context, fresh: Outcome, usual: Outcome, outcome: Outcome, number: int) -> bool:
+    """Whether the operator is right to leave all as it was at a step: it is paused, or says that it refuses the spec.
 
-    Then it makes nothing for a fresh object with this spec either.
+    Then it makes nothing for a fresh object with this spec either, unless it says that the field cannot be changed.
+    What it says in a usual run, with another spec, does not count.
     """
     own = context.own
     before, after = (dict(state) for state in outcome.states[number - 2 : number])
-    was, told = before.pop(own, {}), [state.get(own, {}) for state in (after, fresh.states[0])]
-    after.pop(own, None)
-    is_made = not {own, *fresh.initial}.issuperset(fresh.states[0])
-    if not was or is_made or differences(before, after, context.ignore):
+    was, told = before.pop(own, {}), after.pop(own, {})
+    if not was or differences(before, after, context.ignore):
         return False
-    return any(map(_is_paused, told)) or all(map(_is_refused, told))
-
-
-def _is_paused(obj: Mapping[str, Any]) -> bool:
-    """Whether a field says so, as that of a Deployment and of a CronJob does."""
-    return any(value is True and path[-1] in _PAUSES for path, value in leaves(obj.get("spec")))
-
-
-def _is_refused(obj: Mapping[str, Any]) -> bool:
-    """Whether a condition says that the spec is refused, by its reason or its type."""
-    conditions = (obj.get("status") or {}).get("conditions") or ()
-    told = (each.get("reason", "") + each["type"] * (each["status"] == "True") for each in conditions)
-    return any(_REFUSAL.search(each) for each in told)
-
-
-_PAUSES = ("paused", "suspend", "suspended")
-_REFUSAL = re.compile("invalid|refused|rejected|forbidden|denied|unsupported|not.?(allowed|supported)", re.IGNORECASE)
+    if not {own, *fresh.initial}.issuperset(fresh.states[0]):
+        return is_unchangeable(outcome, own, number, usual)
+    return is_paused(told) or (is_refused(outcome, own, number, usual) and is_refused(fresh, own, 1, usual))
 
 
 def _keeps_default(context: Context, outcome: Outcome, expected: State, found: State) -> bool:

@@ -29,6 +29,7 @@ from pykb.explore._memory import Memory, Variable, import_again
 from pykb.explore._outcome import Outcome, place_of_error
 from pykb.explore._project import Subject
 from pykb.explore._report import story
+from pykb.explore._signs import heard
 from pykb.explore._time import TooLong, VirtualTime
 from pykb.explore._watch import MOST_CPU_SECONDS, Interrupted, is_debugged
 from pykb.explore._world import cluster_of, grow, play
@@ -193,7 +194,8 @@ class Runner:
             self._memory.restore()
             # Replicas that run at the same time have one interpreter: nobody can put back the modules of one of them.
             self._keeps, self._is_later, self._forgotten = keeps or history.shards > 0, False, []
-            self._run(lambda: play(self._played, cluster, history, outcome, causes=causes), seed)
+            with heard(self._subject.root, outcome):
+                self._run(lambda: play(self._played, cluster, history, outcome, causes=causes), seed)
         except SystemExit as error:  # in a task of the operator's own
             if is_end(error):
                 raise
@@ -246,9 +248,9 @@ class Runner:
         self._time.watch.until = until
 
     def _run(self, main: Callable[[], Coroutine[Any, Any, T]], seed: int, before: float = 0.0) -> T:
-        """Run without the logs of the operator."""
+        """Run with nothing logged but warnings, see :func:`heard`."""
         disabled = logging.root.manager.disable
-        logging.disable(logging.CRITICAL)
+        logging.disable(logging.INFO)
         try:
             return self._time.run(main, seed, before)
         except TooLong as error:

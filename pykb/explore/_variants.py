@@ -205,11 +205,19 @@ def _of_object(
             yield (*path, name), MISSING
     for name, inner in properties.items():
         if name not in value:
-            sample = _sample(inner)
-            if sample is not None:
-                yield (*path, name), sample
+            every = () if path else _choices(inner)
+            yield from (((*path, name), each) for each in every or (_sample(inner),) if each is not None)
     if extra and not edges and not properties:
         yield (*path, "other"), _sample(extra if isinstance(extra, dict) else {}) or "other"
+
+
+def _choices(schema: Mapping[str, Any]) -> list[Any]:
+    """The values of a field that is not there, if it has only a few: each may be a mode of its own."""
+    every = schema.get("enum") or ([True, False] if schema.get("type") == "boolean" else [])
+    return [each for each in every[:_MOST_CHOICES] if each != schema.get("default", MISSING)]
+
+
+_MOST_CHOICES = 4
 
 
 def _of_list(schema: Mapping[str, Any], value: list[Any], path: Path, *, edges: bool) -> Iterator[tuple[Path, Any]]:

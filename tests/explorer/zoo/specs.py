@@ -522,3 +522,35 @@ class RestsBesideMended(RestsBeside):
 
     fault = ""
     reason = "InvalidCount"
+
+
+class RefusesSilently(Keeper):
+    """Does nothing for what it does not keep, and reports that all is well."""
+
+    fault = "explore-history"
+
+    async def reconcile(self, request: Request) -> None:
+        """Keep small numbers of animals."""
+        animal = await self.client.find(Animal, request)
+        if animal is None or animal.metadata.deletion_timestamp is not None:
+            return
+        before = copy.deepcopy(animal.status)
+        is_kept = animal.spec.count <= 2
+        if is_kept:
+            await ensure_applied(self.client, self.child(animal), owner=animal)  # fault: it stays as it was
+        animal.status.phase, animal.status.checked = self.told(animal, is_kept=is_kept)
+        await patch_status(self.client, animal, before)
+
+    def told(self, animal: Animal, *, is_kept: bool) -> tuple[str, str | None]:
+        """What the status says."""
+        return "Ready", None
+
+
+class RefusesSilentlyMended(RefusesSilently):
+    """Says it, in words of its own."""
+
+    fault = ""
+
+    def told(self, animal: Animal, *, is_kept: bool) -> tuple[str, str | None]:
+        """The phase alone does not say why."""
+        return ("Ready", None) if is_kept else ("Overfull", f"{animal.spec.count} animals are too many")
