@@ -17,6 +17,11 @@ from tests.browser.conftest import ARGUMENTS, program
 IMAGES = Path(__file__).parents[1] / "docs/images"
 SIZE = {"width": 1000, "height": 500}
 CONTROLLER = "sealvm/controllers/virtulmachine_controller.py"
+WEBHOOK = "sealvm/webhooks/v1/virtulmachine_webhook.py"
+JUDGES = """Accept updates that leave the spec unchanged.\"\"\"
+        if new.spec.cpu < old.spec.cpu:
+            raise Invalid.of(new, [FieldError.forbidden("spec.cpu", "a running machine keeps its CPUs")])
+"""
 IMPORTS = """from pykb.api.core.v1 import ConfigMap
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.runtime import ensure_applied
@@ -42,8 +47,12 @@ spec:
 
 
 def prepare(demo: Demo) -> None:
-    """A project that applies a ConfigMap for each machine, and fails for one without a CPU."""
+    """A project that applies a ConfigMap for each machine, fails for one without a CPU, and takes no CPU away."""
     scaffold(demo)
+    kind = "--group infra --version v1 --kind VirtulMachine"
+    demo.run(f"pykb create webhook {kind} --programmatic-validation --no-make")
+    demo.edit(WEBHOOK, 'Accept updates that leave the spec unchanged."""\n', JUDGES)
+    demo.edit(WEBHOOK, "import Manager", "import FieldError, Invalid, Manager")
     edit_types(demo)
     demo.edit(CONTROLLER, RECONCILE, APPLIES)
     demo.edit(CONTROLLER, "from pykb.runtime import ", f"{IMPORTS}from pykb.runtime import ")
@@ -56,18 +65,18 @@ def address(log: Path) -> str:
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
         text = log.read_text(encoding="utf-8")
-        if "controller started" in text and (found := re.search(r"http://127\.0\.0\.1:\d+/\?token=\S+", text)):
+        if "webhooks are served" in text and (found := re.search(r"http://127\.0\.0\.1:\d+/\?token=\S+", text)):
             return found.group()
         time.sleep(0.2)
     raise SystemExit(f"{text}\nerror: no manager has started")
 
 
-def apply(page: Page, name: str, cpu: str, memory: str) -> None:
-    """Apply a machine on the page."""
+def apply(page: Page, name: str, cpu: str, memory: str, said: str = "✓ Applied.") -> None:
+    """Apply a machine on the page, and wait for what it says."""
     page.get_by_role("link", name="Try it").click()
     page.get_by_label("YAML").fill(MANIFEST.format(name=name, cpu=cpu, memory=memory))
     page.get_by_role("button", name="Apply").click()
-    page.get_by_text("✓ Applied.").wait_for()
+    page.get_by_text(said).first.wait_for()
 
 
 def photograph(page: Page, demo: Demo) -> None:
@@ -88,6 +97,12 @@ def photograph(page: Page, demo: Demo) -> None:
     page.get_by_role("heading", name="Why it ran").wait_for()
     page.wait_for_timeout(600)
     page.screenshot(path=IMAGES / "page-reconcile.png")
+    apply(page, "db", "1", "16Gi", said="a running machine keeps its CPUs")
+    page.get_by_role("link", name="Timeline").click()
+    page.get_by_role("list", name="Last webhook calls").get_by_role("link").first.click()
+    page.get_by_role("heading", name="Refused fields").wait_for()
+    page.wait_for_timeout(600)
+    page.screenshot(path=IMAGES / "page-webhook.png")
 
 
 def main() -> None:

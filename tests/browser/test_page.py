@@ -63,7 +63,12 @@ def fill(site: Site) -> None:
         "seconds": 0.004,
         "place": PLACE,
     }
-    error = {"type": "ValueError", "message": "there is no fruit", "place": PLACE, "traceback": "Traceback\n  line"}
+    error = {
+        "type": "ValueError",
+        "message": "ValueError: there is no fruit",
+        "place": PLACE,
+        "traceback": "Traceback\n  line",
+    }
     log = {"at": time.time(), "level": "warning", "message": "the basket is old"}
     site.send(
         ended("1", "apple", sent=[sent], logs=[log], requeueAfter=3600.0),
@@ -78,6 +83,7 @@ def fill(site: Site) -> None:
         ),
         started("3", "plum"),
         call("w1", "apple", type="mutating", path="/mutate-basket", sentBy=writer("1", "apple"), **DEFAULTED),
+        call("w4", "kiwi", path="/bug", allowed=False, message="internal error", error=error),
         call("w2", "fig", allowed=False, seconds=2.5, error=error, **DENIED),
     )
 
@@ -120,14 +126,19 @@ def test_a_call_is_seen_and_opened_with_the_keyboard(site: Site, page: Page):
     expect(page.get_by_text("✗ denied")).to_be_visible()
     expect(page.get_by_text("spec.size: must be positive")).to_be_visible()
     expect(page.get_by_text("figs are old")).to_be_visible()
-    expect(page.get_by_text("ValueError: there is no fruit")).to_be_visible()
     expect(page.get_by_role("link", name="basket controller.py:31")).to_be_visible()
+    expect(page.get_by_label("Traceback")).to_be_hidden()
+    page.get_by_text("Traceback of the denial").click()
+    expect(page.get_by_label("Traceback")).to_be_visible()
     assert page.locator("pre.diff").inner_text().split("\n")[:3] == ["kind: Basket", "metadata:", "  name: fig"]
     show(page, "call/w1")
     expect(page.get_by_text("✓ allowed")).to_be_visible()
     expect(page.locator("pre.diff ins")).to_have_text("  color: red")
     page.get_by_role("link", name="basket default/apple", exact=True).click()
     expect(page.get_by_role("heading", name="Webhook calls for its writes")).to_be_visible()
+    show(page, "call/w4")
+    expect(page.get_by_text("ValueError: there is no fruit")).to_be_visible()
+    expect(page.get_by_label("Traceback")).to_be_visible()
     show(page, "object/store.example.com%2Fv1,Basket,default,fig")
     expect(page.get_by_text("✗ denied after 2.5 s")).to_be_visible()
 
@@ -154,7 +165,7 @@ def test_arrows_show_only_what_is_known_to_belong_together(site: Site, page: Pag
     """The drawing reads them from what a test reads here."""
     fill(site)
     show(page, "timeline")
-    expect(page.get_by_role("list", name="Last webhook calls").get_by_role("link")).to_have_count(2)
+    expect(page.get_by_role("list", name="Last webhook calls").get_by_role("link")).to_have_count(3)
     ask = "async (id) => (await import('/static/timeline.js')).arrowsOf(id).map((pair) => pair.map((each) => each.id))"
     assert page.evaluate(ask, "1") == [["1", "2"], ["1", "w1"]]
     assert page.evaluate(ask, "2") == [["1", "2"]]

@@ -1,7 +1,7 @@
 // One call of a webhook: what it was asked, what it changed, and how it ended.
 
-import { diff, errorOf, logOf, neighbours } from "./details.js";
-import { clock, decoded, element, fill, hrefOf, hrefOfCall, hrefOfObject, nameOf, span, update } from "./dom.js";
+import { diff, errorOf, logOf, neighbours, tracebackOf } from "./details.js";
+import { clock, codeLink, decoded, element, fill, hrefOf, hrefOfCall, hrefOfObject, nameOf, span, update } from "./dom.js";
 import { callsOf, laneOf, store } from "./store.js";
 
 /** @typedef {import("./store.js").Call} Call */
@@ -9,6 +9,9 @@ import { callsOf, laneOf, store } from "./store.js";
 
 /** A call that takes more seconds is slow: each write waits for it. */
 export const SLOW = 1;
+
+/** What a client learns of a bug. */
+const INTERNAL = "internal error";
 
 const MOST_LINES = 2000;
 
@@ -152,12 +155,14 @@ export function callView(view, id) {
     }
     last = found;
     const [tone, words] = verdictOf(found);
+    const denial = found.allowed === false && found.message !== INTERNAL ? found.error : null; // what the program meant
     fill(
       view,
       bar,
       element("h2", {}, titleOf(found)),
       element("p", {}, element("span", { class: tone }, words), ` at ${clock(found.at)} in ${span(found.seconds)}`),
-      found.message && element("p", { class: tone }, found.message),
+      found.message &&
+        element("p", { class: tone }, `${found.message} `, denial && codeLink(denial.place, !store.source)),
       askedOf(found),
       found.isReduced && element("p", { class: "wait" }, "This record was large: its objects and log were left out."),
       ...listed(
@@ -165,11 +170,12 @@ export function callView(view, id) {
         found.fields.map(({ field, message }) => `${field}: ${message}`),
       ),
       ...listed("Warnings", found.warnings),
-      ...errorOf(found.error),
+      ...errorOf(denial ? null : found.error),
       found.changes.length > 0 && element("h2", {}, found.type === "validating" ? "What the client changes" : "Changes"),
       found.changes.length > 0 && diff(found.changes),
       ...objectsOf(found),
       ...logOf(found),
+      denial && element("details", {}, element("summary", {}, "Traceback of the denial"), tracebackOf(denial)),
     );
   };
   return { draw, close: () => {} };

@@ -64,7 +64,11 @@ export const errorOf = (error) =>
   error
     ? [
         element("h2", {}, "Error"),
-        element("p", { class: "bad" }, `${error.type}: ${error.message} `, codeLink(error.place, !store.source)),
-        element("pre", { tabindex: "0", "aria-label": "Traceback" }, error.traceback),
+        element("p", { class: "bad" }, `${error.message} `, codeLink(error.place, !store.source)),
+        tracebackOf(error),
       ]
     : [];
+
+/** @param {import("./store.js").Failure} error */
+export const tracebackOf = (error) =>
+  element("pre", { tabindex: "0", "aria-label": "Traceback" }, error.traceback);
