@@ -512,7 +512,7 @@ class Gate:
     async def _lines(self, lines: AsyncIterator[bytes], resource: str, behind: Behind) -> AsyncGenerator[bytes]:
         broken = self._broken
         while True:
-            following = asyncio.ensure_future(_next(lines))
+            following = asyncio.ensure_future(next_line(lines))
             try:
                 both: set[asyncio.Future[Any]] = {following, broken}
                 await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
@@ -543,7 +543,8 @@ class Gate:
             await asyncio.get_running_loop().create_future()
 
 
-async def _next(lines: AsyncIterator[bytes]) -> bytes | None:
+async def next_line(lines: AsyncIterator[bytes]) -> bytes | None:
+    """The next line of a watch; ``None`` at its end."""
     return await anext(lines, None)
 
 

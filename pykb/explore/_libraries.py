@@ -7,13 +7,14 @@ here fails, and no real cluster is ever reached.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import contextvars
 import importlib
 import io
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
@@ -27,7 +28,7 @@ from pykb.client.bridge import await_in_thread
 from pykb.client.connection import Call
 from pykb.client.errors import ApiError, ServerUnreachable, status_of
 from pykb.client.guard import running_loop
-from pykb.explore._gate import Gate, place_in, whence
+from pykb.explore._gate import Gate, next_line, place_in, whence
 from pykb.explore._time import real_datetime, stack_of
 from pykb.files.durable import temporary
 
@@ -135,6 +136,77 @@ class _Answer:
     content: bytes
 
 
+def _is_watch(url: str) -> bool:
+    """Whether an answer comes line by line, and has no end of its own."""
+    return "watch" in dict(parse_qsl(urlsplit(url).query))
+
+
+class _Watch:
+    """A watch of a library: lines as they come, until the API server ends it."""
+
+    def __init__(self, process: Reach, call: Call) -> None:
+        self._stream = process.gate.stream(call)
+        self._seconds = float(dict(call.query).get("timeoutSeconds") or _WATCH_SECONDS)
+
+    async def open(self) -> Self:
+        """Send it.
+
+        Raises:
+            ApiError: The API server refuses it.
+        """
+        self._lines = await self._stream.__aenter__()
+        self._until = asyncio.get_running_loop().time() + self._seconds
+        return self
+
+    async def next(self) -> bytes:
+        """The next line; empty at the end."""
+        try:
+            async with asyncio.timeout_at(self._until):  # each line may be read by another task
+                line = await next_line(self._lines)
+        except TimeoutError:
+            line = None
+        return b"" if line is None else line + b"\n"
+
+    async def close(self) -> None:
+        """Leave it. The process may have ended."""
+        with contextlib.suppress(Exception):
+            await self._stream.__aexit__(None, None, None)
+
+
+_WATCH_SECONDS = 1800.0
+"""How long a watch lasts, as with an API server's ``--min-request-timeout``."""
+
+
+def _open_watch(url: str, headers: Mapping[str, str]) -> tuple[int, Iterator[bytes]]:
+    """Open a watch from a plain function in a thread. Returns the status and the lines.
+
+    Raises:
+        NotImplementedError: The event loop would stand until an event comes, so that none comes.
+    """
+    process, call = _prepared("GET", url, headers, None)
+    if running_loop() is not None:
+        raise NotImplementedError(
+            "a watch of a library that blocks the event loop sees nothing: watch in a plain function or with "
+            "`kubernetes_asyncio`, or read the object again"
+        )
+    token = whence.set(place_in(process.root, stack_of(sys._getframe(1))))  # noqa: SLF001 - the caller
+    try:
+        watch = await_in_thread(_Watch(process, call).open())
+    except ApiError as error:
+        return error.status, iter([orjson.dumps(status_of(error))])
+    finally:
+        whence.reset(token)
+
+    def read() -> Generator[bytes]:
+        try:
+            while line := await_in_thread(watch.next()):
+                yield line
+        finally:
+            await_in_thread(watch.close())
+
+    return 200, read()
+
+
 def _send(method: str, url: str, headers: Mapping[str, str], body: Any) -> _Answer:
     """Send a request from a plain function: in a thread of the operator, or in its event loop, which then stands.
 
@@ -167,8 +239,8 @@ def _prepared(method: str, url: str, headers: Mapping[str, str], body: Any) -> t
     if process is None:
         raise ConnectionRefusedError("only the operator reaches the API server of the explorer, while a history runs")
     parts = urlsplit(url)
-    if {"watch", "follow"} & dict(parse_qsl(parts.query)).keys():
-        raise NotImplementedError("the explorer has no watches and logs for client libraries: read the object again")
+    if "follow" in dict(parse_qsl(parts.query)):
+        raise NotImplementedError("the explorer has no logs of pods")
     named = {name.lower(): value for name, value in headers.items()}
     content = body.encode() if isinstance(body, str) else body
     query = tuple(parse_qsl(parts.query, keep_blank_values=True))
@@ -184,9 +256,36 @@ def _prepared(method: str, url: str, headers: Mapping[str, str], body: Any) -> t
 def _urlopen(original: Callable[..., Any]) -> Callable[..., Any]:
     import urllib3
 
+    class Watched(urllib3.HTTPResponse):
+        """An answer that comes line by line."""
+
+        def __init__(self, lines: Iterator[bytes], status: int) -> None:
+            super().__init__(headers=_JSON, status=status, reason=HTTPStatus(status).phrase, preload_content=False)
+            self._lines = lines
+
+        def stream(self, *_: Any, **__: Any) -> Generator[bytes, None, None]:
+            try:
+                yield from self._lines
+            except ServerUnreachable as error:
+                raise urllib3.exceptions.ProtocolError(str(error)) from error
+
+        def read(self, *_: Any, **__: Any) -> bytes:
+            return b"".join(self.stream())
+
+        @property
+        def data(self) -> bytes:
+            return self.read()
+
+        def close(self) -> None:
+            if isinstance(self._lines, Generator):
+                self._lines.close()
+
     def urlopen(pool: Any, method: str, url: str, body: Any = None, headers: Any = None, **options: Any) -> Any:
         if pool.host != HOST:
             return original(pool, method, url, body, headers, **options)
+        if _is_watch(url):
+            status, lines = _open_watch(url, headers or {})
+            return Watched(lines, status)
         try:
             answer = _send(method, url, headers or {}, body)
         except ServerUnreachable as error:
@@ -213,6 +312,8 @@ def _aiohttp_request(original: Callable[..., Any]) -> Callable[..., Any]:
         data, headers = options.get("data"), options.get("headers") or {}
         if options.get("json") is not None:
             data = orjson.dumps(options["json"])
+        if _is_watch(str(url)):
+            return await _aiohttp_watch(str(url), headers, aiohttp.ClientPayloadError)
         try:
             return _AiohttpAnswer(await _send_async(method, str(url), headers, data))
         except ServerUnreachable as error:
@@ -221,14 +322,38 @@ def _aiohttp_request(original: Callable[..., Any]) -> Callable[..., Any]:
     return request
 
 
+async def _aiohttp_watch(url: str, headers: Mapping[str, str], ends_by: type[Exception]) -> _AiohttpAnswer:
+    try:
+        watch = await _Watch(*_prepared("GET", url, headers, None)).open()
+    except ApiError as error:
+        return _AiohttpAnswer(_Answer(error.status, orjson.dumps(status_of(error))))
+    return _AiohttpAnswer(_Answer(200, b""), _Lines(watch, ends_by))
+
+
+class _Lines:
+    """The lines of a watch, as aiohttp gives them."""
+
+    def __init__(self, watch: _Watch, ends_by: type[Exception]) -> None:
+        self._watch = watch
+        self._ends_by = ends_by
+
+    async def readline(self) -> bytes:
+        """The next line; empty at the end."""
+        try:
+            return await self._watch.next()
+        except ServerUnreachable as error:
+            raise self._ends_by(str(error)) from error
+
+
 class _AiohttpAnswer:
     """What clients use of an answer of aiohttp."""
 
-    def __init__(self, answer: _Answer) -> None:
+    def __init__(self, answer: _Answer, lines: _Lines | None = None) -> None:
         self.status = answer.status
         self.reason = HTTPStatus(answer.status).phrase
         self.headers = _JSON
         self.ok = answer.status < HTTPStatus.BAD_REQUEST
+        self.content = lines
         self._content = answer.content
 
     async def __aenter__(self) -> Self:
@@ -256,6 +381,11 @@ class _AiohttpAnswer:
         pass
 
 
+def _refuse_watch(url: Any) -> None:
+    if _is_watch(str(url)):
+        raise NotImplementedError("the explorer has no watches for httpx, as of lightkube: read the object again")
+
+
 def _httpx_handle(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
         httpx = sys.modules[name]
@@ -263,6 +393,7 @@ def _httpx_handle(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any
         def handle_request(transport: Any, request: Any) -> Any:
             if request.url.host != HOST:
                 return original(transport, request)
+            _refuse_watch(request.url)
             try:
                 answer = _send(request.method, str(request.url), request.headers, request.read())
             except ServerUnreachable as error:
@@ -281,6 +412,7 @@ def _httpx_handle_async(name: str) -> Callable[[Callable[..., Any]], Callable[..
         async def handle_async_request(transport: Any, request: Any) -> Any:
             if request.url.host != HOST:
                 return await original(transport, request)
+            _refuse_watch(request.url)
             try:
                 answer = await _send_async(request.method, str(request.url), request.headers, await request.aread())
             except ServerUnreachable as error:

@@ -208,15 +208,61 @@ def test_client_libraries_reach_the_server_in_memory(write):
     assert dict(os.environ) == environment
 
 
-def test_a_watch_of_a_client_library_is_named(write):
-    """It would wait for events in real time."""
+WATCHES = """
+    import asyncio
+
+    import kopf
+    import kubernetes
+    import kubernetes_asyncio
+
+    def body(name):
+        return {"metadata": {"name": name}}
+
+    @kopf.on.create("animals")
+    async def creates(namespace, **_):
+        async with kubernetes_asyncio.client.ApiClient() as api:
+            await asyncio.sleep(60)
+            await kubernetes_asyncio.client.CoreV1Api(api).create_namespaced_config_map(namespace, body("made"))
+
+    @kopf.on.create("animals")
+    def in_a_thread(namespace, **_):
+        api = kubernetes.client.CoreV1Api()
+        watch = kubernetes.watch.Watch()
+        for event in watch.stream(api.list_namespaced_config_map, namespace, timeout_seconds=100):
+            if event["object"].metadata.name == "made":
+                api.create_namespaced_config_map(namespace, body("thread-saw-it"))
+
+    @kopf.on.create("animals")
+    async def awaited(namespace, **_):
+        async with kubernetes_asyncio.client.ApiClient() as client, kubernetes_asyncio.watch.Watch() as watch:
+            api = kubernetes_asyncio.client.CoreV1Api(client)
+            async for event in watch.stream(api.list_namespaced_config_map, namespace, timeout_seconds=100):
+                if event["object"].metadata.name == "made":
+                    await api.create_namespaced_config_map(namespace, body("loop-saw-it"))
+                    return
+"""
+
+
+def test_a_watch_of_a_client_library_gets_the_events_of_the_world(write):
+    """Those of a minute later, too. It ends when the API server ends it, or when the handler leaves it."""
+    with Runner(write(WATCHES), 0) as runner:
+        outcome = runner.run(History((CREATE,)))
+    assert outcome.at_rest
+    assert not outcome.failures
+    made = {change.identity.name: change.at for change in outcome.changes if change.identity.kind == "ConfigMap"}
+    assert set(made) == {"made", "thread-saw-it", "loop-saw-it"}
+    assert made["thread-saw-it"] - made["made"] < 1
+
+
+def test_a_watch_that_blocks_the_event_loop_is_named(write):
+    """No event would ever come."""
     subject = write(
         """
         import kopf
         import kubernetes
 
         @kopf.on.create("animals")
-        def wait(namespace, **_):
+        async def wait(namespace, **_):
             for event in kubernetes.watch.Watch().stream(
                 kubernetes.client.CoreV1Api().list_namespaced_pod, namespace
             ):
@@ -224,7 +270,7 @@ def test_a_watch_of_a_client_library_is_named(write):
         """
     )
     [problem] = Explorer(subject, only=("explore-loop",)).run().problems
-    assert "the explorer has no watches and logs for client libraries: read the object again" in problem.message
+    assert "a watch of a library that blocks the event loop sees nothing" in problem.message
 
 
 def test_each_process_has_fresh_modules(write):
