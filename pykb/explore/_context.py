@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, TypeVar
 
 import orjson
@@ -66,14 +67,21 @@ class Verdict:
     Attributes:
         judge: Judges the history.
         again: Makes the verdict about other steps, perhaps with another sample.
+        compares: Whether it compares with another run of the sample. The operator must be right there.
     """
 
     judge: Judge
     again: Callable[[Context, Sequence[Step]], Verdict]
+    compares: bool = True
 
     def __call__(self, outcome: Outcome) -> Iterator[Violation]:
         """What did not hold."""
         yield from self.judge(outcome)
+
+
+def alone(judge: Judge) -> Verdict:
+    """A verdict that needs no other run."""
+    return Verdict(judge, lambda *_: alone(judge), compares=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -438,9 +446,19 @@ def comes_back(context: Context, after: str, cause: tuple[str, ...] = ()) -> Ver
     return Verdict(judge, lambda other, _: comes_back(other, after, cause))
 
 
-def broken(outcome: Outcome) -> Iterator[Violation]:
-    """A verdict: the invariants hold."""
+def unbroken(*, hinders: bool = False) -> Verdict:
+    """A verdict: the invariants hold.
+
+    Args:
+        hinders: Whether they need not hold at rest, see :class:`Case`.
+    """
+    return alone(partial(_broken, hinders=hinders))
+
+
+def _broken(outcome: Outcome, *, hinders: bool) -> Iterator[Violation]:
     for breach in outcome.breaches:
+        if breach.at_rest and hinders:
+            continue
         change = breach.change
         by = change.by if change is not None else None
         maker = outcome.maker_of(change.identity) if change is not None and by is None else None

@@ -7,7 +7,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain, starmap
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -23,10 +23,10 @@ from pykb.explore._context import (
     Judge,
     Verdict,
     Violation,
-    broken,
     cause_of,
     first_bug,
     place_among,
+    unbroken,
 )
 from pykb.explore._debugger import traced_threads
 from pykb.explore._elsewhere import Elsewhere, is_portable
@@ -41,11 +41,11 @@ from pykb.explore._plans import CODES, LAST, PLANS, last_failure
 from pykb.explore._project import Subject
 from pykb.explore._report import SEARCH, Finding, Grant, Report, also_seen, reason, story, told, transcript
 from pykb.explore._runner import Runner, Runs, Stopped, Workers
-from pykb.explore._search import AND, Search
+from pykb.explore._search import Search
 from pykb.explore._settings import Ignored
-from pykb.explore._shrinking import counted_by_step, simpler, smaller
+from pykb.explore._shrinking import counted_by_step, milder, simpler, smaller
 from pykb.explore._state import Difference, read
-from pykb.explore._variants import schema_of
+from pykb.explore._variants import AND, schema_of
 
 _now = time.monotonic
 
@@ -70,6 +70,9 @@ _MOST_KNOWN = 32
 
 _MOST_TRIALS = 16
 """Smaller histories that are tried for a finding."""
+
+_ENDLESS_TRIAL = 4
+"""For how many others one counts that does not come to rest. It takes much longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +120,14 @@ class _Doubt(NamedTuple):
     case: Case
     outcome: Outcome
     verdicts: list[tuple[Case, Violation]]
+
+
+@dataclass(slots=True)
+class _Trials:
+    """The smaller histories that were tried for a finding."""
+
+    histories: list[History] = field(default_factory=list)
+    cost: int = 0
 
 
 @dataclass(slots=True)
@@ -541,7 +552,7 @@ class Explorer:
             if not outcome.shared and all(
                 Identity.of(step.manifest)[1:] == context.own[1:] for step in run.history.steps
             ):
-                for case, violation in self._verdicts(context, Case(codes.INVARIANT, run.history, broken), outcome):
+                for case, violation in self._verdicts(context, Case(codes.INVARIANT, run.history, unbroken()), outcome):
                     self._note(context, case, outcome, violation)
 
     def _verdicts(self, context: Context, case: Case, outcome: Outcome) -> Iterator[tuple[Case, Violation]]:
@@ -549,11 +560,8 @@ class Explorer:
         if self._looks_for(case.code.slug, context) and case.code is not codes.INVARIANT:
             yield from ((case, violation) for violation in case.judge(outcome))
         if self._looks_for(codes.INVARIANT.slug, context):
-            counted = replace(
-                outcome, breaches=[each for each in outcome.breaches if not (each.at_rest and case.hinders)]
-            )
-            case = replace(case, code=codes.INVARIANT, judge=broken)
-            yield from ((case, violation) for violation in broken(counted))
+            case = replace(case, code=codes.INVARIANT, judge=unbroken(hinders=case.hinders))
+            yield from ((case, violation) for violation in case.judge(outcome))
 
     def _judge_case(self, context: Context, case: Case, outcome: Outcome) -> None:
         if outcome.shared:
@@ -643,14 +651,14 @@ class Explorer:
         background = self._background
         for key in [group[0] for group in self._groups()]:
             found = self._found[key] if self._found[key].context is context else None
-            tried: list[History] = []
+            tried = _Trials()
             while found is not None and isinstance(found.judge, Verdict):
                 self._found[key] = found
                 found = self._smaller(key, found, found.judge, tried, runs)
         self._background = background
 
     def _smaller(
-        self, key: tuple[object, ...], found: _Found, verdict: Verdict, tried: list[History], runs: Runs
+        self, key: tuple[object, ...], found: _Found, verdict: Verdict, tried: _Trials, runs: Runs
     ) -> _Found | None:
         """The same finding by a smaller history that was not tried before; ``None`` if there is none."""
         sample, history = found.context.sample, found.finding.history
@@ -660,18 +668,19 @@ class Explorer:
         if len(history.steps) > 1:
             history = counted_by_step(history, self._outcome_of(history, runs))
         schema = schema_of(self._subject.crds, sample)
-        every = chain(((sample, each) for each in simpler(history)), smaller(schema, sample, history))
-        for other, candidate in every:
-            if candidate in tried:
+        fewer = [*simpler(history), *(milder(sample, history) if found.finding.code is codes.BUG else ())]
+        for other, candidate in chain(((sample, each) for each in fewer), smaller(schema, sample, history)):
+            if candidate in tried.histories:
                 continue
-            if len(tried) >= _MOST_TRIALS or _now() > self._deadline:
+            if tried.cost >= _MOST_TRIALS or _now() > self._deadline:
                 return None
-            tried.append(candidate)
+            tried.histories.append(candidate)
             self._background = candidate.background
             context = Context(self._subject, other, lambda each: self._outcome_of(each, runs), self._ignore)
             case = Case(found.finding.code, candidate, verdict.again(context, candidate.steps))
             outcome = self._outcome_of(candidate, runs)
-            for violation in () if unfitness(context.base) else case.judge(outcome):
+            tried.cost += 1 if outcome.at_rest else _ENDLESS_TRIAL
+            for violation in () if verdict.compares and unfitness(context.base) else case.judge(outcome):
                 cause, again = self._found_by(context, case, outcome, violation)
                 if cause == key and again.finding.span == found.finding.span:
                     return again

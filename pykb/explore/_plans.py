@@ -24,6 +24,7 @@ from pykb.explore._context import (
     Judge,
     Verdict,
     Violation,
+    alone,
     bug_of,
     calm,
     cause_of,
@@ -358,9 +359,9 @@ def _namespace_of_pods(context: Context) -> str:
     return next(each.namespace for each in context.children() if each.kind in MAKES_PODS)
 
 
-def _ends(when: str) -> Judge:
+def _ends(when: str) -> Verdict:
     """A verdict: the operator comes to rest."""
-    return lambda outcome: () if outcome.at_rest else (restless(outcome, when),)
+    return alone(lambda outcome: () if outcome.at_rest else (restless(outcome, when),))
 
 
 def upgrade(context: Context) -> Iterator[Case]:
@@ -624,34 +625,50 @@ def theft(context: Context) -> Iterator[Case]:
     yield from _noted(context)
     for identity in context.children():
         # Soon after it, the object is created: the name of a child may say at what time that was.
-        foreign = _somebody_elses(context, identity)
+        steps = (_somebody_elses(context, identity), context.create, context.delete)
+        yield Case(codes.THEFT, History(steps), _stays_as_it_is(context, identity), hinders=True)
 
-        def judge(outcome: Outcome, identity: Identity = identity, foreign: Step = foreign) -> Iterator[Violation]:
-            if outcome.refused:
-                return  # nobody else can have it
-            for change in outcome.changes:
-                if change.identity == identity and change.by is not None and not change.is_own_work:
-                    verb = "changed" if change.after else "deleted"
-                    place = change.by.place
-                    message = f"{identity} of somebody else is {verb}"
-                    early = None if change.at >= outcome.began[-1] else 2  # the deletion does not matter
-                    yield Violation(message, place, (), (verb, identity.kind, place), steps=early)
-                    return
-            if outcome.states and not _is_said(context, outcome) and _is_wanted(context, identity, foreign):
-                place = place_of(context.base.maker_of(identity))
-                message = f"{identity} is somebody else's, and neither an event nor the status says so"
-                yield Violation(message, place, (), ("said", identity.kind))
 
-        steps = (foreign, context.create, context.delete)
-        yield Case(codes.THEFT, History(steps), judge, hinders=True)
+def _stays_as_it_is(context: Context, identity: Identity) -> Verdict:
+    """A verdict: what somebody else has created with the name of a child is not touched, and the operator says so."""
+
+    def judge(outcome: Outcome) -> Iterator[Violation]:
+        foreign, *_ = outcome.history.steps if outcome.history is not None else (None,)
+        if outcome.refused or foreign is None or Identity.of(foreign.manifest) != identity:
+            return  # nobody else can have it
+        for change in outcome.changes:
+            if change.identity == identity and change.by is not None and not change.is_own_work:
+                verb = "changed" if change.after else "deleted"
+                place = change.by.place
+                message = f"{identity} of somebody else is {verb}"
+                early = None if change.at >= outcome.began[-1] else 2  # the deletion does not matter
+                yield Violation(message, place, (), (verb, identity.kind, place), steps=early)
+                return
+        if outcome.states and not _is_said(context, outcome) and _is_wanted(context, identity, foreign):
+            place = place_of(context.base.maker_of(identity))
+            message = f"{identity} is somebody else's, and neither an event nor the status says so"
+            yield Violation(message, place, (), ("said", identity.kind))
+
+    return Verdict(judge, lambda other, _: _stays_as_it_is(other, identity))
 
 
 def _beside_another(context: Context) -> Iterator[Case]:
     """Another object of the kind comes and goes, with the same spec."""
     other = _renamed(context.sample)
-    judge = same_end(context, context.base, f"after another {other['kind']} came and went", is_alone=False)
     steps = (context.create, Step(Verb.CREATE, other), Step(Verb.DELETE, other))
-    yield Case(codes.THEFT, History(steps), judge)
+    yield Case(codes.THEFT, History(steps), _as_alone(context, f"after another {other['kind']} came and went"))
+
+
+def _as_alone(context: Context, what: str) -> Verdict:
+    """A verdict: the same end as of the sample alone, after other objects of its kind have gone."""
+    same = same_end(context, context.base, what, is_alone=False)
+
+    def judge(outcome: Outcome) -> Iterator[Violation]:
+        steps = outcome.history.steps if outcome.history is not None else ()
+        if any(step.verb is Verb.DELETE for step in steps):  # a simpler history may lack it
+            yield from same(outcome)
+
+    return Verdict(judge, lambda other, _: _as_alone(other, what))
 
 
 def _renamed(sample: Manifest) -> Manifest:
@@ -670,21 +687,29 @@ def _beside_namesake(context: Context) -> Iterator[Case]:
     come, go = Step(Verb.CREATE, namesake), Step(Verb.DELETE, namesake)
     what = f"after another {sample['kind']} came and went in another namespace"
 
-    def nothing_taken(outcome: Outcome) -> Iterator[Violation]:
-        if outcome.states and (taken := _taken(outcome, since=1)):
-            message = f"{taken.identity} is deleted with {Identity.of(namesake)}, which is another one"
-            cause = ("deleted", taken.identity.kind, place_of(taken.by))
-            yield Violation(message, place_of(taken.by), (), cause, by=taken.by)
-        else:
-            yield from same_end(context, context.base, what, is_alone=False)(outcome)
-
     def all_made(outcome: Outcome) -> Iterator[Violation]:
         expected = context.undisturbed(Step(Verb.CREATE, other), context.create, Step(Verb.DELETE, other))
         if not _is_said(context, outcome, step=2):  # the name of a child may be taken
             yield from same_end(context, _without_left_over(context, expected), what, is_alone=False)(outcome)
 
-    yield Case(codes.THEFT, History((context.create, come, go)), nothing_taken)
+    yield Case(codes.THEFT, History((context.create, come, go)), _nothing_taken(context, what))
     yield Case(codes.THEFT, History((come, context.create, go)), all_made)
+
+
+def _nothing_taken(context: Context, what: str) -> Verdict:
+    """A verdict: nothing of the first object goes with the one that goes last, and the end is as without that one."""
+    same = _as_alone(context, what)
+
+    def judge(outcome: Outcome) -> Iterator[Violation]:
+        if outcome.history is not None and outcome.states and (taken := _taken(outcome, since=1)):
+            gone = Identity.of(outcome.history.steps[-1].manifest)
+            message = f"{taken.identity} is deleted with {gone}, which is another one"
+            cause = ("deleted", taken.identity.kind, place_of(taken.by))
+            yield Violation(message, place_of(taken.by), (), cause, by=taken.by)
+        else:
+            yield from same(outcome)
+
+    return Verdict(judge, lambda other, _: _nothing_taken(other, what))
 
 
 def _without_left_over(context: Context, expected: Outcome) -> Outcome:
@@ -714,19 +739,30 @@ def _noted(context: Context) -> Iterator[Case]:
     """Somebody annotates a child."""
     replaced = context.replaced()
     for identity in context.children()[:_MOST_NOTED]:
-
-        def judge(outcome: Outcome, identity: Identity = identity) -> Iterator[Violation]:
-            is_new = any(change.identity == identity and change.after is None for change in outcome.changes)
-            child = outcome.states[-1].get(identity) if outcome.states else None
-            if outcome.refused or is_new or child is None:
-                return
-            if not _NOTE.items() <= (child["metadata"].get("annotations") or {}).items():
-                message = f"an annotation of somebody else on {identity} is removed"
-                yield Violation(message, place_of(outcome.maker_of(identity)), (), ("note", identity.kind))
-
         note = {**identity.manifest, "metadata": {**identity.manifest["metadata"], "annotations": _NOTE}}
         steps = (context.create, Step(Verb.PATCH, note, note="metadata.annotations"), *replaced)
-        yield Case(codes.THEFT, History(steps), judge)
+        yield Case(codes.THEFT, History(steps), _keeps_note(identity))
+
+
+def _keeps_note(identity: Identity) -> Verdict:
+    """A verdict: an annotation on a child stays."""
+
+    def judge(outcome: Outcome) -> Iterator[Violation]:
+        is_new = any(change.identity == identity and change.after is None for change in outcome.changes)
+        child = outcome.states[-1].get(identity) if outcome.states else None
+        if outcome.refused or is_new or child is None or not _is_done(outcome, Verb.PATCH, identity):
+            return
+        if not _NOTE.items() <= (child["metadata"].get("annotations") or {}).items():
+            message = f"an annotation of somebody else on {identity} is removed"
+            yield Violation(message, place_of(outcome.maker_of(identity)), (), ("note", identity.kind))
+
+    return alone(judge)
+
+
+def _is_done(outcome: Outcome, verb: Verb, identity: Identity) -> bool:
+    """Whether somebody does this to an object in a history."""
+    steps = outcome.history.steps if outcome.history is not None else ()
+    return any(step.verb is verb and Identity.of(step.manifest) == identity for step in steps)
 
 
 def loop(context: Context) -> Iterator[Case]:
@@ -747,12 +783,12 @@ def loop(context: Context) -> Iterator[Case]:
             message = f"{len(late)} reconciles in {took:.0f} seconds, though nothing has changed"
             yield Violation(message, outcome.unrest_at, (), ("reconciles",))
 
-    yield Case(codes.LOOP, History((context.create,), idle=IDLE_SECONDS), judge)
+    yield Case(codes.LOOP, History((context.create,), idle=IDLE_SECONDS), alone(judge))
     if _workloads(context):
         yield Case(
             codes.LOOP,
             History((context.create,), Fault(FaultKind.FAIL, seconds=_WORKLOADS_LATE_SECONDS), IDLE_SECONDS),
-            judge,
+            alone(judge),
             hinders=True,
         )
     yield from defaulted(context)
@@ -771,6 +807,12 @@ def bug(context: Context) -> Iterator[Case]:
 
 def without_way_back(context: Context, path: str, other: Manifest) -> Case:
     """The object has another spec from the beginning, and then that of the sample."""
+    steps = (Step(Verb.CREATE, other, note=path), Step(Verb.REPLACE, context.sample))
+    return Case(codes.BUG, History(steps), _leads_back(context, path))
+
+
+def _leads_back(context: Context, path: str) -> Verdict:
+    """A verdict: there is no error of programming for a spec, and the sample can be reached from it."""
 
     def judge(outcome: Outcome) -> Iterator[Violation]:
         if failure := first_bug(outcome):
@@ -789,8 +831,7 @@ def without_way_back(context: Context, path: str, other: Manifest) -> Case:
                 message = f"{unlike[0]}: no way back from `{path}`"
                 yield Violation(message, place, unlike, cause_of(unlike))
 
-    steps = (Step(Verb.CREATE, other, note=path), Step(Verb.REPLACE, context.sample))
-    return Case(codes.BUG, History(steps), judge)
+    return Verdict(judge, lambda other, steps: _leads_back(other, steps[0].note))
 
 
 def _without(context: Context, source: Manifest) -> Iterator[Case]:
@@ -798,14 +839,16 @@ def _without(context: Context, source: Manifest) -> Iterator[Case]:
     gone, identity = Step(Verb.DELETE, source), Identity.of(source)
 
     def judge(outcome: Outcome) -> Iterator[Violation]:
+        if not _is_done(outcome, Verb.DELETE, identity):
+            return
         if failure := first_bug(outcome):
             message = f"{failure.kind} without {identity}: {failure.message}"
             yield Violation(message, failure.place, (), (failure.kind, failure.place))
         elif not outcome.refused:
             yield from _ends(f"without {identity}")(outcome)
 
-    yield Case(codes.BUG, History((context.create, gone)), judge)
-    yield Case(codes.BUG, History((gone, context.create)), judge)
+    yield Case(codes.BUG, History((context.create, gone)), alone(judge))
+    yield Case(codes.BUG, History((gone, context.create)), alone(judge))
 
 
 _KEYS = ("name", "key", "type", "ip", "port", "containerPort", "protocol", "mountPath", "devicePath", "topologyKey")
@@ -1164,6 +1207,8 @@ def defaulted(context: Context) -> Iterator[Case]:
     own = context.own
 
     def judge(outcome: Outcome) -> Iterator[Violation]:
+        if len(outcome.states) < 2:
+            return
         first, second = ({own: state[own]} if own in state else {} for state in outcome.states[:2])
         if unlike := context.compare(first, second):
             place = next((outcome.defaulters[path] for path in paths if path in outcome.defaulters), None)
@@ -1172,7 +1217,7 @@ def defaulted(context: Context) -> Iterator[Case]:
 
     if paths:
         update = Step(Verb.REWRITE, Identity.of(context.sample).manifest)
-        yield Case(codes.LOOP, History((context.create, update)), judge)
+        yield Case(codes.LOOP, History((context.create, update)), alone(judge))
 
 
 def converted(context: Context) -> Iterator[Case]:
@@ -1201,12 +1246,14 @@ def converted_edges(context: Context) -> Iterator[Case]:
         yield Case(codes.BUG, History(steps), _without_bugs(steps))
 
 
-def _without_bugs(steps: tuple[Step, ...]) -> Callable[[Outcome], Iterator[Violation]]:
+def _without_bugs(steps: Sequence[Step]) -> Verdict:
+    """A verdict: there is no error of programming."""
+
     def judge(outcome: Outcome) -> Iterator[Violation]:
         if failure := first_bug(outcome):
             yield bug_of(failure, f"`{steps[0].note}`" if steps[0].note else "the sample")
 
-    return judge
+    return Verdict(judge, lambda _, fewer: _without_bugs(fewer), compares=False)
 
 
 def _rewritten(context: Context, others: Iterable[tuple[str, Manifest]]) -> Iterator[tuple[Step, ...]]:

@@ -20,7 +20,7 @@ from pykb.explore._history import History, Identity, Manifest, Verb
 from pykb.explore._lines import Coverage
 from pykb.explore._outcome import unfitness
 from pykb.explore._plans import PLANS, to_and_back, without_way_back
-from pykb.explore._variants import near, schema_of, spread, variants
+from pykb.explore._variants import AND, near, schema_of, spread, variants
 
 _MOST_NAMED = 96
 _MOST_NEAR = 48
@@ -45,9 +45,6 @@ _MOST_IDLE = 32
 
 _AROUND = (codes.CRASH, codes.ERROR, codes.HISTORY, codes.LEAK, codes.DRIFT, codes.STALE, codes.LOOP, codes.UNSEEN)
 """What is tried with a spec that reached new lines, the most telling first."""
-
-AND = "`, `"
-"""Between the fields that one act changes, in what is told of it."""
 
 Spec = tuple[str, Manifest]
 """A manifest, and what is special about it."""

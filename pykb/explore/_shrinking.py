@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from pykb.explore._history import Fault, History, Identity, Manifest, Verb
 from pykb.explore._outcome import Outcome
-from pykb.explore._variants import put
-from pykb.meta.json_diff import MISSING, Path, at
+from pykb.explore._variants import AND, put, shorten, spell
+from pykb.meta.json_diff import MISSING, Path, at, changes
 
 
 def counted_by_step(history: History, outcome: Outcome) -> History:
@@ -73,16 +73,48 @@ def smaller(schema: Mapping[str, Any], sample: Manifest, history: History) -> It
     own = Identity.of(sample).key
     manifests = [step.manifest for step in history.steps]
     specs = [each.get("spec") for each in manifests if Identity.of(each).key == own and "spec" in each]
-    for path, value in _smaller(schema, sample.get("spec"), ()):
-        before = at(sample.get("spec"), path)
-        if all(at(spec, path) == before for spec in specs):
-            steps = [
-                replace(step, manifest=_changed(step.manifest, path, value))
-                if Identity.of(step.manifest).key == own and "spec" in step.manifest and step.verb is not Verb.PATCH
-                else step
-                for step in history.steps
-            ]
-            yield _changed(sample, path, value), replace(history, steps=tuple(steps))
+    every = [
+        (path, value)
+        for path, value in _smaller(schema, sample.get("spec"), ())
+        if all(at(spec, path) == at(sample.get("spec"), path) for spec in specs)
+    ]
+    unneeded = [change for change in every if len(change[0]) == 1 and change[1] is MISSING]
+    for smallest in [unneeded] * (len(unneeded) > 1) + [[change] for change in every]:
+        steps = [
+            replace(step, manifest=_changed(step.manifest, smallest))
+            if Identity.of(step.manifest).key == own and "spec" in step.manifest and step.verb is not Verb.PATCH
+            else step
+            for step in history.steps
+        ]
+        yield _changed(sample, smallest), replace(history, steps=tuple(steps))
+
+
+def milder(sample: Manifest, history: History) -> Iterator[History]:
+    """Yield histories in which the first act differs less from the sample: in one field less, or by a smaller value."""
+    first = history.steps[0]
+    if Identity.of(first.manifest).key != Identity.of(sample).key or "spec" not in first.manifest or not first.note:
+        return
+    found = changes(sample.get("spec"), first.manifest["spec"])
+    back = [(path, before) for path, before, _ in found] if len(found) > 1 else []
+    for path, value in [*back, *((path, each) for path, before, after in found for each in _between(before, after))]:
+        changed = _changed(first.manifest, [(path, value)])
+        note = AND.join(_note(path, value) for path, _, value in changes(sample.get("spec"), changed["spec"]))
+        if note:
+            yield replace(history, steps=(replace(first, manifest=changed, note=note), *history.steps[1:]))
+
+
+def _between(before: Any, after: Any) -> Iterator[Any]:
+    """Yield smaller values than the second one that are not the first one, the smallest first."""
+    sizes = (1, 2, 10, 100, 1000, 10_000)
+    if type(after) is int:
+        yield from (each for each in sizes if each < after and each != before)
+    elif isinstance(after, str | list):
+        yield from (after[:each] for each in sizes if each < len(after) and after[:each] != before)
+
+
+def _note(path: Path, value: Any) -> str:
+    name = spell(("spec", *path))
+    return f"no {name}" if value is MISSING else f"{name} = {shorten(value)}"
 
 
 def _smaller(schema: Mapping[str, Any], value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
@@ -105,7 +137,8 @@ def _smaller(schema: Mapping[str, Any], value: Any, path: Path) -> Iterator[tupl
         yield path, max(schema.get("minimum", 1), 1)
 
 
-def _changed(manifest: Manifest, path: Path, value: Any) -> Manifest:
+def _changed(manifest: Manifest, values: Iterable[tuple[Path, Any]]) -> Manifest:
     changed = copy.deepcopy(manifest)
-    put(changed, ("spec", *path), value)
+    for path, value in values:
+        put(changed, ("spec", *path), value)
     return changed

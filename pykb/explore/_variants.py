@@ -175,6 +175,10 @@ def spell(path: Path) -> str:
     return "".join(f"[{each}]" if isinstance(each, int) else f".{each}" for each in path).lstrip(".")
 
 
+AND = "`, `"
+"""Between the fields that one act changes, in what is told of it."""
+
+
 def shorten(value: Any) -> str:
     """A value as in JSON, in at most 60 characters."""
     text = json.dumps(value, ensure_ascii=False)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
+
+import pytest
+
 from pykb.explore import Explorer, Fault, FaultKind, Finding, History, Step, Verb
-from pykb.explore._shrinking import simpler, smaller
+from pykb.explore._shrinking import milder, simpler, smaller
 from pykb.explore._variants import schema_of
 from pykb.runtime import Manager, Reconciler
-from tests.explorer.zoo import crashes
+from tests.explorer.test_zoo import _subject_of
+from tests.explorer.zoo import crashes, invariants, loops, owners, specs
 from tests.explorer.zoo.kinds import CRDS, SAMPLE, subject_of
 
 
@@ -34,6 +39,38 @@ def test_values_that_do_not_matter_are_left_out_of_all_steps():
     [created] = finding.history.steps
     assert created.manifest["spec"] == {}
     assert created.manifest["metadata"] == SAMPLE["metadata"]
+
+
+@pytest.mark.parametrize(
+    ("operator", "code", "expected", "seen"),
+    [
+        (owners.TakesOver, "explore-theft", [None, {}], "    ConfigMap kiki-menu is changed"),
+        (loops.PollsAndWrites, "explore-loop", [{}], "operator patches configmaps/kiki-menu (loops.py:"),
+        (specs.BadEdge, "explore-bug", [{"count": 0}], "the reconcile fails: ZeroDivisionError: division by zero"),
+        (invariants.PromotesFirst, "explore-invariant", [{"count": 1}, {"count": 2}], "patches configmaps/kiki-0"),
+    ],
+    ids=lambda each: getattr(each, "__name__", ""),
+)
+def test_findings_of_each_kind_are_shrunk_and_shown_again_by_their_history(operator, code, expected, seen):
+    """Fewer acts, and smaller specs. The last act of the history of a theft is the deletion, which does not matter."""
+    explorer = Explorer(_subject_of(operator), only=(code,), histories=30)
+    finding = next(each for each in explorer.run().findings if each.code.slug == code)
+    assert [step.manifest.get("spec") for step in finding.history.steps] == expected
+    again = History.from_json(json.loads(json.dumps(finding.history.to_json())))
+    lines = [line for line in explorer.replay(again) if seen in line]
+    assert lines
+    assert code != "explore-loop" or len(lines) > 2
+
+
+def test_a_value_at_an_edge_is_made_smaller():
+    """And a further field that was changed for it is put back. The note says what is left."""
+    spec = {**SAMPLE["spec"], "count": 90, "names": ["a"] * 12}
+    step = Step(Verb.CREATE, {**SAMPLE, "spec": spec}, note="spec.count = 90`, `spec.names = [...]")
+    every = [history.steps[0] for history in milder(SAMPLE, History((step,)))]
+    assert {each.note for each in every} >= {"spec.count = 90"}
+    tried = [(each.manifest["spec"]["count"], len(each.manifest["spec"]["names"])) for each in every]
+    assert tried == [(2, 12), (90, 2), (1, 12), (10, 12), (90, 1), (90, 2), (90, 10)]
+    assert not list(milder(SAMPLE, History((Step(Verb.CREATE, SAMPLE),))))
 
 
 def test_a_shrunk_finding_is_the_same_each_time():

@@ -115,6 +115,23 @@ def test_a_field_with_a_default_is_tried_with_another_value():
     assert found == ["spec.safe = true", 'spec.mode = "b"']
 
 
+def test_a_field_that_is_not_there_is_tried_with_all_of_its_few_values():
+    """Each may be a mode. Within an object, only with one."""
+    modes = {"type": "string", "enum": ["a", "b"]}
+    switch = {"type": "boolean"}
+    inner = {"type": "object", "properties": {"on": switch}}
+    schema = {"type": "object", "properties": {"mode": modes, "on": switch, "inner": inner}}
+    found = [text for text, _ in variants(schema, {**SAMPLE, "spec": {"inner": {}}}, edges=False)]
+    assert found == [
+        "spec.inner.on = true",
+        "no spec.inner",
+        'spec.mode = "a"',
+        'spec.mode = "b"',
+        "spec.on = true",
+        "spec.on = false",
+    ]
+
+
 def test_only_the_named_field_differs():
     """The sample itself is not changed."""
     before = repr(SAMPLE)
