@@ -8,10 +8,10 @@ from __future__ import annotations
 import json
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache, partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -24,8 +24,13 @@ from pykb.reading import read_json
 from pykb.scaffold.locate import templates
 
 if TYPE_CHECKING:
+    from types import CodeType
+
     from jinja2 import Environment
     from jinja2.sandbox import SandboxedEnvironment
+
+Render = Callable[[str, Mapping[str, Any]], str]
+"""Renders a text with the variables of a template."""
 
 _SYNTAX = frozenset(
     {
@@ -88,6 +93,7 @@ def render_tree(source: Path, variables: Mapping[str, Any], diagnostics: Diagnos
     files: dict[str, RenderedFile] = {}
     try:
         sandbox = _sandboxed(declared.get("_jinja2_env_vars", {}))
+        render = partial(_render, sandbox, json.dumps(declared.get("_jinja2_env_vars", {}), sort_keys=True))
         folder = find_template(source, sandbox)
         places = [folder, source / "templates"]
         for place in places:
@@ -97,10 +103,10 @@ def render_tree(source: Path, variables: Mapping[str, Any], diagnostics: Diagnos
         for key, default in declared.items():
             if key not in variables:
                 at = f"the default of `{key}` in `cookiecutter.json`"
-                context[key] = _default(key, default, context, sandbox)
+                context[key] = _default(key, default, context, render)
         for path in sorted(each for each in folder.rglob("*") if each.is_file() and not is_bytecode(each)):
             at = f"`{path.relative_to(source).as_posix()}`"
-            files |= _file(path, PurePosixPath(path.relative_to(folder)), context, sandbox)
+            files |= _file(path, PurePosixPath(path.relative_to(folder)), context, render)
     except NonTemplatedInputDirException:
         message = "the project template has no folder named `{{cookiecutter.project_name}}`"
         diagnostics.report(TEMPLATE_BROKEN, None, message, notes=f"looked in `{source}`")
@@ -135,25 +141,34 @@ def _sandboxed(settings: Mapping[str, Any]) -> SandboxedEnvironment:
     return Sandbox(keep_trailing_newline=True, **settings)
 
 
-def _default(key: str, default: Any, context: Mapping[str, Any], sandbox: SandboxedEnvironment) -> Any:
+def _render(sandbox: SandboxedEnvironment, settings: str, text: str, context: Mapping[str, Any]) -> str:
+    """Render a text as a template of an environment with these settings, in JSON."""
+    template = sandbox.template_class.from_code(sandbox, _compiled(settings, text), sandbox.make_globals(None))
+    return template.render(cookiecutter=context)
+
+
+@lru_cache(maxsize=512)
+def _compiled(settings: str, text: str) -> CodeType:
+    """Compiled once: a change of a project renders its template before and after, and most parts of paths are alike."""
+    return _sandboxed(json.loads(settings)).compile(text)
+
+
+def _default(key: str, default: Any, context: Mapping[str, Any], render: Render) -> Any:
     """The default of a variable that pykb does not set, as in cookiecutter without prompts."""
     is_private = key.startswith("_")
     value = default[0] if isinstance(default, list) and default and not is_private else default
     if not isinstance(value, str) or (is_private and not key.startswith("__")):
         return value
-    return sandbox.from_string(value).render(cookiecutter=context)
+    return render(value, context)
 
 
-def _file(
-    path: Path, name: PurePosixPath, context: Mapping[str, Any], sandbox: SandboxedEnvironment
-) -> dict[str, RenderedFile]:
+def _file(path: Path, name: PurePosixPath, context: Mapping[str, Any], render: Render) -> dict[str, RenderedFile]:
     """A file by its rendered path; empty when a part of the path renders to nothing."""
     from cookiecutter.generate import is_copy_only_path
 
-    whole = {"cookiecutter": context}
-    copied = [place for place in (name, *name.parents[:-1]) if is_copy_only_path(str(place), whole)]
+    copied = [place for place in (name, *name.parents[:-1]) if is_copy_only_path(str(place), {"cookiecutter": context})]
     rendered = copied[-1] if copied else name  # names in a folder that is only copied are not rendered
-    parts = [sandbox.from_string(part).render(whole) for part in rendered.parts]
+    parts = [render(part, context) for part in rendered.parts]
     if not all(parts):
         return {}
     target = "/".join((*parts, *name.parts[len(parts) :]))
@@ -161,7 +176,7 @@ def _file(
     text = None if copied else _text(content)
     if text is not None:
         newline = "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
-        content = sandbox.from_string(text).render(whole).replace("\n", newline).encode()
+        content = render(text, context).replace("\n", newline).encode()
     return {target: RenderedFile(content, 0o755 if path.stat().st_mode & stat.S_IXUSR else 0o644)}
 
 
