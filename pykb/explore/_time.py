@@ -631,7 +631,10 @@ def _places(replaced: dict[int, object]) -> Iterator[tuple[object, str, object]]
     for name, module in sorted(sys.modules.copy().items()):  # other threads may import
         if name.partition(".")[0] in _UNTOUCHED or name in (__name__, Watch.__module__) or module is None:
             continue
-        for attribute, value in list(vars(module).items()):
+        variables = vars(module).copy()
+        if replaced.keys().isdisjoint(map(id, variables.values())):  # as most: a loop here takes five times as long
+            continue
+        for attribute, value in variables.items():
             if id(value) in replaced and not attribute.startswith("__"):
                 yield module, attribute, replaced[id(value)]
 

@@ -219,6 +219,6 @@ def shell(
         "PYTHON": sys.executable,
         "MYPY_CACHE_DIR": str(mypy_cache),
         "NO_COLOR": "1",
-        "PYKB_EXPLORE_SECONDS": "3",
+        "PYKB_EXPLORE_SECONDS": "2",
     }
     return Shell(directory, assets.kubectl, environment)

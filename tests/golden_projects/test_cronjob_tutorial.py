@@ -62,7 +62,7 @@ class Reader:
             "KUBECONFIG": str(control_plane.kubeconfig),
             "USE_EXISTING_CLUSTER": "true",
             "MYPY_CACHE_DIR": str(mypy_cache),
-            "PYKB_EXPLORE_SECONDS": "3",
+            "PYKB_EXPLORE_SECONDS": "2",
             "PYTHONHASHSEED": "0",  # else, the explorer would start itself again
             "PYKB_HANDED_OVER": "1",  # the environment of these tests stands for .venv
             "NO_COLOR": "1",

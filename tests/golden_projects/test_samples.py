@@ -49,5 +49,6 @@ def test_a_sample_passes_its_tests(sample: str, control_plane: ControlPlane) -> 
         sample,
         *("pytest", "-q", "-p", "no:cacheprovider", "--assert=plain", "--ignore", "tests/e2e"),
         USE_EXISTING_CLUSTER="true",
+        PYKB_EXPLORE_SECONDS="2",
         KUBECONFIG=str(control_plane.kubeconfig),
     )

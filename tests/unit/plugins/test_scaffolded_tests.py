@@ -73,7 +73,7 @@ def test_what_is_scaffolded_holds_under_faults(several: Path) -> None:
         f"{folder}/deep/test_squid_faults.py",
         f"{folder}/shore/test_squid_faults.py",
     ]
-    run(several, *PYTEST, *(f"tests/{each}" for each in tests), PYKB_EXPLORE_SECONDS="3")
+    run(several, *PYTEST, *(f"tests/{each}" for each in tests), PYKB_EXPLORE_SECONDS="2")
 
 
 def test_a_limit_that_is_not_a_number_is_said(several: Path, monkeypatch: pytest.MonkeyPatch) -> None:
