@@ -23,7 +23,12 @@ def record(file: Path) -> None:
     """Record something of an hour ago."""
     then = time.time() - 3600
     history = History(project="shop", cluster="a cluster")
-    error = {"type": "ValueError", "message": HOSTILE, "place": PLACE, "traceback": "Traceback\n  line"}
+    error = {
+        "type": "ValueError",
+        "message": f"ValueError: {HOSTILE}",
+        "place": PLACE,
+        "traceback": "Traceback\n  line",
+    }
     with recorded(history, file, print):
         told = {"at": then, "state": "ended", "reason": "exit code 1", "files": [], "crds": [], "log": [HOSTILE]}
         history.restarted(told)
