@@ -72,7 +72,7 @@ def dev(
     from pykb.dev.project import DevProject
 
     if record is not None and not page:
-        raise typer.BadParameter("it records what the page shows, so it cannot go without: leave `--no-page` out")
+        raise typer.BadParameter("it records the page: leave `--no-page` out", param_hint="`--record`")
     root, project = require_project(writes=True)
     given = existing_kubeconfig(kubeconfig)
     if page:

@@ -54,7 +54,7 @@ def inspect(
     kind, _, name = what.partition("/")
     if what and kind not in _KINDS:
         if namespace or kubeconfig or context or service_account or record:
-            raise typer.BadParameter("a recording takes only `--port`; a manager is `deployment/NAME`")
+            raise typer.BadParameter("it takes only `--port`; a manager is `deployment/NAME`", param_hint="a recording")
         _show_recording(Path(what), port)
         return
 

@@ -201,8 +201,9 @@ class History:
             case "dropped":
                 self._dropped += int(told["records"])
                 self._add(event, told)
-            case "manager":  # what ran then never ends
-                self._running.clear()
+            case "manager":
+                if told["state"] != "waiting":  # what ran then never ends
+                    self._running.clear()
                 entry = self._add(event, told)
                 self._restarts.put(entry.number, entry)
             case "findings":

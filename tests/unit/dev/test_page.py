@@ -162,6 +162,14 @@ async def test_what_ran_when_the_manager_ended_runs_no_longer() -> None:
     assert await kept(history) == ["reset", "manager", "ready"]
 
 
+async def test_what_runs_goes_on_while_a_broken_file_waits_for_a_change() -> None:
+    """The manager runs on with the code from before."""
+    history = History()
+    history.record(ended(1).replace(b"ended", b"started"))
+    history.restarted({"state": "waiting"})
+    assert await kept(history) == ["reset", "started r1", "manager", "ready"]
+
+
 async def test_what_the_manager_has_dropped_is_counted() -> None:
     """A page says that something is missing."""
     history = History()
