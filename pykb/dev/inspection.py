@@ -23,6 +23,9 @@ from pykb.envtest.rest import Rest
 _SILENCE = timedelta(seconds=60)
 """How long the records may be silent. The manager sends an empty line every 15 seconds."""
 
+_POLITE = timedelta(seconds=5)
+"""Between two lists of the objects: it is a cluster that others use."""
+
 _PAUSE = timedelta(seconds=1)
 _LONGEST_PAUSE = timedelta(seconds=30)
 
@@ -76,8 +79,6 @@ class Inspection:
         """
         with interrupted() as stop:
             async with contextlib.AsyncExitStack() as stack:
-                if record is not None:
-                    stack.enter_context(recorded(self._history, record, self._say_recording_ended))
                 following = asyncio.create_task(self._follow())
                 stack.push_async_callback(_ended, following)
                 connecting = asyncio.create_task(self._connected.wait())
@@ -85,8 +86,10 @@ class Inspection:
                 stack.push_async_callback(_ended, connecting, stopping)
                 await asyncio.wait({following, connecting, stopping}, return_when=asyncio.FIRST_COMPLETED)
                 if self._connected.is_set():
-                    page = Page(self._history, Cluster(lambda: self._rest), kinds, port=port)
+                    page = Page(self._history, Cluster(lambda: self._rest), kinds, pause=_POLITE, port=port)
                     self._say(f"page: {await stack.enter_async_context(page.served())}")
+                    if record is not None:
+                        stack.enter_context(recorded(self._history, record, self._say_recording_ended))
                     await asyncio.wait({following, stopping}, return_when=asyncio.FIRST_COMPLETED)
                 if following.done():
                     following.result()

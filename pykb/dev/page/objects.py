@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
+from datetime import timedelta
 from typing import Any
 from urllib.parse import quote
 
@@ -15,7 +16,9 @@ from pykb.envtest.rest import APPLY, Answer, Rest
 from pykb.runtime.records.causes import without_secrets
 
 _PAGE = 500
-_PAUSE_SECONDS = 1.0
+PAUSE = timedelta(seconds=1)
+"""How long to wait between two lists of the objects, at least."""
+
 _READY = ("Ready", "Available", "Complete", "Established")
 MANAGER = "pykb-dev"
 """The field manager of what the page applies."""
@@ -123,7 +126,9 @@ class Cluster:
         return self._plurals.get((api_version, kind))
 
 
-async def follow_objects(history: History, cluster: Cluster, own: Callable[[], Iterable[tuple[str, str]]]) -> None:
+async def follow_objects(
+    history: History, cluster: Cluster, own: Callable[[], Iterable[tuple[str, str]]], pause: timedelta = PAUSE
+) -> None:
     """Show the objects of the project's kinds and of those that its records name, while somebody looks."""
     shown: dict[str, str] = {}
     while True:
@@ -135,7 +140,7 @@ async def follow_objects(history: History, cluster: Cluster, own: Callable[[], I
                 found = await asyncio.to_thread(_all, cluster, mine)
                 found |= _of_project(await asyncio.to_thread(_all, cluster, others), found, history.named)
                 _show(history, shown, found)
-        await asyncio.sleep(max(_PAUSE_SECONDS, 5 * (time.monotonic() - began)))
+        await asyncio.sleep(max(pause.total_seconds(), 5 * (time.monotonic() - began)))
 
 
 def _all(cluster: Cluster, kinds: Iterable[tuple[str, str]]) -> dict[str, Manifest]:

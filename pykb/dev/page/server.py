@@ -25,7 +25,7 @@ import yaml
 from pykb._regular_file import read_text
 from pykb.dev.page._completion import Schemas, fitting, line_of
 from pykb.dev.page.history import History
-from pykb.dev.page.objects import MANAGER, Cluster, follow_objects
+from pykb.dev.page.objects import MANAGER, PAUSE, Cluster, follow_objects
 from pykb.diagnostics import EnvironmentProblem
 from pykb.envtest.components import LOOPBACK
 from pykb.reading import yaml_text
@@ -81,6 +81,7 @@ class Page:
         cluster: The cluster behind it. ``None`` for a recording.
         kinds: Gives the API versions and kinds of the project.
         workbench: What somebody can do on it. ``None`` if it only shows.
+        pause: How long to wait between two lists of the objects, at least.
         port: The port. 0 is a free one.
     """
 
@@ -88,6 +89,7 @@ class Page:
     cluster: Cluster | None = None
     kinds: Callable[[], Iterable[tuple[str, str]]] = tuple
     workbench: Workbench | None = None
+    pause: timedelta = PAUSE
     port: int = 0
 
     def __post_init__(self) -> None:
@@ -146,7 +148,7 @@ class Page:
 
     async def _follow_objects(self) -> None:
         if self.cluster is not None:
-            await follow_objects(self.history, self.cluster, self.kinds)
+            await follow_objects(self.history, self.cluster, self.kinds, self.pause)
 
     # -- who may ask
 
