@@ -151,7 +151,7 @@ def test_a_right_operator_is_not_accused(operator):
 )
 def test_what_is_wrong_only_with_replicas_is_not_found_without(operator):
     """A project that does not share its objects has no such fault, and none of these histories."""
-    report = Explorer(replace(_subject_of(operator), ranges=None)).run()
+    report = Explorer(replace(_subject_of(operator), ranges=None), histories=40).run()
     report.check()
     assert SHARDS not in report.histories
 

@@ -10,7 +10,7 @@ from tests.explorer.test_zoo import ALSO, FAULT_OF, OTHER_TWINS, SOUND, explored
 @pytest.mark.parametrize("operator", SOUND, ids=lambda each: each.__name__)
 def test_a_sound_operator_is_not_accused(operator):
     """No false alarm, by any code."""
-    report = explored(operator)
+    report = explored(operator, most=40)
     assert not report.diagnostics(), report.diagnostics()
     assert report.histories.total() > 20
 
