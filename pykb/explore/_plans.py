@@ -608,7 +608,7 @@ def _nothing_left(context: Context) -> Verdict:
 
 def _taken(outcome: Outcome, *, since: int) -> Change | None:
     """What the operator deleted after the last step of that which was there since so many steps."""
-    if outcome.history is None or not outcome.history.is_plain:
+    if outcome.history is None or not outcome.history.is_plain or len(outcome.began) <= since:
         return None
     there = outcome.states[since - 1] if since else outcome.initial
     newer = [change for change in outcome.changes if change.at >= outcome.began[since]]
@@ -656,7 +656,40 @@ def _beside_another(context: Context) -> Iterator[Case]:
     """Another object of the kind comes and goes, with the same spec."""
     other = _renamed(context.sample)
     steps = (context.create, Step(Verb.CREATE, other), Step(Verb.DELETE, other))
-    yield Case(codes.THEFT, History(steps), _as_alone(context, f"after another {other['kind']} came and went"))
+    yield Case(codes.THEFT, History(steps), _apart(context, f"after another {other['kind']} came and went"))
+
+
+def _apart(context: Context, what: str) -> Verdict:
+    """A verdict: another object has children of its own, and takes nothing along when it goes."""
+    nothing_taken = _nothing_taken(context, what)
+
+    def judge(outcome: Outcome) -> Iterator[Violation]:
+        collision = _collision(context, outcome)
+        yield from nothing_taken(outcome) if collision is None else (collision,)
+
+    return Verdict(judge, lambda other, _: _apart(other, what))
+
+
+def _collision(context: Context, outcome: Outcome) -> Violation | None:
+    """Whether the operator refuses a second object only because of its name. It may refuse a second one of a spec."""
+    if outcome.history is None or len(outcome.states) < 2 or outcome.refused:
+        return None
+    second = context.own._replace(name=outcome.history.steps[1].manifest["metadata"]["name"])
+    free = context.own._replace(name=f"other-{context.own.name}")
+    if not (context.children() and _has_trouble(context, outcome, second)):
+        return None
+    create = {**context.sample, "metadata": {**context.sample["metadata"], "name": free.name}}
+    beside = context.undisturbed(context.create, Step(Verb.CREATE, create))
+    if beside.refused or len(beside.states) < 2 or _has_trouble(context, beside, free):
+        return None
+    message = f"{second} is refused beside {context.own}, and {free} is not: the names of their children are the same"
+    place = place_of(context.base.maker_of(context.children()[0]))
+    return Violation(message, place, (), ("names", place), steps=2)
+
+
+def _has_trouble(context: Context, outcome: Outcome, second: Identity) -> bool:
+    """Whether the operator fails for an object that came second, or says that it refuses it."""
+    return last_failure(outcome, 2) is not None or is_refused(outcome, second, 2, context.base)
 
 
 def _as_alone(context: Context, what: str) -> Verdict:

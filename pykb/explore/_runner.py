@@ -194,8 +194,7 @@ class Runner:
             self._memory.restore()
             # Replicas that run at the same time have one interpreter: nobody can put back the modules of one of them.
             self._keeps, self._is_later, self._forgotten = keeps or history.shards > 0, False, []
-            with heard(self._subject.root, outcome):
-                self._run(lambda: play(self._played, cluster, history, outcome, causes=causes), seed)
+            self._run(lambda: play(self._played, cluster, history, outcome, causes=causes), seed, outcome=outcome)
         except SystemExit as error:  # in a task of the operator's own
             if is_end(error):
                 raise
@@ -247,12 +246,15 @@ class Runner:
         """Stop at this moment of the real clock, even in the middle of a history. A signal handler may call it."""
         self._time.watch.until = until
 
-    def _run(self, main: Callable[[], Coroutine[Any, Any, T]], seed: int, before: float = 0.0) -> T:
-        """Run with nothing logged but warnings, see :func:`heard`."""
+    def _run(
+        self, main: Callable[[], Coroutine[Any, Any, T]], seed: int, before: float = 0.0, outcome: Outcome | None = None
+    ) -> T:
+        """Run without logs. An outcome gets the warnings of the user's code."""
         disabled = logging.root.manager.disable
-        logging.disable(logging.INFO)
+        logging.disable(logging.CRITICAL if outcome is None else logging.INFO)
         try:
-            return self._time.run(main, seed, before)
+            with contextlib.nullcontext() if outcome is None else heard(self._subject.root, outcome):
+                return self._time.run(main, seed, before)
         except TooLong as error:
             if self._time.watch.is_over:
                 raise Stopped(place=place_in(self._subject.root, error.stack)) from None

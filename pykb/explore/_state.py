@@ -28,7 +28,7 @@ _SERVER_METADATA = (
 )
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 _UID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_COUNTERS = ("observedGeneration", "collisionCount")
+_COUNTER = re.compile(r"generation$|^collisionCount$", re.IGNORECASE)
 _APART = ("Event", "Lease", "CustomResourceDefinition", "Namespace")
 
 State = Mapping[Identity, Mapping[str, Any]]
@@ -178,10 +178,15 @@ def _reduce(manifest: Mapping[str, Any], named: Mapping[str, str]) -> dict[str, 
     return {name: _timeless(value, named) for name, value in (content | {"metadata": metadata}).items()}
 
 
+def _is_counter(name: str, value: Any) -> bool:
+    """Whether a field counts changes: ``observedGeneration``, and what operators call it."""
+    return (isinstance(value, int) or str(value).isdigit()) and _COUNTER.search(name) is not None
+
+
 def _timeless(value: Any, named: Mapping[str, str]) -> Any:
     """Replace times and uids, and leave out counters."""
     if isinstance(value, dict):
-        return {name: _timeless(each, named) for name, each in value.items() if name not in _COUNTERS}
+        return {name: _timeless(each, named) for name, each in value.items() if not _is_counter(name, each)}
     if isinstance(value, list):
         values = [_timeless(each, named) for each in value]
         # Conditions, owner references: lists whose order says nothing.

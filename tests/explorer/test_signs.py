@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import Any
 
 import orjson
 import pytest
 
+from pykb.explore import History, Step, Verb
 from pykb.explore._gate import Sent
 from pykb.explore._history import Identity
 from pykb.explore._outcome import Change, Outcome
+from pykb.explore._runner import Runner
 from pykb.explore._signs import heard, is_paused, is_refused, is_unchangeable
-from tests.explorer.zoo.kinds import HERE, SAMPLE
+from tests.explorer.keeper import Keeper
+from tests.explorer.test_zoo import _subject_of
+from tests.explorer.zoo.kinds import HERE, SAMPLE, Animal
 
 OWN = Identity.of(SAMPLE)
 SINCE = {"lastTransitionTime": "2030-01-01T00:00:00Z"}
@@ -119,3 +124,22 @@ def test_only_warnings_of_the_operator_are_heard(tmp_path):
     with heard(tmp_path, found):
         other.error("not the operator's")
     assert found.warnings == [(2, "kiki is refused")]
+
+
+class Warns(Keeper):
+    """Logs a warning in each reconcile."""
+
+    async def keep(self, animal: Animal) -> None:
+        """Warn, and apply the child."""
+        logging.getLogger("zoo.own").warning("%s is fed", animal.metadata.name)
+        await super().keep(animal)
+
+
+def test_no_log_of_a_history_reaches_a_handler(caplog):
+    """Nor one of what was before the first step. The outcome has those of the steps."""
+    other = {**SAMPLE, "metadata": {**SAMPLE["metadata"], "name": "koko"}}
+    subject = replace(_subject_of(Warns), root=HERE.parent)
+    with Runner(subject, 0) as runner:
+        outcome = runner.run(History((Step(Verb.CREATE, SAMPLE),), background=(other,)))
+    assert (1, "kiki is fed") in outcome.warnings
+    assert not [record.getMessage() for record in caplog.records if record.name == "zoo.own"]

@@ -15,6 +15,7 @@ WIDGET = {
     "spec": {"size": 1, "owner": UID},
     "status": {
         "observedGeneration": 2,
+        "lastAppliedGeneration": "2",
         "since": "2030-01-01T00:00:00Z",
         "conditions": [{"type": "A", "status": "True"}, {"type": "B", "status": "True"}],
     },
@@ -42,6 +43,7 @@ def test_what_servers_count_and_clocks_say_does_not_differ():
         metadata__generation=7,
         spec__owner=other_uid,
         status__observedGeneration=7,
+        status__lastAppliedGeneration="7",
         status__since="2030-02-03T04:05:06.5Z",
         status__conditions=WIDGET["status"]["conditions"][::-1],
     )

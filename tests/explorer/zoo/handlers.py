@@ -476,3 +476,37 @@ class MayNotNoteMended(MayNotNote):
 
     fault = ""
     rules = rules()
+
+
+class SelectsWidely(Handled):
+    """Deletes by a label that the children of all animals have. The others come back at once, as new ones."""
+
+    fault = "explore-theft"
+    selected: ClassVar[tuple[str, ...]] = ("app",)
+
+    def register(self) -> None:
+        """Clean up by hand as well."""
+        super().register()
+        kopf.on.delete(*ANIMALS, registry=self.registry)(self.clean_up)
+
+    def child(self, animal: Animal) -> ConfigMap:
+        """With labels, by which the clean-up finds it."""
+        child = super().child(animal)
+        child.metadata.labels = {"app": "menu", "animal": animal.metadata.name or ""}
+        return child
+
+    async def clean_up(self, body: kopf.Body, **_: Any) -> None:
+        """Delete the children."""
+        animal = Animal.from_wire(body)
+        labels = {
+            name: value for name, value in (self.child(animal).metadata.labels or {}).items() if name in self.selected
+        }
+        for child in await self.client.live.list(ConfigMap, namespace=animal.metadata.namespace, labels=labels):
+            await self.client.delete(child, missing_ok=True)  # fault
+
+
+class SelectsWidelyMended(SelectsWidely):
+    """By the animal, too."""
+
+    fault = ""
+    selected = ("app", "animal")

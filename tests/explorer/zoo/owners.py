@@ -535,3 +535,28 @@ class PlainNoOwnerMended(PlainNoOwner):
     def is_own(self, animal: Animal, child: ConfigMap) -> bool:
         """Whether the animal is its owner."""
         return is_controlled_by(child, animal)
+
+
+class ShortensNames(Keeper):
+    """Cuts names, so that children of two animals have the same one."""
+
+    fault = "explore-theft"
+
+    async def keep(self, animal: Animal) -> None:
+        """Apply the child."""
+        await ensure_applied(self.client, self.child(animal), owner=animal)  # fault
+
+    def name(self, animal: Animal) -> str:
+        """The name of the child."""
+        return f"{(animal.metadata.name or '')[:4]}-menu"
+
+
+class ShortensNamesMended(ShortensNames):
+    """With a part that depends on the whole name."""
+
+    fault = ""
+
+    def name(self, animal: Animal) -> str:
+        """The name of the child."""
+        digest = hashlib.sha256((animal.metadata.name or "").encode()).hexdigest()[:8]
+        return f"{super().name(animal)}-{digest}"
