@@ -83,6 +83,7 @@ _STATUS = {FaultKind.REFUSE: 500}
 _MOST_SOURCES = 4
 """Objects that the operator reads and somebody changes."""
 
+_HOLD = "example.com/somebody-else"
 _NOTE = {"example.com/note": "somebody else's"}
 
 
@@ -623,6 +624,7 @@ def theft(context: Context) -> Iterator[Case]:
     yield from _beside_namesake(context)
     yield from _at_once(context)
     yield from _noted(context)
+    yield from _held(context)
     for identity in context.children():
         # Soon after it, the object is created: the name of a child may say at what time that was.
         steps = (_somebody_elses(context, identity), context.create, context.delete)
@@ -790,6 +792,27 @@ def _keeps_note(identity: Identity) -> Verdict:
             yield Violation(message, place_of(outcome.maker_of(identity)), (), ("note", identity.kind))
 
     return alone(judge)
+
+
+def _held(context: Context) -> Iterator[Case]:
+    """Somebody else has a finalizer on the object, and it is deleted."""
+    own, metadata = context.own, context.sample["metadata"]
+    held = {**context.sample, "metadata": {**metadata, "finalizers": [*(metadata.get("finalizers") or ()), _HOLD]}}
+
+    def judge(outcome: Outcome) -> Iterator[Violation]:
+        for change in outcome.changes:
+            if change.identity != own:
+                continue
+            left = read(change.after)["metadata"].get("finalizers") or () if change.after else ()
+            if _HOLD in left or change.by is None or change.by.is_of_kopf:
+                continue  # nobody but the operator removes it
+            place = change.by.place
+            message = f"the finalizer of somebody else on {own} is removed"
+            yield Violation(message, place, (), ("finalizer", place), by=change.by)
+            return
+
+    steps = (Step(Verb.CREATE, held, note="metadata.finalizers"), context.delete)
+    yield Case(codes.THEFT, History(steps), alone(judge), hinders=True)
 
 
 def _is_done(outcome: Outcome, verb: Verb, identity: Identity) -> bool:

@@ -15,7 +15,9 @@ from pykb.runtime import (
     ControllerBuilder,
     GenerationChanged,
     Manager,
+    MergePatch,
     NotControlled,
+    NotFound,
     Reconciler,
     Request,
     Result,
@@ -560,3 +562,31 @@ class ShortensNamesMended(ShortensNames):
         """The name of the child."""
         digest = hashlib.sha256((animal.metadata.name or "").encode()).hexdigest()[:8]
         return f"{super().name(animal)}-{digest}"
+
+
+class ClearsFinalizers(Guard):
+    """Lets the object go by removing all finalizers, also those of others."""
+
+    fault = "explore-theft"
+
+    async def end(self, animal: Animal) -> None:
+        """The finalizer last."""
+        await self.clean_up(animal)
+        others = self.kept(animal)
+        patch = MergePatch({"metadata": {"finalizers": others, "resourceVersion": animal.metadata.resource_version}})
+        with contextlib.suppress(NotFound):
+            await self.client.patch(animal, patch)  # fault
+
+    def kept(self, animal: Animal) -> list[str]:
+        """The finalizers that stay."""
+        return []
+
+
+class ClearsFinalizersMended(ClearsFinalizers):
+    """Removes its own."""
+
+    fault = ""
+
+    def kept(self, animal: Animal) -> list[str]:
+        """Those of others."""
+        return [each for each in animal.metadata.finalizers or () if each != FINALIZER]
