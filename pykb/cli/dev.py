@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import shutil
 import sys
@@ -32,6 +33,19 @@ Record = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Also write what the page shows to a new file, for `pykb inspect`.")
 ]
 
+_EDITOR = "vscode://file{path}:{line}"
+_RUNS = ("javascript", "data", "vbscript", "blob")
+"""Schemes that run code in the page instead of opening a program."""
+
+
+def _editor(url: str) -> str:
+    """Check the address that opens an editor."""
+    if "{path}" not in url or not (scheme := re.match(r"([a-z][a-z0-9+.-]*):\S+\Z", url, re.IGNORECASE)):
+        raise typer.BadParameter(f"this opens no file, expected e.g. `{_EDITOR}`")
+    if scheme[1].lower() in _RUNS:
+        raise typer.BadParameter(f"`{scheme[1]}:` opens no editor, expected e.g. `{_EDITOR}`")
+    return url
+
 
 def dev(
     arguments: Annotated[
@@ -46,6 +60,15 @@ def dev(
         bool, typer.Option("--explore", help="Look for faults with the explorer after each start of the manager.")
     ] = False,
     page: Annotated[bool, typer.Option("--page/--no-page", help="Show the page at the printed address.")] = True,
+    editor_url: Annotated[
+        str,
+        typer.Option(
+            metavar="URL",
+            envvar="PYKB_EDITOR_URL",
+            callback=_editor,
+            help="What lines of code on the page link to, with {path} and {line}.",
+        ),
+    ] = _EDITOR,
 ) -> None:
     """Run control plane, CRDs and manager. After a change, generate, apply and restart what changed.
 
@@ -60,6 +83,7 @@ def dev(
       pykb dev --explore
       pykb dev --port 8000
       pykb dev --record bug.jsonl
+      pykb dev --editor-url 'idea://open?file={path}&line={line}'
       pykb dev --kubeconfig ~/.kube/config
     """
     import asyncio
@@ -91,6 +115,7 @@ def dev(
             port=port if page else None,
             record=record,
             explores=explore,
+            editor=editor_url,
         )
         asyncio.run(loop.run())
 

@@ -7,14 +7,18 @@ import contextlib
 import os
 import shutil
 import signal
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import orjson
 
+from pykb._regular_file import read_text
+from pykb.dev.page._events import LONGEST_LINE
 from pykb.dev.project import DevProject
 from pykb.diagnostics.render import visible
 from pykb.tools.process import describe_exit
@@ -28,6 +32,9 @@ _SETTLE = timedelta(seconds=2)
 _FOUND = 1
 """The exit code of ``pykb explore`` with findings."""
 
+_LARGEST_PAGE = LONGEST_LINE // 2
+"""The most bytes of the page with the drawings. It is part of an event, and a larger one is left out."""
+
 
 @dataclass(frozen=True, slots=True)
 class Explored:
@@ -39,6 +46,7 @@ class Explored:
         histories: How many histories were run.
         unfinished: The codes of which histories are left.
         message: Why it failed.
+        html: The page with a drawing of each finding, ``#finding-1`` and so on. Empty without findings.
     """
 
     state: str
@@ -46,6 +54,7 @@ class Explored:
     histories: int = 0
     unfinished: list[str] = field(default_factory=list)
     message: str = ""
+    html: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """As the page gets it."""
@@ -69,27 +78,29 @@ async def explore(project: DevProject, is_alive: Callable[[], bool]) -> Explored
     if not is_alive():
         return None
     calm = ("nice", "-n", "10") if shutil.which("nice") else ()
-    options = ("--seconds", f"{LIMIT.total_seconds():g}", "--format", "json")
-    process = await asyncio.create_subprocess_exec(
-        *calm,
-        *(project.python, "-P", "-m", "pykb", "explore", *options),
-        cwd=project.root,
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        start_new_session=True,
-    )
-    try:
-        written, errors = await process.communicate()
-    except asyncio.CancelledError:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)  # with the processes that run histories
-        await process.wait()
-        raise
-    return _read(process.returncode or 0, written, errors)
+    with tempfile.TemporaryDirectory(prefix="pykb-") as folder:
+        page = Path(folder) / "findings.html"
+        options = ("--seconds", f"{LIMIT.total_seconds():g}", "--format", "json", "--html", str(page))
+        process = await asyncio.create_subprocess_exec(
+            *calm,
+            *(project.python, "-P", "-m", "pykb", "explore", *options),
+            cwd=project.root,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            start_new_session=True,
+        )
+        try:
+            written, errors = await process.communicate()
+        except asyncio.CancelledError:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)  # with the processes that run histories
+            await process.wait()
+            raise
+        return _read(process.returncode or 0, written, errors, page)
 
 
-def _read(code: int, written: bytes, errors: bytes) -> Explored:
+def _read(code: int, written: bytes, errors: bytes, page: Path) -> Explored:
     try:
         told = orjson.loads(written)
         findings = [{key: str(each[key]) for key in ("code", "message", "replay")} for each in told["findings"]]
@@ -98,7 +109,11 @@ def _read(code: int, written: bytes, errors: bytes) -> Explored:
         return Explored("failed", message=_first_message(errors) or describe_exit(code))
     if code not in (0, _FOUND) or (code == _FOUND and not findings):
         return Explored("failed", message=_first_message(errors) or describe_exit(code))
-    return Explored("done", findings, histories, unfinished)
+    html = ""
+    if findings:
+        with contextlib.suppress(OSError, ValueError):  # too large, or the disk was full: the findings are here
+            html = read_text(page, most=_LARGEST_PAGE)
+    return Explored("done", findings, histories, unfinished, html=html)
 
 
 def _first_message(errors: bytes) -> str:

@@ -205,6 +205,7 @@ class DevLoop:
         port: The port of the page; 0 is a free one. ``None`` is no page.
         record: A new file that gets what the page shows.
         explores: Whether to run the explorer after each start of the manager.
+        editor: The address that opens a file in the user's editor, with ``{path}`` and ``{line}``.
     """
 
     project: DevProject
@@ -215,11 +216,13 @@ class DevLoop:
     port: int | None = None
     record: Path | None = None
     explores: bool = False
+    editor: str = ""
 
     def __post_init__(self) -> None:
         """Prepare the state of the loop. Nothing runs yet."""
-        self._history = History(project=self.project.package, cluster=self.target.title)
+        self._history = History(project=self.project.package, cluster=self.target.title, editor=self.editor)
         self._records = ""
+        self._began = time.monotonic()
         self._changed: list[str] = []
         self._installed: list[str] = []
         self._last_lines: deque[str] = deque(maxlen=_MOST_LINES)
@@ -310,7 +313,7 @@ class DevLoop:
         """Show on the page what became of the manager, and why."""
         log = [*self._last_lines] if state == "ended" else []
         told = {"at": time.time(), "state": state, "reason": reason, "log": log}
-        told |= {"files": self._changed, "crds": self._installed}
+        told |= {"took": time.monotonic() - self._began, "files": self._changed, "crds": self._installed}
         self._changed, self._installed = [], []
         self._history.restarted(told)
 
@@ -333,6 +336,7 @@ class DevLoop:
         """
         try:
             async with self._one_at_a_time:
+                self._began = time.monotonic()
                 await work()
         except EnvironmentProblem as problem:
             self.output.error(render([problem.diagnostic], colour=self.colour))

@@ -61,7 +61,7 @@ class Site:
     """The server of the page in a thread of its own, and what a manager and a cluster tell it."""
 
     def __init__(self, folder: Path, connect: Callable[[], Rest]) -> None:
-        self.history = History(project="shop", cluster="a control plane")
+        self.history = new_history()
         self.socket = folder / "records"
         self.connect = connect
         self.samples = folder / "samples"
@@ -112,7 +112,7 @@ class Site:
     def restart(self, *, anew: bool = False) -> None:
         """Serve again, for the browsers that had been let in; ``anew`` is without what was kept."""
         if anew:
-            self.history = History(project="shop", cluster="a control plane")
+            self.history = new_history()
         before, self.server = self.server, self.new_server()
         self.server._session, self.server._token = before._session, before._token
         self.start()
@@ -126,6 +126,11 @@ class Site:
         done = threading.Event()
         self.loop.call_soon_threadsafe(lambda: (method(*arguments), done.set()))
         assert done.wait(20)
+
+
+def new_history() -> History:
+    """The history of a manager on this machine."""
+    return History(project="shop", cluster="a control plane", editor="idea://open?file={path}&line={line}")
 
 
 def basket(name: str, *, kind: str = "Basket", owners: tuple[str, ...] = (), **more: Any) -> dict[str, Any]:

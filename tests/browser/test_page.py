@@ -44,7 +44,7 @@ def fill(site: Site) -> None:
     """Tell the page something of everything."""
     site.tell(
         site.history.restarted,
-        {"at": time.time() - 5, "state": "started", "reason": "", "files": ["a.py"], "crds": [], "log": []},
+        {"at": time.time() - 5, "state": "started", "reason": "", "files": ["a.py"], "crds": [], "took": 0, "log": []},
     )
     bad = [{"type": "Ready", "status": "False", "reason": "NoFruit", "message": "there is no fruit", "since": None}]
     site.tell(site.history.show, "Basket-apple", basket("apple", ready=True))
@@ -106,7 +106,7 @@ def test_a_reconcile_is_seen_and_opened_with_the_keyboard(site: Site, page: Page
     expect(page.locator("del")).to_have_text("1")
     expect(page.locator("ins")).to_have_text("2")
     link = page.get_by_role("link", name="basket controller.py:31")
-    expect(link).to_have_attribute("href", "vscode://file/home/me/shop/basket%20controller.py:31")
+    expect(link).to_have_attribute("href", "idea://open?file=/home/me/shop/basket%20controller.py&line=31")
     page.get_by_role("link", name="basket default/apple").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_text("PATCH ConfigMap default/apple, 4 ms")).to_be_visible()
@@ -223,23 +223,45 @@ def test_a_hot_loop_is_named(site: Site, page: Page):
     expect(page.get_by_text("Hot loop")).to_have_count(1)
 
 
+DRAWN = """<!doctype html><title>drawn</title><style>p { color: rgb(0, 128, 0) }</style>
+<section id="finding-1"><p>process 1 dies</p></section><script>document.title = "script"</script>"""
+
+
 def test_findings_of_the_explorer_are_named(site: Site, page: Page):
-    """A line on top leads to them, each with the command that shows it again. The next run replaces them."""
+    """A line on top leads to them, each with its command and its picture. The next run replaces them."""
     told = {"at": time.time(), "state": "running", "findings": [], "histories": 0, "unfinished": [], "message": ""}
+    told["html"] = ""
     site.tell(site.history.explored, told)
     show(page, "health")
     expect(page.get_by_text("It looks for faults since")).to_be_visible()
     finding = {"code": "explore-crash", "message": HOSTILE, "replay": "crash:apple:2"}
     site.tell(
         site.history.explored,
-        {**told, "state": "done", "findings": [finding], "histories": 12, "unfinished": ["explore-crash"]},
+        {
+            **told,
+            "state": "done",
+            "findings": [finding],
+            "histories": 12,
+            "unfinished": ["explore-crash"],
+            "html": DRAWN,
+        },
     )
     expect(page.get_by_text("1 finding in 12 histories, and 1 of its codes are not finished")).to_be_visible()
     expect(page.get_by_text(f"explore-crash: {HOSTILE}")).to_be_visible()
     expect(page.get_by_text("pykb explore --replay crash:apple:2")).to_be_visible()
+    with page.expect_popup() as opened_page:
+        page.get_by_role("link", name="As a picture").click()
+    expect(opened_page.value.get_by_text("process 1 dies")).to_have_css("color", "rgb(0, 128, 0)")
+    assert opened_page.value.url.endswith("/findings#finding-1")
+    assert opened_page.value.title() == "drawn"
+    opened_page.value.close()
     show(page, "objects")
-    page.get_by_role("status").get_by_role("link", name="Health").click()
+    page.set_viewport_size({"width": 1200, "height": 300})
+    link = page.get_by_role("status").get_by_role("link", name="Health")
+    link.click()
     expect(page.get_by_role("heading", name="The explorer")).to_be_visible()
+    link.click()
+    assert page.evaluate("scrollY") == 0  # the line on top stays to be seen
     site.tell(site.history.explored, {**told, "state": "failed", "message": "no kinds"})
     expect(page.get_by_text("It could not run: no kinds")).to_be_visible()
     expect(page.get_by_text("The explorer has")).to_have_count(0)
@@ -254,7 +276,15 @@ def test_text_of_others_stays_text(site: Site, page: Page, view: str):
     site.tell(site.history.show, "Basket-x", basket(HOSTILE, ready=False, conditions=conditions))
     site.tell(
         site.history.restarted,
-        {"at": time.time(), "state": "ended", "reason": HOSTILE, "files": [HOSTILE], "crds": [], "log": [HOSTILE]},
+        {
+            "at": time.time(),
+            "state": "ended",
+            "reason": HOSTILE,
+            "files": [HOSTILE],
+            "crds": [],
+            "took": 0,
+            "log": [HOSTILE],
+        },
     )
     logs = [{"at": 1, "level": HOSTILE, "message": HOSTILE}]
     site.send(
@@ -311,7 +341,7 @@ def test_a_lost_connection_is_shown_and_comes_back(site: Site, page: Page):
 
 def test_a_manager_elsewhere_is_named_and_a_lost_one_is_an_alarm(site: Site, page: Page):
     """Until it is connected again. Nothing can be changed."""
-    told = {"at": time.time(), "files": [], "crds": [], "log": []}
+    told = {"at": time.time(), "files": [], "crds": [], "took": 0, "log": []}
     about = {"project": "shop", "cluster": "https://example.com", "source": "pod shop-system/a, the leader"}
     site.tell(site.history.add, "about", about)
     expect(page.get_by_text("pod shop-system/a, the leader")).to_be_visible()

@@ -30,7 +30,15 @@ def record(file: Path) -> None:
         "traceback": "Traceback\n  line",
     }
     with recorded(history, file, print):
-        told = {"at": then, "state": "ended", "reason": "exit code 1", "files": [], "crds": [], "log": [HOSTILE]}
+        told = {
+            "at": then,
+            "state": "ended",
+            "reason": "exit code 1",
+            "files": [],
+            "crds": [],
+            "took": 0,
+            "log": [HOSTILE],
+        }
         history.restarted(told)
         history.show("Basket-apple", basket("apple", ready=True))
         for each in (

@@ -95,7 +95,7 @@ _CONDITION = {"type": str, "status": str, "reason": str, "message": str, "since"
 EVENTS = {
     **FROM_MANAGER,
     "about": {"project": str, "cluster": str, "source": str},
-    "manager": {"at": float, "state": str, "reason": str, "files": [str], "crds": [str], "log": [str]},
+    "manager": {"at": float, "took": float, "state": str, "reason": str, "files": [str], "crds": [str], "log": [str]},
     "findings": {
         "at": float,
         "state": str,
@@ -103,6 +103,7 @@ EVENTS = {
         "histories": float,
         "unfinished": [str],
         "findings": [{"code": str, "message": str, "replay": str}],
+        "html": str,
     },
     "object": {
         **_OBJECT,

@@ -153,13 +153,15 @@ class History:
         until: When the last event of a recording was; 0 if more events come.
     """
 
-    def __init__(self, *, project: str = "", cluster: str = "", source: str = "") -> None:
+    def __init__(self, *, project: str = "", cluster: str = "", source: str = "", editor: str = "") -> None:
         """Begin without events.
 
         Args:
             project: The name of the project.
             cluster: The cluster of the manager.
             source: Where the records come from, if not from this program's own manager.
+            editor: The address that opens a file in the user's editor, with ``{path}`` and ``{line}``. Empty if the
+                code is not on this machine. A recording does not have it.
         """
         self.kinds: dict[tuple[str, str], None] = {}
         self.named: dict[tuple[str, str, str], None] = {}
@@ -167,6 +169,7 @@ class History:
         self.write: Callable[[Entry], None] | None = None
         self.until = 0.0
         self._about = {"project": project, "cluster": cluster, "source": source}
+        self._editor = editor
         self._number = 0
         self._records: OrderedDict[int, tuple[Entry, tuple[str, str]]] = OrderedDict()
         self._by_object: dict[tuple[str, str], deque[int]] = {}
@@ -225,6 +228,10 @@ class History:
         """Keep what the explorer says, in place of what it said before."""
         self.add("findings", told)
 
+    def drawn(self) -> str:
+        """The explorer's page with a drawing of each finding, as HTML. Empty if there is none."""
+        return orjson.loads(self._explored.data)["html"] if self._explored is not None else ""
+
     def show(self, uid: str, told: Mapping[str, Any]) -> None:
         """Keep an object in place of its last version."""
         self.add("object", {**told, "uid": uid})
@@ -264,7 +271,8 @@ class History:
         return self.readers > 0 or self.write is not None
 
     def _reset(self) -> Entry:
-        told = {**self._about, "dropped": self._dropped, "now": self.until or time.time(), "isOver": self.until > 0}
+        told: dict[str, object] = {**self._about, "editor": self._editor, "dropped": self._dropped}
+        told |= {"now": self.until or time.time(), "isOver": self.until > 0}
         return Entry(self._number, "reset", orjson.dumps(told))
 
     def snapshot(self) -> Iterable[Entry]:

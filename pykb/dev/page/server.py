@@ -51,6 +51,9 @@ _HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store",
 }
+_DRAWN_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox"
+"""For a page of ``pykb explore --html``, which has its styles in itself. It may be somebody else's, of a recording: it
+runs no scripts, gets nothing from any network, and has an origin of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +103,7 @@ class Page:
         routes.add("/", self._open)
         routes.add("/static/*", self._static)
         routes.add("/events", self._events)
+        routes.add("/findings", self._findings)
         if self.cluster is not None:
             routes.add("/api/object", partial(self._object, self.cluster))
         if self.cluster is not None and self.workbench is not None:
@@ -199,6 +203,12 @@ class Page:
 
     async def _static(self, request: HttpRequest) -> HttpResponse:
         return _file(request.path.rpartition("/")[2])
+
+    async def _findings(self, _: HttpRequest) -> HttpResponse:
+        if not (html := self.history.drawn()):
+            raise HttpError(404, "the explorer has drawn nothing since its last start\n")
+        headers = {"Content-Security-Policy": _DRAWN_POLICY}
+        return HttpResponse(html.encode(), content_type=_TYPES[".html"], headers=headers)
 
     async def _events(self, request: HttpRequest) -> HttpResponse:
         if self.history.readers >= _MOST_PAGES:

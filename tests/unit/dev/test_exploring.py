@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from pykb.dev import _exploring as module
 from pykb.dev._exploring import Explored, explore
 from pykb.dev.project import DevProject
 
@@ -44,6 +45,21 @@ async def test_findings_are_told_with_how_to_see_them_again(tmp_path: Path) -> N
     assert first == "explore-bug: a \N{SYMBOL FOR ESCAPE}[2J hole (`pykb explore --replay .pykb/explore/1.json`)"
     assert last == "the explorer has 1 finding in 4 histories, and 1 of its codes are not finished"
     assert found.to_json()["findings"] == [FOUND]
+
+
+def is_there(name: Path) -> bool:
+    """Whether there is still a file whose path is in another one."""
+    return Path(name.read_text(encoding="utf-8")).exists()
+
+
+@pytest.mark.parametrize(("size", "kept"), [(100, 100), (module._LARGEST_PAGE + 1, 0)])
+async def test_the_page_with_the_drawings_is_taken_if_it_is_not_too_large(tmp_path: Path, size: int, kept: int) -> None:
+    """It is part of what is recorded and sent to the page. Nothing of it stays in the file system."""
+    name = tmp_path / "name"
+    writes = f"open(sys.argv[-1], 'w').write('x' * {size}); open({str(name)!r}, 'w').write(sys.argv[-1])"
+    found = await said(tmp_path, f"{writes}; print({json.dumps(TOLD)!r}); sys.exit(1)")
+    assert len(found.to_json()["html"]) == kept
+    assert not is_there(name)
 
 
 async def test_no_findings_are_said_only_if_it_was_explored(tmp_path: Path) -> None:

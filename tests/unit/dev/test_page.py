@@ -78,7 +78,7 @@ async def test_a_page_gets_what_is_kept_and_then_each_new_event() -> None:
     following = history.follow()
     first = events(await anext(following))
     assert [event for event, _ in first] == ["reset", "manager", "ended", "started", "ready"]
-    about = {"project": "shop", "cluster": "", "source": "", "isOver": False}
+    about = {"project": "shop", "cluster": "", "source": "", "editor": "", "isOver": False}
     assert first[0][1] == {**about, "dropped": 0, "now": 0}
     history.record(ended(2))
     assert [event for event, _ in events(await anext(following))] == ["ended"]
@@ -293,7 +293,7 @@ async def opened(tmp_path: Path) -> AsyncIterator[Opened]:
 
 async def test_only_who_has_opened_the_address_is_answered(opened: Opened) -> None:
     """The cookie is not for scripts, nor for other sites."""
-    for path in ("/", "/events", "/api/samples", "/static/main.js", "/?token=wrong"):
+    for path in ("/", "/events", "/findings", "/api/samples", "/static/main.js", "/?token=wrong"):
         status, text = await opened.get(path)
         assert (status, "open the address" in text) == (401, True)
     async with opened.session.get(opened.url, allow_redirects=False) as answer:
@@ -318,6 +318,19 @@ async def test_no_other_site_reaches_the_page(opened: Opened) -> None:
     async with opened.session.get(f"{opened.base}/") as answer:
         assert "script-src 'self'" in answer.headers["Content-Security-Policy"]
         assert "unsafe" not in answer.headers["Content-Security-Policy"]
+
+
+async def test_a_drawing_of_anybody_runs_nothing(opened: Opened) -> None:
+    """It has an origin of its own, and gets nothing from a network. A new run of the explorer takes it away."""
+    await opened.session.get(opened.url)
+    assert (await opened.get("/findings"))[0] == 404
+    opened.page.history.explored({"html": "<script>alert(1)</script>"})
+    async with opened.session.get(f"{opened.base}/findings") as answer:
+        policy = answer.headers["Content-Security-Policy"].split("; ")
+        assert {"default-src 'none'", "frame-ancestors 'none'", "sandbox"} < {*policy}
+        assert await answer.text() == "<script>alert(1)</script>"
+    opened.page.history.explored({"html": ""})
+    assert (await opened.get("/findings"))[0] == 404
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ SECRET = {
     "metadata": {"name": "a", "namespace": "b", "uid": "u"},
     "data": {"password": "aHVzaA=="},
 }
-STARTED = {"at": 1.0, "state": "started", "reason": "", "files": ["a.py"], "crds": [], "log": []}
+STARTED = {"at": 1.0, "state": "started", "reason": "", "files": ["a.py"], "crds": [], "took": 0, "log": []}
 
 
 def never(reason: str) -> None:
@@ -60,7 +60,7 @@ async def test_a_recording_shows_what_the_page_showed(tmp_path: Path) -> None:
         history.show("v", {**summary(SECRET), "uid": "v"})
         history.gone("v")
         history.explored(
-            {"at": 7.0, "state": "done", "message": "", "histories": 3, "unfinished": [], "findings": []},
+            {"at": 7.0, "state": "done", "message": "", "histories": 3, "unfinished": [], "findings": [], "html": ""},
         )
     history.record(ended(3))
     assert stat.S_IMODE(file.stat().st_mode) == 0o600

@@ -244,6 +244,14 @@ def test_a_clusters_name_cannot_leave_its_folder(home: Path, name: str) -> None:
     assert "error[cluster-name]" in done.stderr
 
 
+@pytest.mark.parametrize("url", ["javascript:alert('{path}')", "code {path}", "idea://open?line={line}"])
+def test_an_address_that_opens_no_file_is_refused(home: Path, url: str) -> None:
+    """The browser would run it, or nothing would happen."""
+    done = pykb(home, "dev", PYKB_EDITOR_URL=url)
+    assert done.returncode == 2
+    assert "expected e.g. `vscode://file{path}:{line}`" in done.stderr
+
+
 def test_dev_needs_a_project(home: Path) -> None:
     """Nothing is started to find that out."""
     assert pykb(home, "dev").returncode == 2

@@ -162,7 +162,7 @@ export function callView(view, id) {
       element("h2", {}, titleOf(found)),
       element("p", {}, element("span", { class: tone }, words), ` at ${clock(found.at)} in ${span(found.seconds)}`),
       found.message &&
-        element("p", { class: tone }, `${found.message} `, denial && codeLink(denial.place, !store.source)),
+        element("p", { class: tone }, `${found.message} `, denial && codeLink(denial.place, store.editor)),
       askedOf(found),
       found.isReduced && element("p", { class: "wait" }, "This record was large: its objects and log were left out."),
       ...listed(

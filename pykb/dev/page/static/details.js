@@ -64,7 +64,7 @@ export const errorOf = (error) =>
   error
     ? [
         element("h2", {}, "Error"),
-        element("p", { class: "bad" }, `${error.message} `, codeLink(error.place, !store.source)),
+        element("p", { class: "bad" }, `${error.message} `, codeLink(error.place, store.editor)),
         tracebackOf(error),
       ]
     : [];

@@ -90,14 +90,15 @@ export const shown = (value) =>
 /**
  * A line of the user's code, as a link that opens the editor if the manager runs on this machine.
  * @param {import("./store.js").Place} place
- * @param {boolean} isHere
+ * @param {string} editor The address that opens a file, with `{path}` and `{line}`. Empty without an editor.
  */
-export function codeLink(place, isHere) {
+export function codeLink(place, editor) {
   if (!place) return null;
   const name = `${place.path.slice(place.path.lastIndexOf("/") + 1)}:${place.line}`;
-  if (!isHere) return element("span", { title: place.path, class: "mono" }, name);
+  if (!editor) return element("span", { title: place.path, class: "mono" }, name);
   const path = place.path.split("/").map(encodeURIComponent).join("/");
-  return element("a", { href: `vscode://file${path}:${place.line}`, title: place.path, class: "mono" }, name);
+  const href = editor.replaceAll("{path}", () => path).replaceAll("{line}", String(place.line));
+  return element("a", { href, title: place.path, class: "mono" }, name);
 }
 
 /** @param {{kind: string, namespace: string, name: string}} object */

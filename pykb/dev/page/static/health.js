@@ -87,7 +87,7 @@ export function healthView(view) {
 }
 
 /** @param {import("./store.js").Explored} told */
-function explored({ at, state, message, histories, unfinished, findings }) {
+function explored({ at, state, message, histories, unfinished, findings, html }) {
   if (state === "running") return [element("p", {}, `It looks for faults since ${clock(at)}.`)];
   if (state === "failed") return [element("p", { class: "bad" }, `✗ It could not run: ${message}`)];
   const rest = unfinished.length ? `, and ${unfinished.length} of its codes are not finished` : "";
@@ -96,13 +96,15 @@ function explored({ at, state, message, histories, unfinished, findings }) {
     element(
       "ul",
       { class: "plain" },
-      ...findings.map(({ code, message: words, replay }) =>
+      ...findings.map(({ code, message: words, replay }, index) =>
         element(
           "li",
           {},
           element("span", { class: "bad" }, `✗ ${code}: ${words}`),
           " To see it again: ",
           element("code", {}, `pykb explore --replay ${replay}`),
+          html && " ",
+          html && element("a", { href: `/findings#finding-${index + 1}`, target: "_blank" }, "As a picture"),
         ),
       ),
     ),

@@ -54,12 +54,12 @@ function header() {
   const until = store.isOver ? `, until ${new Date(now() * 1000).toLocaleString([], { hour12: false })}` : "";
   byId("source").textContent = store.source + until;
   byId("source").hidden = !store.source;
-  byId("try").hidden = Boolean(store.source);
+  byId("trying").hidden = Boolean(store.source);
   const lost = byId("lost");
   lost.hidden = !store.isLost;
   lost.textContent = store.isLost ? LOST : "";
   update(
-    byId("health"),
+    byId("facts"),
     ...facts().map(([name, value]) => element("div", {}, element("dt", {}, name), element("dd", {}, value))),
   );
   update(byId("alarms"), ...alarms());

@@ -111,7 +111,7 @@ function requestsOf(found) {
         element("code", { class: sent.method === "GET" ? "quiet" : "" }, sent.method),
         ` ${nameOf(sent.object)}${sent.subresource ? ` (${sent.subresource})` : ""}`,
         `${sent.dryRun ? ", dry run" : ""}, ${span(sent.seconds)} `,
-        codeLink(sent.place, !store.source),
+        codeLink(sent.place, store.editor),
         sent.error && element("span", { class: "bad" }, ` ✗ ${sent.error}`),
         sent.changes.length > 0 && diff(sent.changes),
       ),

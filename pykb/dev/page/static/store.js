@@ -21,9 +21,9 @@ import { nameOf } from "./dom.js";
  *   objects: number, operation: string, subresource: string, user: string, dryRun: boolean, sentBy: Writer | null,
  *   before: unknown, after: unknown, changes: Change[], allowed: boolean | null, message: string,
  *   fields: {field: string, message: string}[], warnings: string[], error: Failure | null}} Call A call of a webhook.
- * @typedef {{at: number, state: string, reason: string, files: string[], crds: string[], log: string[]}} Restart
+ * @typedef {{at: number, took: number, state: string, reason: string, files: string[], crds: string[], log: string[]}} Restart
  * @typedef {{at: number, state: "running" | "done" | "failed", message: string, histories: number, unfinished: string[],
- *   findings: {code: string, message: string, replay: string}[]}} Explored
+ *   findings: {code: string, message: string, replay: string}[], html: string}} Explored
  * @typedef {Identity & {uid: string, createdAt: string, deletingSince: string | null, finalizers: string[],
  *   owners: string[], generation: number | null, observedGeneration: number | null,
  *   conditions: {type: string, status: string, reason: string, message: string, since: string}[], phase: string,
@@ -42,6 +42,8 @@ export const store = {
   cluster: "",
   /** Where the records come from, if not from the manager of this `pykb dev`. Nothing can be changed then. */
   source: "",
+  /** The address that opens a file in the user's editor, with `{path}` and `{line}`. Empty if the code is elsewhere. */
+  editor: "",
   /** Whether this is a recording: its clock stands. */
   isOver: false,
   dropped: 0,
@@ -246,7 +248,7 @@ function forget(/** @type {Reconcile} */ reconcile) {
 const handlers = {
   reset(told) {
     handlers.about?.(told);
-    Object.assign(store, { dropped: told.dropped, isOver: told.isOver, isReady: false });
+    Object.assign(store, { editor: told.editor, dropped: told.dropped, isOver: told.isOver, isReady: false });
     store.skew = told.now - (told.isOver ? 0 : Date.now() / 1000);
     store.restarts = [];
     store.explored = null;

@@ -2,7 +2,7 @@
 // are in the lane of their object.
 
 import { itemOfCall, summaryOfCall } from "./call.js";
-import { clock, element, fill, hrefOf, hrefOfCall, isNarrow, nameOf, update } from "./dom.js";
+import { clock, element, fill, hrefOf, hrefOfCall, isNarrow, nameOf, span, update } from "./dom.js";
 import { itemOf, summaryOf } from "./reconcile.js";
 import { laneOf, lanesOf, now, store } from "./store.js";
 
@@ -371,12 +371,16 @@ function restarts({ pen, tones, from, until, place, width, height }) {
   });
 }
 
+/** How long it took to start it. @param {import("./store.js").Restart} restart */
+const took = ({ state, took: seconds }) => state === "started" && seconds > 0 && `took ${span(seconds)}`;
+
 /** Why the manager started or ended, as short as possible. @param {import("./store.js").Restart} restart */
 function reasonOf(restart) {
   const [file] = restart.files;
   if (restart.reason || file === undefined) return restartText(restart);
   const more = restart.files.length > 1 ? ` and ${restart.files.length - 1} more` : "";
-  return `${file.slice(file.lastIndexOf("/") + 1)}${more} changed`;
+  const crds = restart.crds.length > 0 && `installed ${restart.crds.join(", ")}`;
+  return [`${file.slice(file.lastIndexOf("/") + 1)}${more} changed`, crds, took(restart)].filter(Boolean).join("; ");
 }
 
 /** @param {import("./store.js").Restart} restart */
@@ -385,6 +389,7 @@ export function restartText(restart) {
     restart.reason,
     restart.files.length > 0 && `changed: ${restart.files.join(", ")}`,
     restart.crds.length > 0 && `installed: ${restart.crds.join(", ")}`,
+    took(restart),
   ];
   return [restart.state, ...why].filter(Boolean).join("; ");
 }
