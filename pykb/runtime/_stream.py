@@ -356,6 +356,7 @@ def _beginning(record: ReconcileRecord, at: float) -> dict[str, Any]:
         "at": at,
         "causes": [_cause(each) for each in record.causes],
         "moreCauses": record.more_causes,
+        "queued": record.queued,
     }
 
 

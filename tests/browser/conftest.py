@@ -169,7 +169,15 @@ def cause(name: str, **more: Any) -> dict[str, Any]:
 def started(key: str, name: str, **more: Any) -> dict[str, Any]:
     """The record of a reconcile that runs."""
     told = {"event": "started", "id": key, "controller": "basket", "request": f"default/{name}"}
-    return {**told, "object": identity(name), "at": time.time(), "causes": [cause(name)], "moreCauses": 0, **more}
+    return {
+        **told,
+        "object": identity(name),
+        "at": time.time(),
+        "causes": [cause(name)],
+        "moreCauses": 0,
+        "queued": 0,
+        **more,
+    }
 
 
 def ended(key: str, name: str, **more: Any) -> dict[str, Any]:

@@ -183,6 +183,17 @@ def test_many_conversions_push_out_no_other_calls(site: Site, page: Page):
     expect(page.get_by_role("row", name="/validate-basket").get_by_role("cell").first).to_have_text("1")
 
 
+def test_what_waits_for_a_worker_is_counted(site: Site, page: Page):
+    """By controller, until the manager ends."""
+    site.send(ended("1", "apple", queued=8), started("2", "pear", queued=7))
+    show(page, "health")
+    cells = page.get_by_role("row", name="basket").get_by_role("cell")
+    expect(cells).to_have_text(["7", "1", "0", "0", "10 ms", "10 ms"])
+    told = {"at": time.time(), "took": 0, "state": "ended", "reason": "", "files": [], "crds": [], "log": []}
+    site.tell(site.history.restarted, told)
+    expect(cells.first).to_have_text("0")
+
+
 def test_denied_and_slow_calls_are_counted(site: Site, page: Page):
     """By webhook."""
     fill(site)

@@ -52,7 +52,14 @@ _SENT = {
 }
 _ERROR = {"type": str, "message": str, "place": _PLACE, "traceback": str}
 _LOGGED = {"logs": [{"at": float, "level": str, "message": str}], "moreLogs": float}
-_STARTED = {**_RECONCILE, "object": _Optional(_OBJECT), "at": float, "causes": [_CAUSE], "moreCauses": float}
+_STARTED = {
+    **_RECONCILE,
+    "object": _Optional(_OBJECT),
+    "at": float,
+    "causes": [_CAUSE],
+    "moreCauses": float,
+    "queued": float,
+}
 _ENDED = {
     **_STARTED,
     "seconds": float,

@@ -28,6 +28,7 @@ from pykb.files.durable import Folder
 _VERSION = 1
 _HEADER = {"recording": {"version": float, "at": float}}
 _MAKES = ("pykb dev --record FILE     # makes a recording",)
+_MANAGER = "pykb inspect deployment/NAME     # shows a manager in a cluster; or pod/NAME"
 
 
 def _most_bytes() -> int:
@@ -140,6 +141,8 @@ def read_recording(path: Path) -> tuple[History, list[Diagnostic]]:
     """
     try:
         return _read(path)
+    except FileNotFoundError as error:
+        raise RECORDING.problem(f"there is no file `{path}`", *_MAKES, _MANAGER) from error
     except OSError as error:
         raise RECORDING.problem(f"`{path}` cannot be read: {error.strerror or error}") from error
 

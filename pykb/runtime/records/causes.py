@@ -190,6 +190,7 @@ class ReconcileRecord:
         failures: How many reconciles of this request failed in a row, with this one.
         next_try: When it is tried again after an error, from then on. ``None`` if it is not.
         object: The object of its request, if the controller is ``for_`` a kind.
+        queued: About how many requests waited for a worker when it started, and then when it ended.
     """
 
     id: ReconcileId
@@ -202,6 +203,7 @@ class ReconcileRecord:
     failures: int = 0
     next_try: timedelta | None = None
     object: ObjectId | None = None
+    queued: int = 0
 
 
 class ReconcileListener:

@@ -328,6 +328,7 @@ class Recorder:
         if (record := self._running.pop(context.request, None)) is not None:
             record.result, record.error, record.seconds = result, error, seconds
             record.failures = self._queue.failures(context.request)
+            record.queued = self._queue.depth
             self._tell("ended", record)
 
     def _watch(self, suspects: bool) -> None:
@@ -357,6 +358,7 @@ class Recorder:
             ReconcileId(context.controller, context.request, context.reconcile_id),
             tuple(self._cause(each) for each in due),
             left_out,
+            queued=self._queue.depth,
         )
         if kind is not None and isinstance(request, NamespacedName):
             record.object = ObjectId(kind.api_version, kind.kind, request.namespace, request.name)

@@ -414,6 +414,11 @@ class WorkQueue(Generic[K]):
         """Whether a key waits, or a worker has it."""
         return key in self._entries or self._is_taken(key)
 
+    @property
+    def depth(self) -> int:
+        """About how many keys could be handed out now. Costs nothing; :meth:`ready_by_priority` counts exactly."""
+        return len(self._ready)
+
     def ready_by_priority(self) -> dict[int, int]:
         """How many keys could be handed out now, by priority (for the depth metric)."""
         now = self._clock.now()

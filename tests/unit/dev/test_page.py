@@ -37,6 +37,7 @@ def ended(number: int, request: str = "default/a", **rest: object) -> bytes:
 
 ENDING: dict[str, Any] = {
     "moreCauses": 0,
+    "queued": 0,
     "seconds": 0.5,
     "outcome": "ok",
     "requeueAfter": None,

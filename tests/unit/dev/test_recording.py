@@ -177,9 +177,11 @@ def test_a_damaged_file_is_refused_with_its_line(recording: Path, damage: Callab
 
 def test_what_is_no_file_cannot_be_read(tmp_path: Path) -> None:
     """The message says so."""
-    for path in (tmp_path, tmp_path / "nothing"):
-        with pytest.raises(EnvironmentProblem, match="cannot be read"):
-            read_recording(path)
+    with pytest.raises(EnvironmentProblem, match="cannot be read"):
+        read_recording(tmp_path)
+    with pytest.raises(EnvironmentProblem, match="there is no file") as raised:
+        read_recording(tmp_path / "service")
+    assert "deployment/NAME" in raised.value.diagnostic.help[-1]  # it may be meant as an object
 
 
 def test_a_hostile_file_takes_a_bounded_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

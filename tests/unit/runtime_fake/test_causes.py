@@ -243,3 +243,15 @@ async def test_many_causes_are_counted_not_kept():
     assert listener.why == [["program"]]
     assert listener.ends[0].more_causes == 84
     assert not controller.recorder._waiting
+
+
+async def test_a_record_has_how_many_requests_wait_for_a_worker():
+    """Those that are due, and not those for later."""
+    manager, listener = managed(fake_client())
+    (controller,) = manager.controllers
+    for name in "abc":
+        controller.queue.add(Request("default", name))
+    controller.queue.add(Request("default", "later"), after=timedelta(hours=1))
+    async with running(manager):
+        await eventually(lambda: len(listener.ends) == 3)
+    assert [record.queued for record in listener.ends] == [2, 1, 0]

@@ -129,12 +129,12 @@ function controllers(ended) {
   }
   if (!sums.size) return element("p", { class: "quiet" }, "No reconcile has ended yet.");
   return table(
-    ["Controller", "Reconciles", "Errors", "Requests", "Mean", "Slowest"],
+    ["Controller", "Waiting", "Reconciles", "Errors", "Requests", "Mean", "Slowest"],
     [...sums]
       .sort()
       .map(([name, sum]) => [
         name,
-        ...[sum.count, sum.errors, sum.requests, span(sum.seconds / sum.count), span(sum.most)],
+        ...[store.queued.get(name) ?? 0, sum.count, sum.errors, sum.requests, span(sum.seconds / sum.count), span(sum.most)],
       ]),
   );
 }

@@ -14,7 +14,7 @@ import { nameOf } from "./dom.js";
  * @typedef {{type: string, message: string, place: Place, traceback: string}} Failure
  * @typedef {{logs: {at: number, level: string, message: string}[], moreLogs: number, isReduced?: boolean}} Logged
  * @typedef {Logged & {id: string, controller: string, request: string, object: Identity | null, at: number,
- *   causes: Cause[], moreCauses: number, isRunning: boolean, seconds: number, outcome: string,
+ *   causes: Cause[], moreCauses: number, queued: number, isRunning: boolean, seconds: number, outcome: string,
  *   requeueAfter: number | null, error: Failure | null, failures: number, nextTry: number | null, sent: Sent[],
  *   moreSent: number}} Reconcile
  * @typedef {Logged & {id: string, type: string, path: string, at: number, seconds: number, object: Identity | null,
@@ -57,6 +57,8 @@ export const store = {
   lanes: new Map(),
   /** The names of lanes by object: @type {Map<string, Set<string>>} */
   lanesOf: new Map(),
+  /** How many requests wait for a worker, by controller: @type {Map<string, number>} */
+  queued: new Map(),
   /** @type {Map<string, Call>} */
   calls: new Map(),
   /** By object: @type {Map<string, Call[]>} */
@@ -190,6 +192,7 @@ function keep(/** @type {Reconcile} */ told) {
   if (before) lane[lane.lastIndexOf(before)] = told;
   else lane.push(told);
   store.reconciles.set(told.id, told);
+  store.queued.set(told.controller, told.queued);
   touch(...told.causes, ...told.sent);
   if (lane.length > MOST_OF_A_LANE) forget(/** @type {Reconcile} */ (lane[0]));
   if (store.reconciles.size > MOST)
@@ -253,8 +256,8 @@ const handlers = {
     store.restarts = [];
     store.explored = null;
     store.version += 1;
-    const { reconciles, lanes, lanesOf: byObject, calls, callsOf: ofObject, objects, touched } = store;
-    for (const kept of [reconciles, lanes, byObject, calls, ofObject, objects, touched, rates]) kept.clear();
+    const { reconciles, lanes, lanesOf: byObject, queued, calls, callsOf: ofObject, objects, touched } = store;
+    for (const kept of [reconciles, lanes, byObject, queued, calls, ofObject, objects, touched, rates]) kept.clear();
   },
   about({ project, cluster, source }) {
     Object.assign(store, { project, cluster, source });
@@ -273,6 +276,7 @@ const handlers = {
     store.restarts.push(told);
     if (store.restarts.length > MOST_RESTARTS) store.restarts.shift();
     if (told.state === "waiting") return; // the old manager may still run
+    store.queued.clear();
     for (const each of store.reconciles.values())
       if (each.isRunning) Object.assign(each, { isRunning: false, outcome: "cancelled" });
   },
