@@ -29,7 +29,7 @@ from pykb.diagnostics.codes.environment import (
     WEBHOOK_NOT_IN_EFFECT,
 )
 from pykb.envtest.components import LOOPBACK
-from pykb.envtest.rest import APPLY, FIELD_MANAGER, Rest
+from pykb.envtest.rest import APPLY, FIELD_MANAGER, MERGE, Rest
 from pykb.envtest.webhooks import POLL_SECONDS, TIMEOUT, Serving, host_of
 from pykb.meta.gvk import CONVERT, GroupKind
 from pykb.reading import yaml_text
@@ -37,7 +37,6 @@ from pykb.reading import yaml_text
 COLLECTION = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 CONVERSION_MANAGER = "pykb-conversion"
 """Owns ``spec.conversion``, so a later server-side apply of a definition without conversion keeps it."""
-MERGE = "application/merge-patch+json"
 DELETION_NUDGED = "pykb.dev/deletion-nudged"
 """The annotation whose change makes an API server delete a definition that it has given up on.
 

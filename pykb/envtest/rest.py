@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pykb.client.login.credentials import CredentialSource
 
 APPLY = "application/apply-patch+yaml"
+MERGE = "application/merge-patch+json"
 FIELD_MANAGER = "pykb"
 _ATTEMPTS = 10
 _BACKOFF = timedelta(milliseconds=100)

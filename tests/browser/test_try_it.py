@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -18,6 +19,8 @@ apiVersion: v1
 kind: Service
 metadata:
   name: web
+  annotations:
+    since: 2026-01-01
 spec:
   ports:
   - name: http
@@ -39,7 +42,7 @@ def test_a_sample_is_corrected_applied_and_deleted(site: Site, page: Page):
     page.get_by_role("button", name="Apply").click()
     problem = page.get_by_role("listitem").first
     expect(problem).to_contain_text("spec.ports[0].port: Invalid value: 99999")
-    problem.get_by_role("button", name="line 8").click()
+    problem.get_by_role("button", name="line 10").click()
     yaml = page.get_by_label("YAML")
     assert yaml.evaluate("it => it.value.slice(it.selectionStart, it.selectionEnd)") == "    port: 99999"
     page.keyboard.type("    port: 80")
@@ -54,9 +57,21 @@ def test_a_sample_is_corrected_applied_and_deleted(site: Site, page: Page):
 
     page.evaluate("location.hash = 'object/v1,Service,default,web'")
     expect(page.locator("pre")).to_contain_text("clusterIP:")
+    page.get_by_role("link", name="Edit").click()
+    expect(page.get_by_role("heading", name="Edit Service default/web")).to_be_visible()
+    expect(yaml).to_have_value(re.compile("clusterIP:"))
+    yaml.evaluate("it => { it.value = it.value.replace('targetPort: 80', 'targetPort: 99999') }")
+    page.get_by_role("button", name="Apply").click()
+    expect(problem).to_contain_text("spec.ports[0].targetPort: Invalid value: 99999")
+    yaml.evaluate("it => { it.value = it.value.replace('targetPort: 99999', 'targetPort: 81') }")
+    page.get_by_role("button", name="Apply").click()
+    expect(page.get_by_text("✓ Applied.")).to_be_visible()
+    expect(page.locator("#said code")).to_contain_text("kubectl patch service web --namespace default")
+    page.go_back()
+    expect(page.locator("pre")).to_contain_text("targetPort: 81")
     page.get_by_role("button", name="Delete").click()
     page.get_by_role("button", name="Delete it: sure?").click()
     expect(page.get_by_text("✓ The API server deletes it.")).to_be_visible()
-    expect(page.locator("code")).to_have_text("kubectl delete service web -n default --wait=false")
+    expect(page.locator("code")).to_have_text("kubectl delete service web --namespace default --wait=false")
     page.reload()
     expect(page.locator("pre")).to_have_text("this object is not there")

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from pykb.dev.page.history import MOST_OBJECTS, History
 from pykb.diagnostics import EnvironmentProblem
-from pykb.envtest.rest import APPLY, Answer, Rest
+from pykb.envtest.rest import APPLY, MERGE, Answer, Rest
 from pykb.runtime.records.causes import without_secrets
 
 _PAGE = 500
@@ -64,21 +64,23 @@ class Cluster:
 
     def apply(self, manifest: Manifest, *, is_dry_run: bool) -> list[dict[str, str]]:
         """Apply an object on the server's side. Returns what the server refuses, by field."""
-        metadata = manifest.get("metadata")
-        identity = {
-            "apiVersion": str(manifest.get("apiVersion", "")),
-            "kind": str(manifest.get("kind", "")),
-            "namespace": str((metadata or {}).get("namespace", "") if isinstance(metadata, dict) else ""),
-            "name": str((metadata or {}).get("name", "") if isinstance(metadata, dict) else ""),
-        }
+        return self._patch(identity_of(manifest), manifest, APPLY, "&force=true", is_dry_run=is_dry_run)
+
+    def edit(self, identity: Mapping[str, str], patch: Manifest, *, is_dry_run: bool) -> list[dict[str, str]]:
+        """Change an object by a merge patch. Returns what the server refuses, by field."""
+        return self._patch(identity, patch, MERGE, is_dry_run=is_dry_run)
+
+    def _patch(
+        self, identity: Mapping[str, str], patch: Manifest, content_type: str, more: str = "", *, is_dry_run: bool
+    ) -> list[dict[str, str]]:
         if not all(identity[key] for key in ("apiVersion", "kind", "name")):
             return [{"field": "", "message": "an object needs `apiVersion`, `kind` and `metadata.name`"}]
         path = self._path_of(identity)
         if path is None:
             message = f"the cluster has no kind `{identity['kind']}` in `{identity['apiVersion']}`"
             return [{"field": "kind", "message": message}]
-        query = f"?fieldManager={MANAGER}&force=true&fieldValidation=Strict" + ("&dryRun=All" if is_dry_run else "")
-        answer = self._call("PATCH", path + query, manifest, content_type=APPLY)
+        query = f"?fieldManager={MANAGER}{more}&fieldValidation=Strict" + ("&dryRun=All" if is_dry_run else "")
+        answer = self._call("PATCH", path + query, patch, content_type=content_type)
         if answer.ok:
             return []
         causes = (answer.body.get("details") or {}).get("causes") or [{}]
@@ -124,6 +126,16 @@ class Cluster:
                 if "/" not in each["name"]:
                     self._plurals[api_version, each["kind"]] = base, each["name"], bool(each["namespaced"])
         return self._plurals.get((api_version, kind))
+
+
+def identity_of(manifest: Manifest) -> dict[str, str]:
+    """What names an object. A part that is missing is empty."""
+    metadata = manifest.get("metadata")
+    named = metadata if isinstance(metadata, dict) else {}
+    return {
+        **{key: str(manifest.get(key, "")) for key in ("apiVersion", "kind")},
+        **{key: str(named.get(key, "")) for key in ("namespace", "name")},
+    }
 
 
 async def follow_objects(

@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import hmac
 import secrets
+import shlex
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -23,12 +24,14 @@ import orjson
 import yaml
 
 from pykb._regular_file import read_text
+from pykb.client.patches import merge_diff
 from pykb.dev.page._completion import Schemas, fitting, line_of
 from pykb.dev.page.history import History
-from pykb.dev.page.objects import MANAGER, PAUSE, Cluster, follow_objects
+from pykb.dev.page.objects import MANAGER, PAUSE, Cluster, follow_objects, identity_of
 from pykb.diagnostics import EnvironmentProblem
 from pykb.envtest.components import LOOPBACK
 from pykb.reading import yaml_text
+from pykb.runtime.records.causes import HIDDEN
 from pykb.serving import BindAddress, Handler, HttpError, HttpRequest, HttpResponse, HttpServer, Limits, Routes
 
 _LARGEST_BODY = 2 * 1024 * 1024
@@ -273,20 +276,27 @@ class Page:
     async def _apply(self, cluster: Cluster, request: HttpRequest) -> HttpResponse:
         asked = _json_of(request)
         is_dry_run = asked.get("dryRun") is True
-        command = f"kubectl apply --server-side --force-conflicts --field-manager={MANAGER} -f -" + (
-            " --dry-run=server" if is_dry_run else ""
-        )
+        dry_run = " --dry-run=server" if is_dry_run else ""
+        command = f"kubectl apply --server-side --force-conflicts --field-manager={MANAGER} -f -{dry_run}"
         text = str(asked.get("yaml", ""))
         try:
-            [manifest] = [each for each in yaml_text.load_all(text.encode()) if each is not None]
+            manifest = _value_of(text)
         except yaml.MarkedYAMLError as error:
             line = error.problem_mark.line + 1 if error.problem_mark is not None else 0
             return _refused(command, [{"field": "", "message": f"this is not YAML: {error.problem}", "line": line}])
-        except (ValueError, yaml.YAMLError):
+        except (ValueError, TypeError, yaml.YAMLError):
             return _refused(command, [{"field": "", "message": "write one object"}])
         if not isinstance(manifest, dict):
             return _refused(command, [{"field": "", "message": "this is not an object"}])
-        refused = await self._asked(lambda it: cluster.apply(it, is_dry_run=is_dry_run), manifest)
+        if base := str(asked.get("base", "")):
+            identity, patch = identity_of(manifest), _edited(base, manifest)
+            if orjson.dumps(HIDDEN) in orjson.dumps(patch):
+                return _refused("", [{"field": "", "message": "a hidden value would be lost: use `kubectl edit`"}])
+            options = (f"--field-manager={MANAGER}", "--type=merge", f"--patch={orjson.dumps(patch).decode()}")
+            command = f"{_kubectl('patch', identity, *options)}{dry_run}"
+            refused = await self._asked(lambda it: cluster.edit(identity, it, is_dry_run=is_dry_run), patch)
+        else:
+            refused = await self._asked(lambda it: cluster.apply(it, is_dry_run=is_dry_run), manifest)
         errors = [{**each, "line": line_of(text, each["field"])} for each in refused]
         return _refused(command, errors) if errors else HttpResponse.json({"ok": True, "command": command})
 
@@ -301,7 +311,7 @@ class Page:
         message = await self._asked(cluster.delete, identity)
         if message:
             return HttpResponse.json({"ok": False, "errors": [{"field": "", "message": message}]}, 422)
-        return HttpResponse.json({"ok": True})
+        return HttpResponse.json({"ok": True, "command": _kubectl("delete", identity, "--wait=false")})
 
     async def _restart(self, workbench: Workbench, _: HttpRequest) -> HttpResponse:
         await workbench.restart()
@@ -338,6 +348,37 @@ def _json_of(request: HttpRequest) -> Mapping[str, Any]:
     if not isinstance(asked, dict):
         raise HttpError(400, "send one JSON object\n")
     return asked
+
+
+def _value_of(text: str) -> Any:
+    """The one value of a YAML text, as JSON has it: a date is a text there.
+
+    Raises:
+        ValueError: There is none, or there are several.
+        TypeError: JSON does not have it.
+        YAMLError: It is not YAML.
+    """
+    [value] = [each for each in yaml_text.load_all(text.encode()) if each is not None]
+    return orjson.loads(orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS))
+
+
+def _edited(base: str, manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """What somebody has changed in an object that they got as ``base``, as a merge patch."""
+    try:
+        before = _value_of(base)
+    except (ValueError, TypeError, yaml.YAMLError):
+        before = None
+    if not isinstance(before, dict) or identity_of(before) != identity_of(manifest):
+        raise HttpError(422, "this is another object than the one that you edit\n")
+    return merge_diff(before, manifest)
+
+
+def _kubectl(verb: str, identity: Mapping[str, str], *options: str) -> str:
+    """A command of kubectl about one object."""
+    group, slash, _ = identity["apiVersion"].partition("/")
+    kind = identity["kind"].lower() + (f".{group}" if slash else "")
+    within = ("--namespace", identity["namespace"]) if identity["namespace"] else ()
+    return shlex.join(("kubectl", verb, kind, identity["name"], *within, *options))
 
 
 def _refused(command: str, errors: Sequence[Mapping[str, object]]) -> HttpResponse:

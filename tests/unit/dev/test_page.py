@@ -373,6 +373,7 @@ async def test_samples_are_those_that_can_be_applied(opened: Opened) -> None:
         ("- 1", "this is not an object"),
         ("", "write one object"),
         ("a: 1\n---\nb: 2", "write one object"),
+        ("kind: Pod\ndata: !!binary aGk=", "write one object"),
         ("!!python/object/apply:os.system ['true']", "this is not YAML"),
         ("kind: Pod", "an object needs `apiVersion`, `kind` and `metadata.name`"),
         ("kind: Pod\nmetadata: 7", "an object needs `apiVersion`, `kind` and `metadata.name`"),
@@ -391,6 +392,22 @@ async def test_a_text_that_is_not_yaml_has_its_line(opened: Opened) -> None:
     await opened.session.get(opened.url)
     _, text = await opened.post("/api/apply", {"yaml": "a: 1\nb: {\n"})
     assert json.loads(text)["errors"][0]["line"] == 3
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"metadata": {"name": "b"}}, "another object"),
+        ({"data": {"password": "***", "user": "***"}}, "a hidden value would be lost"),
+    ],
+)
+async def test_an_edit_that_would_do_harm_is_not_sent(opened: Opened, change: dict[str, Any], said: str) -> None:
+    """To another object, or with what stands in place of a secret."""
+    await opened.session.get(opened.url)
+    base = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}, "data": {"password": "***"}}
+    edited = json.dumps({**base, **change})
+    status, text = await opened.post("/api/apply", {"yaml": edited, "base": json.dumps(base)})
+    assert (status, said in text) == (422, True)
 
 
 async def test_what_fits_is_answered(opened: Opened) -> None:

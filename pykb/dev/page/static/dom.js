@@ -114,6 +114,12 @@ export const hrefOfCall = (call) => `#call/${encodeURIComponent(call.id)}`;
 export const hrefOfObject = (object) =>
   `#object/${[object.apiVersion, object.kind, object.namespace, object.name].map(encodeURIComponent).join(",")}`;
 
+/** What such an address names, from the part behind the view. @param {string} id */
+export function identityOf(id) {
+  const [apiVersion = "", kind = "", namespace = "", name = ""] = id.split(",").map(decoded);
+  return { apiVersion, kind, namespace, name };
+}
+
 export const isNarrow = () => matchMedia("(max-width: 600px)").matches;
 
 /** A list that only makes the rows that are seen. @param {string} label */

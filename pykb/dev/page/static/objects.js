@@ -1,7 +1,7 @@
 // What is there: the objects as trees by owner, with what each of them waits for.
 
 import { ask, post } from "./api.js";
-import { clock, decoded, element, fill, hrefOf, hrefOfObject, nameOf, span, update, virtualList } from "./dom.js";
+import { clock, element, fill, hrefOf, hrefOfObject, identityOf, nameOf, span, update, virtualList } from "./dom.js";
 import { itemOfCall } from "./call.js";
 import { itemOf } from "./reconcile.js";
 import { callsOf, laneOf, lastOf, now, reconcilesOf, store } from "./store.js";
@@ -134,8 +134,8 @@ function rowOf(object, depth) {
 
 /** One object: its YAML, its conditions, its reconciles. @param {HTMLElement} view @param {string} id */
 export function objectView(view, id) {
-  const [apiVersion = "", kind = "", namespace = "", name = ""] = id.split(",").map(decoded);
-  const identity = { apiVersion, kind, namespace, name };
+  const identity = identityOf(id);
+  const { apiVersion, kind, namespace, name } = identity;
   const text = element("pre", { tabindex: "0" }, "Loading …");
   const conditions = element("div", { class: "scroll" });
   const reconciles = element("ul", { class: "plain" });
@@ -143,10 +143,11 @@ export function objectView(view, id) {
   const said = element("p", { role: "status" });
   const state = element("p");
   const remove = element("button", { class: "danger", onclick: askFirst, onblur: () => arm(false) }, "Delete");
+  const edit = element("a", { href: `#try/${id}`, class: "button" }, "Edit");
   fill(
     view,
     element("p", {}, element("a", { href: "#objects" }, "← Objects")),
-    element("div", { class: "bar" }, element("h2", {}, nameOf(identity)), remove),
+    element("div", { class: "bar" }, element("h2", {}, nameOf(identity)), edit, remove),
     state,
     said,
     conditions,
@@ -164,10 +165,7 @@ export function objectView(view, id) {
   async function askFirst() {
     if (!isArmed) return arm(true);
     arm(false);
-    const { ok, errors } = await post("/api/delete", identity);
-    const group = apiVersion.includes("/") ? `.${apiVersion.split("/")[0]}` : "";
-    const within = namespace ? ` -n ${namespace}` : "";
-    const command = `kubectl delete ${kind.toLowerCase()}${group} ${name}${within} --wait=false`;
+    const { ok, command, errors } = await post("/api/delete", identity);
     if (ok)
       fill(
         said,
@@ -234,7 +232,7 @@ export function objectView(view, id) {
       ...every.map(itemOf),
       !every.length && element("li", {}, "None yet."),
     );
-    remove.hidden = Boolean(store.source);
+    remove.hidden = edit.hidden = Boolean(store.source);
     fill(
       state,
       ...(object ? [element("span", { class: stateOf(object)[0] }, stateOf(object)[1]), ` ${nextOf(object)}`] : []),

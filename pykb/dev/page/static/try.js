@@ -2,10 +2,12 @@
 
 import { ask, post } from "./api.js";
 import { completed, HELP } from "./completion.js";
-import { element, fill } from "./dom.js";
+import { element, fill, identityOf, nameOf } from "./dom.js";
 
-/** @param {HTMLElement} view */
-export function tryView(view) {
+/** @param {HTMLElement} view @param {string} id The object to edit, if there is one. */
+export function tryView(view, id) {
+  /** What the object was, of which only the changes are sent. */
+  let base = "";
   const choice = /** @type {HTMLSelectElement} */ (element("select", { "aria-label": "Sample", onchange: take }));
   const text = /** @type {HTMLTextAreaElement} */ (
     element("textarea", { "aria-label": "YAML", spellcheck: "false", "aria-describedby": "said help" })
@@ -31,7 +33,9 @@ export function tryView(view) {
     );
   }
   const act = (/** @type {boolean} */ dryRun) => async () => {
-    const { ok, command, errors } = await post("/api/apply", { yaml: text.value, dryRun });
+    const yaml = text.value;
+    const { ok, command, errors } = await post("/api/apply", { yaml, base, dryRun });
+    if (base && ok && !dryRun) base = yaml;
     text.setAttribute("aria-invalid", String(!ok));
     fill(
       said,
@@ -57,7 +61,7 @@ export function tryView(view) {
   };
   fill(
     view,
-    element("h2", {}, "Try it"),
+    element("h2", {}, id ? `Edit ${nameOf(identityOf(id))}` : "Try it"),
     element(
       "div",
       { class: "bar" },
@@ -76,11 +80,17 @@ export function tryView(view) {
     text.value = samples[choice.selectedIndex]?.yaml ?? "";
     fill(said);
   }
+  if (id) {
+    ask(`/api/object?${new URLSearchParams(identityOf(id))}`).then((told) => {
+      if (told.yaml) text.value = base = told.yaml;
+      else fill(said, element("p", { class: "bad" }, told.message));
+    });
+  }
   ask("/api/samples").then((told) => {
     samples = told.samples ?? [];
     fill(choice, ...samples.map((each) => element("option", {}, `${each.kind} ${each.name}`)));
-    choice.hidden = !samples.length;
-    if (!text.value) take();
+    choice.hidden = !samples.length || Boolean(id);
+    if (!text.value && !id) take();
     if (!samples.length) text.placeholder = told.message ?? "config/samples has no object: write one here";
   });
   return { draw: () => {}, close: () => {} };
