@@ -33,7 +33,7 @@ screencast: env ## Record the commands that the README and a tutorial show, and 
 	@$(BIN)/python -m hack.screencast
 
 .PHONY: pictures
-pictures: env ## Photograph the page of `pykb dev`, which a guide shows (docs/images).
+pictures: env ## Photograph the page of `pykb dev` and a finding, which guides show (docs/images).
 	@$(BIN)/python -m hack.page_pictures
 
 ##@ Develop

@@ -1,10 +1,12 @@
-"""`make pictures`: photographs the page of `pykb dev` (docs/images/page-*.png), with a real operator behind it."""
+"""`make pictures`: photographs the page of `pykb dev` and a finding of the explorer, with a real operator."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import signal
+import subprocess
 import tempfile
 import time
 from pathlib import Path
@@ -105,6 +107,16 @@ def photograph(page: Page, demo: Demo) -> None:
     page.screenshot(path=IMAGES / "page-webhook.png")
 
 
+def photograph_finding(page: Page, demo: Demo) -> None:
+    """Let the explorer find that the ConfigMap of a machine without an owner stays, and take its picture."""
+    demo.edit(CONTROLLER, ", owner=resource)", ")")
+    demo.run("pykb generate")
+    with contextlib.suppress(subprocess.CalledProcessError):  # it has findings
+        demo.run("pykb explore --only explore-leak --html finding.html")
+    page.goto((demo.folder / "finding.html").as_uri())
+    page.locator("section").first.screenshot(path=IMAGES / "explore-finding.png")
+
+
 def main() -> None:
     """Scaffold, run, photograph."""
     with tempfile.TemporaryDirectory(prefix="pykb-page-") as temporary:
@@ -119,6 +131,7 @@ def main() -> None:
                 page = browser.new_page(viewport=SIZE, color_scheme="light")
                 page.goto(address(log))
                 photograph(page, demo)
+                photograph_finding(page, demo)
                 browser.close()
         finally:
             os.killpg(dev.pid, signal.SIGINT)

@@ -50,7 +50,7 @@ const isOurs = ([object, depth]) => depth > 0 || isCustom(object) || store.touch
 const GOOD = ["Ready", "Available", "Complete", "Established"];
 
 /** How an object is, in few words. @param {Shown} object @returns {[string, string]} The class and the words. */
-export function stateOf(object) {
+function stateOf(object) {
   const last = lastOf(object);
   if (object.deletingSince) {
     const waits = object.finalizers.length ? `waits for ${object.finalizers.join(", ")}` : "ends";
