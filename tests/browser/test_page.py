@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from typing import Any
 
@@ -50,7 +51,7 @@ def fill(site: Site) -> None:
     site.tell(site.history.show, "Basket-apple", basket("apple", ready=True))
     site.tell(site.history.show, "ConfigMap-apple", basket("apple", kind="ConfigMap", owners=("Basket-apple",)))
     site.tell(site.history.show, "Basket-pear", basket("pear", ready=False, conditions=bad))
-    gone = {"deletingSince": "2026-01-02T03:04:06Z", "finalizers": ["example.com/tree"]}
+    gone = {"deletingSince": "2026-01-02T03:04:06Z", "finalizers": ["example.com/tree", "foregroundDeletion"]}
     site.tell(site.history.show, "Basket-plum", basket("plum", **gone))
     change = {"path": "spec.size", "before": 1, "after": 2}
     sent = {
@@ -213,7 +214,9 @@ def test_objects_are_trees_that_say_what_they_wait_for(site: Site, page: Page):
     expect(rows.nth(1)).to_contain_text("ConfigMap default/apple")
     expect(rows.nth(2)).to_contain_text("✗ not ready: NoFruit there is no fruit")
     expect(rows.nth(2)).to_contain_text("failure 3, tried again in")
-    expect(rows.nth(3)).to_contain_text("being deleted, waits for example.com/tree")
+    expect(rows.nth(3)).to_contain_text(
+        re.compile(r"being deleted for \d+ \w+, waits for example.com/tree, the deletion of what it owns")
+    )
     expect(rows.nth(3)).to_contain_text("reconciles now")
     site.tell(site.history.gone, "Basket-plum")
     expect(rows).to_have_count(3)

@@ -49,12 +49,20 @@ const isOurs = ([object, depth]) => depth > 0 || isCustom(object) || store.touch
 
 const GOOD = ["Ready", "Available", "Complete", "Established"];
 
+/** What the finalizers of Kubernetes itself wait for. */
+const CLUSTERS_OWN = new Map([
+  ["foregroundDeletion", "the deletion of what it owns"],
+  ["orphan", "the release of what it owns"],
+]);
+
 /** How an object is, in few words. @param {Shown} object @returns {[string, string]} The class and the words. */
 function stateOf(object) {
   const last = lastOf(object);
   if (object.deletingSince) {
-    const waits = object.finalizers.length ? `waits for ${object.finalizers.join(", ")}` : "ends";
-    return ["wait", `… being deleted, ${waits}`];
+    const waits = object.finalizers.map((each) => CLUSTERS_OWN.get(each) ?? each).join(", ");
+    const since = now() - Date.parse(object.deletingSince) / 1000; // that of a pod is when its grace ends
+    const time = since > 0 ? ` for ${span(since)}` : "";
+    return ["wait", `… being deleted${time}, ${waits ? `waits for ${waits}` : "ends"}`];
   }
   const bad = object.conditions.find((each) => GOOD.includes(each.type) && each.status !== "True");
   if (object.ready === false) return ["bad", `✗ not ready${bad ? `: ${bad.reason || bad.type} ${bad.message}` : ""}`];
