@@ -265,7 +265,7 @@ def place(obj: Object, parts: Parts, prefix: str) -> Place:
     if kind == CRD:
         return Place("crd", (".Values.crd.enabled",))
     if kind == "ServiceAccount":
-        return Place("rbac", (".Values.serviceAccount.create",))
+        return Place("rbac", ())
     if kind in _RBAC:
         return Place("rbac", (".Values.rbac.helpers.enabled",) if is_helper(obj) else about)
     if kind in POLICY_KINDS:
@@ -321,6 +321,8 @@ class Writer:
         """The template of an object, with the conditions of its place."""
         text = self._crd(obj) if obj["kind"] == CRD else self._text(obj)
         conditions = place(obj, self.parts, self.names.prefix).conditions
+        if obj["kind"] == "ServiceAccount" and obj["metadata"]["name"] == self.account:  # others have no value
+            conditions = (".Values.serviceAccount.create",)
         if not conditions:
             return text
         joined = conditions[0] if len(conditions) == 1 else f"and {' '.join(conditions)}"

@@ -82,6 +82,11 @@ def project(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return root
 
 
+def _is_recorded(root: Path) -> bool:
+    """Whether `pykb inspect` can show what the manager does."""
+    return "\n- ../records\n" in (root / "config/default/kustomization.yaml").read_text(encoding="utf-8")
+
+
 def chart_of(root: Path) -> Path:
     """The folder of the chart."""
     return root / "charts" / read(root)[0].project_name
@@ -225,7 +230,7 @@ def test_everything_can_be_left_out(helm: Helm, project: Path) -> None:
     found = rendered(helm, project, **_OFF)
     kinds = {kind for kind, _ in found}
     # The manager's own certificate is for the metrics, too, and the budget of config/availability for the manager.
-    assert kinds - {"Secret", "ConfigMap", "PodDisruptionBudget"} == {
+    assert kinds - {"Secret", "ConfigMap", "PodDisruptionBudget", "ServiceAccount"} == {
         "Deployment",
         "Role",
         "RoleBinding",
@@ -240,8 +245,10 @@ def test_everything_can_be_left_out(helm: Helm, project: Path) -> None:
     assert {"name": "ENABLE_WEBHOOKS", "value": "false"} in manager["env"]
     assert not manager.get("volumeMounts")
     assert not [word for word in manager["args"] if "webhook" in word]
-    subjects = [each["name"] for obj in found.values() for each in obj.get("subjects") or ()]
-    assert set(subjects) == {"theirs"}
+    subjects = {each["name"] for obj in found.values() for each in obj.get("subjects") or ()}
+    accounts = {name for kind, name in found if kind == "ServiceAccount"}  # of those who read the manager's records
+    assert accounts == ({f"{name}-records-reader"} if _is_recorded(project) else set())
+    assert subjects == {"theirs", *accounts}
     assert not [name for kind, name in found if kind.startswith("Cluster") and "certificates" in name]
 
 
@@ -305,7 +312,8 @@ def test_the_ports_can_be_chosen(helm: Helm, project: Path) -> None:
     options = ManagerOptions.from_args(manager["args"])
     assert (options.health_probe_bind_address, options.metrics_bind_address) == (":18081", ":18443")
     assert options.webhook_port == 19443
-    assert {each["containerPort"] for each in manager["ports"]} == {18081, 18443, 19443}
+    records = {8083} if _is_recorded(project) else set()  # on the loopback interface: nobody else has that port
+    assert {each["containerPort"] for each in manager["ports"]} == {18081, 18443, 19443, *records}
     services = [port for (kind, _), obj in found.items() if kind == "Service" for port in obj["spec"]["ports"]]
     assert {(each["port"], each["targetPort"]) for each in services} == {(18443, 18443), (443, 19443)}
     policies = [rule for (kind, _), obj in found.items() if kind == "NetworkPolicy" for rule in obj["spec"]["ingress"]]

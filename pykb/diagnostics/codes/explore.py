@@ -138,14 +138,14 @@ TWO_FAULTS = Code(
 SHARDS = Code(
     "explore-shards",
     "replicas that share the objects do not do the same as one",
-    "With `--shards`, several replicas work at the same time, each on its share of the objects, and an object moves to "
-    "another replica when one comes, leaves or dies. The explorer let two replicas run, with the sample and others of "
-    "its kind, let one come, leave and die, and held one up until the other had its objects. In the end, the cluster "
-    "must hold the same as with one process, and nothing more may have been made or deleted. If not, a replica relies "
-    "on what it has in memory, though another one has worked on the object since; or it takes its share for all: its "
-    "cache of the kind that it reconciles has only its own objects. Derive what to do from the objects that exist. "
-    "Read what concerns all objects with `manager.api_reader`, or leave such work to the leader "
-    "(`with_options(sharded=False)`).",
+    "With `--shards`, several replicas work at the same time, each on its share of the objects, and an object moves "
+    "to another replica when one comes, leaves or dies. The explorer let two or three replicas run, with the sample "
+    "and others of its kind, let one come, leave and die, also while an answer was on its way to it, and held one up "
+    "until another one had its objects. In the end, the cluster must hold the same as with one process, and nothing "
+    "more may have been made or deleted. If not, a replica relies on what it has in memory, though another one has "
+    "worked on the object since; or it takes its share for all: its cache of the kind that it reconciles has only its "
+    "own objects. Derive what to do from the objects that exist. Read what concerns all objects with "
+    "`manager.api_reader`, or leave such work to the leader (`with_options(sharded=False)`).",
 )
 
 RBAC = Code(
