@@ -153,7 +153,11 @@ PAGE = Path(__file__).parents[2] / "docs/reference/explore.md"
 
 BRIEFLY = 18
 """Histories of the codes in turn, which find nearly all. At night, all are run."""
-LATE = {branches.CountsPackFirst: None, branches.ForgetsPool: 40, crashes.ForgetsOldName: 40}
+LATE = {
+    branches.CountsPackFirst: None,
+    **dict.fromkeys([branches.ForgetsPool, crashes.ForgetsOldName, roles.MayNotDelete, sights.TrustsOwnStatus], 40),
+    **dict.fromkeys([specs.KeepsRemovedKeys, specs.UpdatesOnlyNew, specs.WrongGeneration], 40),
+}
 """How many histories find the others; ``None`` for all."""
 
 
