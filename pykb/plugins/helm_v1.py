@@ -188,10 +188,13 @@ class Parts:
     policies: bool
     budget: bool
     autoscaler: bool
+    account: str
+    """The manager's ServiceAccount."""
 
     @classmethod
-    def of(cls, objects: Sequence[Object], prefix: str) -> Parts:
-        """The parts of these objects."""
+    def of(cls, rendered: Rendered) -> Parts:
+        """The parts of a project."""
+        objects, prefix = (*rendered.objects, *rendered.optional), rendered.prefix
         kinds = {each["kind"] for each in objects}
         return cls(
             crds=CRD in kinds,
@@ -204,6 +207,7 @@ class Parts:
             policies="NetworkPolicy" in kinds,
             budget=_BUDGET in kinds,
             autoscaler=AUTOSCALER in kinds,
+            account=pod_of(rendered.manager).get("serviceAccountName") or "",
         )
 
 
@@ -265,7 +269,7 @@ def place(obj: Object, parts: Parts, prefix: str) -> Place:
     if kind == CRD:
         return Place("crd", (".Values.crd.enabled",))
     if kind == "ServiceAccount":
-        return Place("rbac", ())
+        return Place("rbac", (".Values.serviceAccount.create",) * (obj["metadata"]["name"] == parts.account))
     if kind in _RBAC:
         return Place("rbac", (".Values.rbac.helpers.enabled",) if is_helper(obj) else about)
     if kind in POLICY_KINDS:
@@ -308,21 +312,17 @@ class Writer:
     Attributes:
         names: The names of the project's objects.
         parts: What the project has.
-        account: The manager's ServiceAccount.
         ports: The manager's ports.
     """
 
     names: Names
     parts: Parts
-    account: str
     ports: Ports
 
     def template(self, obj: Object) -> str:
         """The template of an object, with the conditions of its place."""
         text = self._crd(obj) if obj["kind"] == CRD else self._text(obj)
         conditions = place(obj, self.parts, self.names.prefix).conditions
-        if obj["kind"] == "ServiceAccount" and obj["metadata"]["name"] == self.account:  # others have no value
-            conditions = (".Values.serviceAccount.create",)
         if not conditions:
             return text
         joined = conditions[0] if len(conditions) == 1 else f"and {' '.join(conditions)}"
@@ -405,13 +405,16 @@ class Writer:
         """Refer to the manager's ServiceAccount by its value."""
         name = template.inline(self.names.helper("serviceAccountName"))
         for subject, written in zip(obj.get("subjects") or (), out.get("subjects") or (), strict=True):
-            if subject["kind"] == "ServiceAccount" and subject["name"] == self.account:
+            if subject["kind"] == "ServiceAccount" and subject["name"] == self.parts.account:
                 written["name"] = name
-        if obj["kind"] in POLICY_KINDS and (obj["spec"].get("paramRef") or {}).get("name") == self.account:
+        if obj["kind"] in POLICY_KINDS and (obj["spec"].get("paramRef") or {}).get("name") == self.parts.account:
             out["spec"]["paramRef"]["name"] = name
-        if obj["kind"] == "Deployment" and obj["spec"]["template"]["spec"].get("serviceAccountName") == self.account:
+        if (
+            obj["kind"] == "Deployment"
+            and obj["spec"]["template"]["spec"].get("serviceAccountName") == self.parts.account
+        ):
             out["spec"]["template"]["spec"]["serviceAccountName"] = name
-        if obj["kind"] == "ServiceAccount" and obj["metadata"]["name"] == self.account:
+        if obj["kind"] == "ServiceAccount" and obj["metadata"]["name"] == self.parts.account:
             out["metadata"]["name"] = name
             out["metadata"].setdefault(
                 "annotations",
@@ -670,17 +673,16 @@ def chart(name: str, rendered: Rendered) -> dict[str, str]:
     """The texts of a chart by path, without the values."""
     objects = [each for each in (*rendered.objects, *rendered.optional) if each["kind"] != "Namespace"]
     names = Names.of(name, rendered.namespace, rendered.prefix, objects)
-    parts = Parts.of(objects, rendered.prefix)
-    account = pod_of(rendered.manager).get("serviceAccountName") or ""
-    writer = Writer(names, parts, account, Ports.of(rendered.manager, parts))
+    parts = Parts.of(rendered)
+    writer = Writer(names, parts, Ports.of(rendered.manager, parts))
     files = {
         **described(name),
         ".helmignore": render_file("chart/helmignore.j2", {}),
         "templates/NOTES.txt": render_file("chart/NOTES.txt.j2", {"parts": parts}),
-        "templates/_helpers.tpl": _filled("chart/_helpers.tpl.j2", names, parts, account, objects),
+        "templates/_helpers.tpl": _filled("chart/_helpers.tpl.j2", names, parts, objects),
     }
     if parts.certificates and parts.webhooks:
-        files[_WEBHOOK_SECRET] = _filled("chart/webhook_secret.yaml.j2", names, parts, account, objects)
+        files[_WEBHOOK_SECRET] = _filled("chart/webhook_secret.yaml.j2", names, parts, objects)
     for obj in objects:
         path = _path(obj, names, parts, files)
         files[path] = writer.template(obj)
@@ -699,7 +701,7 @@ def values(rendered: Rendered) -> str:
     pod = pod_of(manager)
     kinds = {each["kind"] for each in rendered.objects}
     args = container_of(manager).get("args") or ()
-    parts = Parts.of(objects, rendered.prefix)
+    parts = Parts.of(rendered)
     context: Mapping[str, Any] = {
         "replicas": rendered.replicas,
         "shards": next((match[1] for each in args if (match := SHARDS.fullmatch(str(each)))), ""),
@@ -733,7 +735,7 @@ def _path(obj: Object, names: Names, parts: Parts, taken: Mapping[str, str]) -> 
     return path if path not in taken else f"{folder}/{stem}-{obj['kind'].lower()}.yaml"
 
 
-def _filled(template: str, names: Names, parts: Parts, account: str, objects: list[Object]) -> str:
+def _filled(template: str, names: Names, parts: Parts, objects: list[Object]) -> str:
     """A template of helpers. It has words in place of names, since it is full of Helm's expressions."""
     text = render_file(template, {"parts": parts})
     secrets = [each["spec"]["secretName"] for each in objects if each["kind"] == "Certificate"]
@@ -741,7 +743,7 @@ def _filled(template: str, names: Names, parts: Parts, account: str, objects: li
     words = {
         "NAME": names.chart,
         "PREFIX": str(names.room),
-        "ACCOUNT": names.rest(account),
+        "ACCOUNT": names.rest(parts.account),
         "SECRET": next((each for each in map(names.rest, secrets) if "webhook" in each), ""),
         "SERVICE": next((each for each in map(names.rest, service) if "webhook" in each), ""),
     }
