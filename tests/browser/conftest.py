@@ -25,6 +25,7 @@ from pykb.dev.page.server import Workbench
 from pykb.diagnostics.codes.environment import CLUSTER_UNREACHABLE
 from pykb.envtest.rest import Rest
 from tests.conftest import ROOT
+from tests.records import ENDING
 
 ARGUMENTS = (
     "--no-sandbox",
@@ -182,21 +183,7 @@ def started(key: str, name: str, **more: Any) -> dict[str, Any]:
 
 def ended(key: str, name: str, **more: Any) -> dict[str, Any]:
     """The record of a reconcile that has ended."""
-    return {
-        **started(key, name),
-        "event": "ended",
-        "seconds": 0.01,
-        "outcome": "ok",
-        "requeueAfter": None,
-        "error": None,
-        "failures": 0,
-        "nextTry": None,
-        "sent": [],
-        "moreSent": 0,
-        "logs": [],
-        "moreLogs": 0,
-        **more,
-    }
+    return {**ENDING, **started(key, name), "event": "ended", "seconds": 0.01, **more}
 
 
 def call(key: str, name: str, **more: Any) -> dict[str, Any]:

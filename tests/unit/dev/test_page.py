@@ -25,6 +25,7 @@ from pykb.diagnostics import EnvironmentProblem
 from pykb.envtest.rest import Rest
 from pykb.runtime._stream import RecordStream
 from pykb.runtime.records.causes import ObjectId, ReconcileId, WebhookRecord, WebhookType
+from tests.records import ENDING
 
 POD = {"apiVersion": "v1", "kind": "Pod", "namespace": "default", "name": "<script>alert(1)</script>"}
 
@@ -33,22 +34,6 @@ def ended(number: int, request: str = "default/a", **rest: object) -> bytes:
     """A record as a manager sends it."""
     told = {"event": "ended", "id": f"r{number}", "controller": "pod", "request": request, "at": 1.0, "causes": []}
     return orjson.dumps({**told, "object": None, **ENDING, **rest})
-
-
-ENDING: dict[str, Any] = {
-    "moreCauses": 0,
-    "queued": 0,
-    "seconds": 0.5,
-    "outcome": "ok",
-    "requeueAfter": None,
-    "error": None,
-    "failures": 0,
-    "nextTry": None,
-    "sent": [],
-    "moreSent": 0,
-    "logs": [],
-    "moreLogs": 0,
-}
 
 
 def cause(**rest: object) -> dict[str, Any]:

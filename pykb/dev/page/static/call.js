@@ -1,6 +1,6 @@
 // One call of a webhook: what it was asked, what it changed, and how it ended.
 
-import { diff, errorOf, logOf, neighbours, tracebackOf } from "./details.js";
+import { diff, errorOf, itemTo, logOf, neighbours, tracebackOf } from "./details.js";
 import { clock, codeLink, decoded, element, fill, hrefOf, hrefOfCall, hrefOfObject, nameOf, span, update } from "./dom.js";
 import { callsOf, laneOf, store } from "./store.js";
 
@@ -34,13 +34,7 @@ export function summaryOfCall(call) {
 }
 
 /** A call as an item of a list, with a link to it. @param {Call} call */
-export const itemOfCall = (call) =>
-  element(
-    "li",
-    { "data-key": call.id },
-    element("a", { href: hrefOfCall(call) }, clock(call.at)),
-    ` ${summaryOfCall(call)}`,
-  );
+export const itemOfCall = (call) => itemTo(call, hrefOfCall(call), summaryOfCall(call));
 
 /** @param {unknown} value @returns {value is Record<string, unknown>} */
 const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);

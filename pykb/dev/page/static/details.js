@@ -22,6 +22,15 @@ export function diff(changes) {
 }
 
 /**
+ * A reconcile or a call as an item of a list, with a link to it.
+ * @param {{id: string, at: number}} found
+ * @param {string} address
+ * @param {string} summary
+ */
+export const itemTo = (found, address, summary) =>
+  element("li", { "data-key": found.id }, element("a", { href: address }, clock(found.at)), ` ${summary}`);
+
+/**
  * Links to what came before and after this one.
  * @template {{id: string}} T
  * @param {T[]} lane

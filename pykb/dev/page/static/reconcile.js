@@ -1,7 +1,7 @@
 // One reconcile: why it ran, what it sent, and how it ended.
 
 import { itemOfCall } from "./call.js";
-import { diff, errorOf, logOf, neighbours } from "./details.js";
+import { diff, errorOf, itemTo, logOf, neighbours } from "./details.js";
 import { clock, codeLink, decoded, element, fill, hrefOf, nameOf, span, update } from "./dom.js";
 import { laneOf, now, store } from "./store.js";
 
@@ -46,13 +46,7 @@ function causeText(cause) {
 }
 
 /** A reconcile as an item of a list, with a link to it. @param {Reconcile} reconcile */
-export const itemOf = (reconcile) =>
-  element(
-    "li",
-    { "data-key": reconcile.id },
-    element("a", { href: hrefOf(reconcile) }, clock(reconcile.at)),
-    ` ${summaryOf(reconcile)}`,
-  );
+export const itemOf = (reconcile) => itemTo(reconcile, hrefOf(reconcile), summaryOf(reconcile));
 
 /** @param {Reconcile} found */
 function ending(found) {
