@@ -79,9 +79,9 @@ class Verdict:
         yield from self.judge(outcome)
 
 
-def alone(judge: Judge) -> Verdict:
+def by_itself(judge: Judge) -> Verdict:
     """A verdict that needs no other run."""
-    return Verdict(judge, lambda *_: alone(judge), compares=False)
+    return Verdict(judge, lambda *_: by_itself(judge), compares=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -452,7 +452,7 @@ def unbroken(*, hinders: bool = False) -> Verdict:
     Args:
         hinders: Whether they need not hold at rest, see :class:`Case`.
     """
-    return alone(partial(_broken, hinders=hinders))
+    return by_itself(partial(_broken, hinders=hinders))
 
 
 def _broken(outcome: Outcome, *, hinders: bool) -> Iterator[Violation]:

@@ -24,8 +24,8 @@ from pykb.explore._context import (
     Judge,
     Verdict,
     Violation,
-    alone,
     bug_of,
+    by_itself,
     calm,
     cause_of,
     comes_back,
@@ -362,7 +362,7 @@ def _namespace_of_pods(context: Context) -> str:
 
 def _ends(when: str) -> Verdict:
     """A verdict: the operator comes to rest."""
-    return alone(lambda outcome: () if outcome.at_rest else (restless(outcome, when),))
+    return by_itself(lambda outcome: () if outcome.at_rest else (restless(outcome, when),))
 
 
 def upgrade(context: Context) -> Iterator[Case]:
@@ -791,7 +791,7 @@ def _keeps_note(identity: Identity) -> Verdict:
             message = f"an annotation of somebody else on {identity} is removed"
             yield Violation(message, place_of(outcome.maker_of(identity)), (), ("note", identity.kind))
 
-    return alone(judge)
+    return by_itself(judge)
 
 
 def _held(context: Context) -> Iterator[Case]:
@@ -812,7 +812,7 @@ def _held(context: Context) -> Iterator[Case]:
             return
 
     steps = (Step(Verb.CREATE, held, note="metadata.finalizers"), context.delete)
-    yield Case(codes.THEFT, History(steps), alone(judge), hinders=True)
+    yield Case(codes.THEFT, History(steps), by_itself(judge), hinders=True)
 
 
 def _is_done(outcome: Outcome, verb: Verb, identity: Identity) -> bool:
@@ -839,12 +839,12 @@ def loop(context: Context) -> Iterator[Case]:
             message = f"{len(late)} reconciles in {took:.0f} seconds, though nothing has changed"
             yield Violation(message, outcome.unrest_at, (), ("reconciles",))
 
-    yield Case(codes.LOOP, History((context.create,), idle=IDLE_SECONDS), alone(judge))
+    yield Case(codes.LOOP, History((context.create,), idle=IDLE_SECONDS), by_itself(judge))
     if _workloads(context):
         yield Case(
             codes.LOOP,
             History((context.create,), Fault(FaultKind.FAIL, seconds=_WORKLOADS_LATE_SECONDS), IDLE_SECONDS),
-            alone(judge),
+            by_itself(judge),
             hinders=True,
         )
     yield from defaulted(context)
@@ -903,8 +903,8 @@ def _without(context: Context, source: Manifest) -> Iterator[Case]:
         elif not outcome.refused:
             yield from _ends(f"without {identity}")(outcome)
 
-    yield Case(codes.BUG, History((context.create, gone)), alone(judge))
-    yield Case(codes.BUG, History((gone, context.create)), alone(judge))
+    yield Case(codes.BUG, History((context.create, gone)), by_itself(judge))
+    yield Case(codes.BUG, History((gone, context.create)), by_itself(judge))
 
 
 _KEYS = ("name", "key", "type", "ip", "port", "containerPort", "protocol", "mountPath", "devicePath", "topologyKey")
@@ -1273,7 +1273,7 @@ def defaulted(context: Context) -> Iterator[Case]:
 
     if paths:
         update = Step(Verb.REWRITE, Identity.of(context.sample).manifest)
-        yield Case(codes.LOOP, History((context.create, update)), alone(judge))
+        yield Case(codes.LOOP, History((context.create, update)), by_itself(judge))
 
 
 def converted(context: Context) -> Iterator[Case]:
