@@ -12,6 +12,7 @@ import contextlib
 import logging
 import socket
 import time
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from datetime import timedelta
@@ -97,20 +98,20 @@ class _Waiting:
         self._size += len(line) + 1
 
 
-class _Records(ReconcileListener, WebhookListener):
+class _Records(ReconcileListener, WebhookListener, ABC):
     """Writes the records as lines, for whoever reads them."""
 
     def __init__(self) -> None:
         self._logs = _Logs()
 
     @property
+    @abstractmethod
     def is_read(self) -> bool:
         """Whether somebody reads them."""
-        raise NotImplementedError
 
+    @abstractmethod
     def send(self, line: bytes) -> None:
         """Send a line."""
-        raise NotImplementedError
 
     def watch_logs(self) -> None:
         """Send the log lines of reconciles and of webhook calls with them."""

@@ -575,11 +575,11 @@ def read_request(review: Mapping[str, Any]) -> AdmissionRequest:
         subresource=_string(request, "subResource"),
         name=_string(request, "name"),
         namespace=_string(request, "namespace"),
-        user=_user(_mapping(request.get("userInfo"))),
+        user=_user(mapping(request.get("userInfo"))),
         object=_object(request, "object"),
         old_object=_object(request, "oldObject"),
         dry_run=request.get("dryRun") is True,
-        options=_mapping(request.get("options")),
+        options=mapping(request.get("options")),
         request_kind=_kind(kind) if kind else None,
         request_resource=_resource(resource) if resource else None,
         request_subresource=_string(request, "requestSubResource"),
@@ -588,7 +588,7 @@ def read_request(review: Mapping[str, Any]) -> AdmissionRequest:
 
 def _uid_of(review: object) -> str:
     """Return the uid of a review that may be invalid otherwise."""
-    return _string(_mapping(_mapping(review).get("request")), "uid")[:_LONGEST_UID]
+    return _string(mapping(mapping(review).get("request")), "uid")[:_LONGEST_UID]
 
 
 def _write_response(uid: str, response: AdmissionResponse) -> bytes:
@@ -630,17 +630,17 @@ def _details(details: StatusDetails) -> dict[str, Any]:
 
 
 def _kind(raw: object) -> GroupVersionKind:
-    found = _mapping(raw)
+    found = mapping(raw)
     return GroupVersionKind(_string(found, "group"), _string(found, "version"), _string(found, "kind"))
 
 
 def _resource(raw: object) -> GroupVersionResource:
-    found = _mapping(raw)
+    found = mapping(raw)
     return GroupVersionResource(_string(found, "group"), _string(found, "version"), _string(found, "resource"))
 
 
 def _user(raw: Mapping[str, Any]) -> UserInfo:
-    extra = {str(key): _texts(values, "extra") for key, values in _mapping(raw.get("extra")).items()}
+    extra = {str(key): _texts(values, "extra") for key, values in mapping(raw.get("extra")).items()}
     groups = _texts(raw.get("groups"), "groups")
     return UserInfo(username=_string(raw, "username"), uid=_string(raw, "uid"), groups=groups, extra=extra)
 
@@ -658,7 +658,8 @@ def _texts(raw: object, key: str) -> tuple[str, ...]:
     return tuple(map(str, raw or ()))
 
 
-def _mapping(raw: object) -> dict[str, Any]:
+def mapping(raw: object) -> dict[str, Any]:
+    """A part of a review that is to be an object; an empty one in place of anything else."""
     return raw if isinstance(raw, dict) else {}
 
 

@@ -25,7 +25,7 @@ from pykb.runtime.records.causes import (
 )
 from pykb.runtime.records.context import Ledger, current_webhook
 from pykb.serving import HttpError, HttpRequest, HttpResponse
-from pykb.webhook._admission import PLACES, read_request
+from pykb.webhook._admission import PLACES, mapping, read_request
 
 _MOST = 20
 """Warnings, and fields that are refused."""
@@ -89,7 +89,7 @@ def _failure(error: BaseException) -> str:
 def _read(record: WebhookRecord, body: bytes, answer: bytes) -> None:
     """Fill in what the review and the answer say. What is not a review leaves the record as it is."""
     try:
-        response = _mapping(orjson.loads(answer).get("response")) if answer else {}
+        response = mapping(orjson.loads(answer).get("response")) if answer else {}
         read = _read_conversion if record.type is WebhookType.CONVERSION else _read_admission
         read(record, body, response)
     except _UNREADABLE:
@@ -104,10 +104,10 @@ def _read_admission(record: WebhookRecord, body: bytes, response: Mapping[str, A
     record.user = safe_text(asked.user.username, _LONGEST)
     if response:
         record.allowed = response.get("allowed") is True
-        status = _mapping(response.get("status"))
+        status = mapping(response.get("status"))
         if not record.allowed:
             record.message = safe_text(status.get("message", ""))
-        causes = _mapping(status.get("details")).get("causes") or ()
+        causes = mapping(status.get("details")).get("causes") or ()
         record.fields = tuple(
             (safe_text(each["field"], _LONGEST), safe_text(each["message"], _LONGEST_MESSAGE))
             for each in causes[:_MOST]
@@ -127,7 +127,7 @@ def _read_conversion(record: WebhookRecord, body: bytes, response: Mapping[str, 
     record.objects = len(objects)
     record.object = _shortened(ObjectId.of(objects[0]))
     if response:
-        result = _mapping(response.get("result"))
+        result = mapping(response.get("result"))
         record.allowed = result.get("status") == "Success"
         record.message = safe_text(result.get("message", ""))
     _compare(record, objects[0], (response.get("convertedObjects") or [None])[0])
@@ -155,7 +155,3 @@ def _object(value: object) -> dict[str, Any] | None:
 
 def _shortened(identity: ObjectId) -> ObjectId:
     return ObjectId(*(safe_text(each, _LONGEST) for each in identity))
-
-
-def _mapping(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
