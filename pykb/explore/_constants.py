@@ -1,9 +1,13 @@
-"""The constants with which the user's code compares: specs near them lead into branches that others never reach."""
+"""The constants with which the user's code compares: specs near them lead into branches that others never reach.
+
+So do annotations and labels that the code looks up.
+"""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from pykb.reading import read_python
@@ -13,6 +17,9 @@ _MOST = 500
 
 _LONGEST = 253
 """Characters of a text. Longer ones are messages."""
+
+_DEPTH = 3
+"""Names that stand for names."""
 
 
 class Constant(NamedTuple):
@@ -27,6 +34,20 @@ class Constant(NamedTuple):
     value: int | str
 
 
+class Mark(NamedTuple):
+    """An annotation or a label that the user's code looks up.
+
+    Attributes:
+        field: ``annotations`` or ``labels``.
+        key: Its name.
+        value: What the code compares it with, or else ``true``.
+    """
+
+    field: str
+    key: str
+    value: str
+
+
 def plain(name: str) -> str:
     """A name as Python and JSON spell it alike."""
     return name.replace("_", "").lower()
@@ -39,8 +60,7 @@ def constants_of(sources: Iterable[str]) -> tuple[Constant, ...]:
         sources: The texts of files. One that cannot be parsed has none.
     """
     found: dict[Constant, None] = {}
-    trees = [tree for tree in map(_parsed, sources) if tree is not None]
-    named = {name: value for tree in trees for name, value in _named(tree)}
+    trees, named = _read(sources)
     for tree in trees:
         for node in ast.walk(tree):
             for constant in _of(node, named):
@@ -48,6 +68,12 @@ def constants_of(sources: Iterable[str]) -> tuple[Constant, ...]:
                 if len(found) >= _MOST:
                     return tuple(found)
     return tuple(found)
+
+
+def _read(sources: Iterable[str]) -> tuple[list[ast.Module], Mapping[str, ast.expr]]:
+    """The files that can be parsed, and what their names stand for."""
+    trees = [tree for tree in map(_parsed, sources) if tree is not None]
+    return trees, {name: value for tree in trees for name, value in _named(tree)}
 
 
 def _parsed(source: str) -> ast.Module | None:
@@ -114,6 +140,12 @@ def _values(node: ast.expr | None, named: Mapping[str, ast.expr], depth: int = 0
     match node:
         case ast.Constant(value) if type(value) is int or (isinstance(value, str) and len(value) <= _LONGEST):
             yield value
+        case ast.JoinedStr(values=parts):
+            texts = [next(_values(part, named, depth), None) for part in parts]
+            if None not in texts:
+                yield "".join(map(str, texts))
+        case ast.FormattedValue(value=value, format_spec=None):
+            yield from _values(value, named, depth)
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(int(value))):
             yield -value
         case ast.Tuple(elts=several) | ast.List(elts=several) | ast.Set(elts=several) | ast.Dict(keys=several):
@@ -121,5 +153,101 @@ def _values(node: ast.expr | None, named: Mapping[str, ast.expr], depth: int = 0
                 yield from _values(each, named, depth)
         case ast.Call(func=ast.Name("frozenset" | "set" | "tuple"), args=[value]):
             yield from _values(value, named, depth)
-        case ast.Name(name) | ast.Attribute(attr=name) if depth == 0:
+        case ast.Attribute(value=ast.Name(name), attr="group") if isinstance(called := named.get(name), ast.Call):
+            yield from _values(next(iter(called.args), None), named, depth)  # `GroupVersion("example.com", "v1").group`
+        case ast.Name(name) | ast.Attribute(attr=name) if depth < _DEPTH:
             yield from _values(named.get(name), named, depth + 1)
+
+
+# -- Annotations and labels.
+
+MARKED = ("annotations", "labels")
+"""Where an object has its marks."""
+
+_QUALIFIED = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)+/(?!v\d+((alpha|beta)\d+)?$)[A-Za-z0-9]([\w.-]*[A-Za-z0-9])?")
+"""The name of an annotation with the domain of its owner, and not the version of an API.
+
+Source: https://kubernetes.io/docs/concepts/overview/working-with-objects/annotations/#syntax-and-character-set
+"""
+
+_TRUE = "true"
+
+
+def marks_of(sources: Sequence[str], others: Iterable[str] = ()) -> tuple[Mark, ...]:
+    """The annotations and labels that code looks up, those first of which it is certain, each once.
+
+    A name with a domain that is looked up elsewhere, or given to a function, may be one, too.
+
+    Args:
+        sources: The texts of files.
+        others: Those of further files, which have names for constants.
+    """
+    trees, _ = _read(sources)
+    _, named = _read([*others, *sources])
+    looked_up: dict[tuple[str, str], None] = {}
+    values: dict[str, list[str]] = {}
+    compared = constants_of([*others, *sources])
+    for tree in trees:
+        for node in ast.walk(tree):
+            for field, key in _looked_up(node, named):
+                looked_up.setdefault((field, key))
+            for key, value in _compared_marks(node, named, compared):
+                values.setdefault(key, []).append(value)
+    certain = [(field, key) for field, key in looked_up if field]
+    known = {key for _, key in certain}
+    every = [*certain, *((MARKED[0], key) for field, key in looked_up if not field and key not in known)]
+    found = (Mark(field, key, value) for field, key in every for value in values.get(key) or [_TRUE])
+    return tuple(dict.fromkeys(found))[:_MOST]
+
+
+def _looked_up(node: ast.AST, named: Mapping[str, ast.expr]) -> Iterator[tuple[str, str]]:
+    """Yield what a part of the code looks up: the field, empty if it is not known, and the name."""
+    match node:
+        case (
+            ast.Call(func=ast.Attribute(value=table, attr="get" | "pop"), args=[key, *_])
+            | ast.Subscript(value=table, slice=key, ctx=ast.Load())
+            | ast.Compare(left=key, ops=[ast.In() | ast.NotIn()], comparators=[table])
+        ):
+            yield from _keys(_name_of(table), key, named)
+        case ast.FunctionDef(decorator_list=decorators) | ast.AsyncFunctionDef(decorator_list=decorators):
+            for call in (each for each in decorators if isinstance(each, ast.Call)):
+                for keyword in (each for each in call.keywords if isinstance(each.value, ast.Dict)):
+                    yield from _keys(keyword.arg or "", keyword.value, named)
+        case ast.Call(func=function, args=arguments):
+            for argument in arguments:
+                yield from _keys(_name_of(function), argument, named)
+
+
+def _keys(looked_in: str, key: ast.expr, named: Mapping[str, ast.expr]) -> Iterator[tuple[str, str]]:
+    name = plain(looked_in)
+    field = next((each for each in MARKED if name.endswith(each)), "")
+    if "finalizer" not in name:
+        for value in _values(key, named):
+            if isinstance(value, str) and (field or _QUALIFIED.fullmatch(value)):
+                yield field, value
+
+
+def _compared_marks(
+    node: ast.AST, named: Mapping[str, ast.expr], compared: Iterable[Constant]
+) -> Iterator[tuple[str, str]]:
+    """Yield names that are looked up, each with a text that what is found is compared with, or a variable for it is."""
+    match node:
+        case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq() | ast.In() | ast.NotIn()], comparators=[right]):
+            for one, other in ((left, right), (right, left)):
+                for key in _looked_up_in(one, named):
+                    yield from ((key, value) for value in _values(other, named) if isinstance(value, str))
+        case ast.Assign(targets=[ast.Name(name)], value=value) | ast.NamedExpr(target=ast.Name(name), value=value):
+            for key in _looked_up_in(value, named):
+                yield from ((key, str(each.value)) for each in compared if each.name == plain(name))
+        case ast.FunctionDef(decorator_list=decorators) | ast.AsyncFunctionDef(decorator_list=decorators):
+            for part in (each for decorator in decorators for each in ast.walk(decorator)):
+                if isinstance(part, ast.Dict):
+                    for key_node, content in zip(part.keys, part.values, strict=True):
+                        texts = [str(each) for each in _values(content, named)]
+                        yield from ((str(each), text) for each in _values(key_node, named) for text in texts)
+
+
+def _looked_up_in(node: ast.expr, named: Mapping[str, ast.expr]) -> Iterator[str]:
+    for part in ast.walk(node):
+        if not isinstance(part, ast.Compare):
+            yield from (key for _, key in _looked_up(part, named))

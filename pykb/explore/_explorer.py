@@ -1108,9 +1108,9 @@ def _is_about_own(history: History, context: Context) -> bool:
 
 
 def _asleep(history: History, context: Context, outcome: Outcome) -> str:
-    """The kind of the child whose last change woke nobody."""
+    """The kind of the object whose last change woke nobody: a child, or the sample if only its metadata changed."""
     is_late = history.fault is not None and history.fault.kind is FaultKind.LATE
-    if _is_about_own(history, context) and not is_late:
+    if _is_about_own(history, context) and not is_late and history.steps[-1].verb is not Verb.PATCH:
         return ""
     since, until = outcome.time_of(len(history.steps))
     others = [change for change in outcome.changes if change.by is None and not change.identity.is_record]

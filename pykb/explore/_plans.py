@@ -16,6 +16,7 @@ from pykb.client.ranges import Ranges, ShardBy
 from pykb.diagnostics import Code, Span
 from pykb.diagnostics.codes import explore as codes
 from pykb.explore._actors import KINDS, MAKES_PODS, NO_SUCH, needs
+from pykb.explore._constants import MARKED, Mark
 from pykb.explore._context import (
     IDLE_SECONDS,
     WORK,
@@ -358,6 +359,81 @@ def _broken(context: Context) -> Iterator[tuple[str, Manifest]]:
 def _namespace_of_pods(context: Context) -> str:
     """The namespace of the first child that makes pods."""
     return next(each.namespace for each in context.children() if each.kind in MAKES_PODS)
+
+
+def paused(context: Context, mark: Mark) -> Iterator[Case]:
+    """The object has an annotation or a label for a time, which may let the operator leave it alone."""
+    where = f"metadata.{mark.field}[{shorten(mark.key)}]"
+    put_on, take_off = (
+        Step(
+            Verb.PATCH,
+            {**context.own.manifest, "metadata": {**context.own.manifest["metadata"], mark.field: {mark.key: value}}},
+            note=f"{where} = {shorten(value)}" if value is not None else f"no {where}",
+        )
+        for value in (mark.value, None)
+    )
+    metadata = context.sample["metadata"]
+    marked = {**metadata, mark.field: {**(metadata.get(mark.field) or {}), mark.key: mark.value}}
+    born = Step(Verb.CREATE, {**context.sample, "metadata": marked}, note=put_on.note)
+    lost = [Step(Verb.DELETE, child.manifest) for child in context.children()[:1]]
+    for steps in ((context.create, put_on, *context.replaced(), *lost, take_off), (born, take_off)):
+        yield Case(codes.HISTORY, History(steps), _resumes(context, steps))
+    steps = (context.create, put_on, context.delete, take_off)
+    yield Case(codes.LEAK, History(steps), _lets_go(context), hinders=True)
+
+
+def _resumes(context: Context, steps: Sequence[Step]) -> Verdict:
+    """A verdict: an operator that left the object alone because of a mark does the rest when the mark is gone."""
+    own = context.own
+    marking = [number for number, step in enumerate(steps) if _is_marked(context, step)]
+    unmarked = [context.create if step.verb is Verb.CREATE else step for step in steps]
+    expected = context.undisturbed(*(step for step in unmarked if not _is_marked(context, step)))
+    what = f"after `{steps[-1].note.removeprefix('no ')}` was there for a time"
+
+    def undone(outcome: Outcome, state: State) -> tuple[Difference, ...]:
+        """What is missing, or as it was before the mark."""
+        usual = expected.states[-1]
+        before = outcome.states[0] if marking[0] else {}
+        were = {(each.identity, each.path): each.found for each in differences(usual, before)}
+        every = context.compare(usual, state, outcome=outcome, of=expected)
+        return tuple(each for each in every if each.found is None or were.get((each.identity, each.path)) == each.found)
+
+    def judge(outcome: Outcome) -> Iterator[Violation]:
+        if len(marking) < 2 or outcome.refused or expected.refused or len(outcome.began) < len(steps):
+            return
+        since, until = outcome.began[marking[0]], outcome.began[marking[-1]]
+        meanwhile = [change for change in outcome.changes if change.by is not None and since <= change.at < until]
+        if any(change.identity != own and not change.identity.is_record for change in meanwhile):
+            return  # the mark means something else
+        if not outcome.at_rest:
+            yield from _ends(what)(outcome)
+            return
+        if found := undone(outcome, outcome.states[-1]):
+            later = context.after_hours(outcome)
+            if later.later is None or undone(later, later.later):
+                yield Violation(f"{found[0]} {what}", place_among(found, outcome, expected), found, cause_of(found))
+
+    return Verdict(judge, _resumes)
+
+
+def _is_marked(context: Context, step: Step) -> bool:
+    """Whether a step puts an annotation or a label on the object, or takes it off."""
+    metadata, usual = step.manifest["metadata"], context.sample["metadata"]
+    is_it = step.verb in (Verb.PATCH, Verb.CREATE) and Identity.of(step.manifest).key == context.own.key
+    return is_it and any(metadata.get(field, usual.get(field)) != usual.get(field) for field in MARKED)
+
+
+def _lets_go(context: Context) -> Verdict:
+    """A verdict: an object that was deleted while it had a mark goes at last when the mark is gone."""
+    own = context.own
+
+    def judge(outcome: Outcome) -> Iterator[Violation]:
+        if len(outcome.states) > 1 and all(own in state for state in outcome.states[-2:]):
+            found = Difference(own, "", None, outcome.states[-1][own])
+            what = f"{own} is never let go after it was deleted with a mark: a finalizer stays"
+            yield Violation(what, _holding(outcome), (found,), ("finalizer",))
+
+    return Verdict(judge, lambda other, _: _lets_go(other))
 
 
 def _ends(when: str) -> Verdict:

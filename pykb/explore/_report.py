@@ -74,7 +74,8 @@ class Finding:
         is_put_right = any(
             NO_SUCH in step.note or step.manifest["kind"] == "ResourceQuota" for step in self.history.steps
         )
-        first = _PUT_RIGHT if is_put_right else advice[self.code.slug]
+        is_unmarked = self.history.steps[-1].note.startswith("no metadata.")
+        first = _PUT_RIGHT if is_put_right else _RESUMED if is_unmarked else advice[self.code.slug]
         helps = (first, f"more about this: `pykb explain {self.code.slug}`")
         refused = (f"the API server refuses this write each time, {self.refusal}: {_REFUSED}",) if self.refusal else ()
         return self.code.at(self.span, self.message, *refused, *self._accepting(), *helps, notes=tuple(notes))
@@ -214,6 +215,10 @@ _REFUSED = (
 _PUT_RIGHT = (
     "what keeps a workload from being ready is put right: change the workload although it is not ready, do not wait "
     "for it within a reconcile, and take no failure for the end"
+)
+_RESUMED = (
+    "when an annotation or a label no longer stops the operator, do what was left: let each change of the object wake "
+    "it, not only those of its spec, and take nothing for done that was skipped"
 )
 _MOST_NAMED = 3
 

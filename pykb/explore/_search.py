@@ -1,8 +1,8 @@
 """Chooses further histories by what earlier ones have reached.
 
 The plans try each field of a sample alone, with the values that its schema suggests. Code often waits for others: for a
-number above a constant, for two fields together. So specs near the constants of the code are tried too. A spec that
-reaches new lines is changed further, and is explored as the sample is.
+number above a constant, for two fields together. So specs near the constants of the code are tried too, and annotations
+that the code looks up. A spec that reaches new lines is changed further, and is explored as the sample is.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from itertools import islice
 import orjson
 
 from pykb.diagnostics.codes import explore as codes
-from pykb.explore._constants import constants_of
+from pykb.explore._constants import Mark, constants_of, marks_of
 from pykb.explore._context import Case, Context, about
 from pykb.explore._history import History, Identity, Manifest, Verb
 from pykb.explore._lines import Coverage
 from pykb.explore._outcome import unfitness
-from pykb.explore._plans import PLANS, to_and_back, without_way_back
+from pykb.explore._plans import PLANS, paused, to_and_back, without_way_back
 from pykb.explore._variants import AND, near, schema_of, spread, variants
 
 _MOST_NAMED = 96
@@ -38,6 +38,9 @@ _MOST_EXPLORED = 4
 
 _MOST_AROUND = 40
 """Cases of each of these."""
+
+_MOST_MARKS = 4
+"""Annotations and labels that the object has for a time."""
 
 _BATCH = 8
 _MOST_IDLE = 32
@@ -69,6 +72,7 @@ class Search:
         self._learned: dict[bytes, Spec] = {}
         self._followed = 0
         self._around: deque[Iterator[Case]] = deque()
+        self._paused: Iterator[Case] = iter(())
         self._trying: list[Case] = []
         self._idle = 0
 
@@ -89,9 +93,10 @@ class Search:
             named, others = self._near(self._context.sample)
             self._named.extend(self._new(spread(named, _MOST_NAMED)))
             self._specs = deque(self._new(spread(others, _MOST_NEAR)))
+            self._paused = self._cases_of_marks()
         for spec in list(self._learned.values())[self._followed :]:
             self._follow(spec, self._specs)
-        cases: list[Case] = []
+        cases = list(islice(self._paused, _BATCH))
         while len(cases) < _BATCH:
             sources = [self._next_spec, self._next_around]
             first, second = sources if len(cases) % 2 == 0 else reversed(sources)
@@ -109,6 +114,18 @@ class Search:
         """Specs near the constants of the code: those in a field of the name that the code compares, and others."""
         sources = map(self._coverage.source_of, self._coverage.files_run)
         return near(schema_of(self._context.subject.crds, manifest), manifest, constants_of(sources))
+
+    def _cases_of_marks(self) -> Iterator[Case]:
+        """The object has an annotation or a label for a time that the code looks up, and does not write itself."""
+        files = (self._coverage.files_run, self._coverage.files)  # the others have names for constants
+        every = marks_of(*([*map(self._coverage.source_of, each)] for each in files))
+        for mark in [mark for mark in every if not self._is_there(mark)][:_MOST_MARKS]:
+            yield from (case for case in paused(self._context, mark) if case.code.slug in self._wanted)
+
+    def _is_there(self, mark: Mark) -> bool:
+        """Whether the object has it in any case, or as its finalizer."""
+        metadata = self._context.base.states[0].get(self._context.own, {}).get("metadata", {})
+        return mark.key in {*(metadata.get("finalizers") or ()), *(metadata.get(mark.field) or {})}
 
     def _new(self, specs: Sequence[Spec]) -> Iterator[Spec]:
         """Those that were not yielded before."""
