@@ -14,7 +14,7 @@ import importlib
 import io
 import os
 import sys
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
@@ -264,10 +264,8 @@ def _urlopen(original: Callable[..., Any]) -> Callable[..., Any]:
             self._lines = lines
 
         def stream(self, *_: Any, **__: Any) -> Generator[bytes, None, None]:
-            try:
+            with _ending_by(urllib3.exceptions.ProtocolError):
                 yield from self._lines
-            except ServerUnreachable as error:
-                raise urllib3.exceptions.ProtocolError(str(error)) from error
 
         def read(self, *_: Any, **__: Any) -> bytes:
             return b"".join(self.stream())
@@ -286,10 +284,8 @@ def _urlopen(original: Callable[..., Any]) -> Callable[..., Any]:
         if _is_watch(url):
             status, lines = _open_watch(url, headers or {})
             return Watched(lines, status)
-        try:
+        with _ending_by(urllib3.exceptions.ProtocolError):
             answer = _send(method, url, headers or {}, body)
-        except ServerUnreachable as error:
-            raise urllib3.exceptions.ProtocolError(str(error)) from error
         return urllib3.HTTPResponse(
             io.BytesIO(answer.content),
             headers=_JSON,
@@ -314,15 +310,13 @@ def _aiohttp_request(original: Callable[..., Any]) -> Callable[..., Any]:
             data = orjson.dumps(options["json"])
         if _is_watch(str(url)):
             return await _aiohttp_watch(str(url), headers, aiohttp.ClientPayloadError)
-        try:
+        with _ending_by(aiohttp.ServerDisconnectedError):
             return _AiohttpAnswer(await _send_async(method, str(url), headers, data))
-        except ServerUnreachable as error:
-            raise aiohttp.ServerDisconnectedError(str(error)) from error
 
     return request
 
 
-async def _aiohttp_watch(url: str, headers: Mapping[str, str], ends_by: type[Exception]) -> _AiohttpAnswer:
+async def _aiohttp_watch(url: str, headers: Mapping[str, str], ends_by: Callable[[str], Exception]) -> _AiohttpAnswer:
     try:
         watch = await _Watch(*_prepared("GET", url, headers, None)).open()
     except ApiError as error:
@@ -333,16 +327,14 @@ async def _aiohttp_watch(url: str, headers: Mapping[str, str], ends_by: type[Exc
 class _Lines:
     """The lines of a watch, as aiohttp gives them."""
 
-    def __init__(self, watch: _Watch, ends_by: type[Exception]) -> None:
+    def __init__(self, watch: _Watch, ends_by: Callable[[str], Exception]) -> None:
         self._watch = watch
         self._ends_by = ends_by
 
     async def readline(self) -> bytes:
         """The next line; empty at the end."""
-        try:
+        with _ending_by(self._ends_by):
             return await self._watch.next()
-        except ServerUnreachable as error:
-            raise self._ends_by(str(error)) from error
 
 
 class _AiohttpAnswer:
@@ -381,23 +373,33 @@ class _AiohttpAnswer:
         pass
 
 
-def _refuse_watch(url: Any) -> None:
-    if _is_watch(str(url)):
-        raise NotImplementedError("the explorer has no watches for httpx, as of lightkube: read the object again")
-
-
 def _httpx_handle(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
-        httpx = sys.modules[name]
+        httpx: Any = sys.modules[name]
+
+        class Watched(httpx.SyncByteStream):  # type: ignore[misc] # its module may not be there
+            """An answer that comes line by line."""
+
+            def __init__(self, lines: Iterator[bytes]) -> None:
+                self._lines = lines
+
+            def __iter__(self) -> Iterator[bytes]:
+                with _ending_by(httpx.RemoteProtocolError):
+                    yield from self._lines
+
+            def close(self) -> None:
+                if isinstance(self._lines, Generator):
+                    self._lines.close()
 
         def handle_request(transport: Any, request: Any) -> Any:
+            url = str(request.url)
             if request.url.host != HOST:
                 return original(transport, request)
-            _refuse_watch(request.url)
-            try:
-                answer = _send(request.method, str(request.url), request.headers, request.read())
-            except ServerUnreachable as error:
-                raise httpx.RemoteProtocolError(str(error)) from error
+            with _ending_by(httpx.RemoteProtocolError):
+                if _is_watch(url):
+                    status, lines = _open_watch(url, request.headers)
+                    return httpx.Response(status, headers=_JSON, stream=Watched(lines))
+                answer = _send(request.method, url, request.headers, request.read())
             return httpx.Response(answer.status, headers=_JSON, content=answer.content)
 
         return handle_request
@@ -407,21 +409,48 @@ def _httpx_handle(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any
 
 def _httpx_handle_async(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
-        httpx = sys.modules[name]
+        httpx: Any = sys.modules[name]
+
+        class Watched(httpx.AsyncByteStream):  # type: ignore[misc] # likewise
+            """An answer that comes line by line."""
+
+            def __init__(self, watch: _Watch) -> None:
+                self._watch = watch
+
+            async def __aiter__(self) -> AsyncIterator[bytes]:
+                with _ending_by(httpx.RemoteProtocolError):
+                    while line := await self._watch.next():
+                        yield line
+
+            async def aclose(self) -> None:
+                await self._watch.close()
 
         async def handle_async_request(transport: Any, request: Any) -> Any:
+            url = str(request.url)
             if request.url.host != HOST:
                 return await original(transport, request)
-            _refuse_watch(request.url)
-            try:
-                answer = await _send_async(request.method, str(request.url), request.headers, await request.aread())
-            except ServerUnreachable as error:
-                raise httpx.RemoteProtocolError(str(error)) from error
-            return httpx.Response(answer.status, headers=_JSON, content=answer.content)
+            with _ending_by(httpx.RemoteProtocolError):
+                if not _is_watch(url):
+                    answer = await _send_async(request.method, url, request.headers, await request.aread())
+                    return httpx.Response(answer.status, headers=_JSON, content=answer.content)
+                try:
+                    watch = await _Watch(*_prepared("GET", url, request.headers, None)).open()
+                except ApiError as error:
+                    return httpx.Response(error.status, headers=_JSON, content=orjson.dumps(status_of(error)))
+                return httpx.Response(200, headers=_JSON, stream=Watched(watch))
 
         return handle_async_request
 
     return make
+
+
+@contextlib.contextmanager
+def _ending_by(kind: Callable[[str], Exception]) -> Iterator[None]:
+    """Raise what a library does if there is no answer, or no further part of it."""
+    try:
+        yield
+    except ServerUnreachable as error:
+        raise kind(str(error)) from error
 
 
 _SENDERS: tuple[tuple[str, str, str, Callable[[Callable[..., Any]], Callable[..., Any]]], ...] = (

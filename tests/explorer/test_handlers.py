@@ -214,6 +214,8 @@ WATCHES = """
     import kopf
     import kubernetes
     import kubernetes_asyncio
+    import lightkube
+    from lightkube.resources.core_v1 import ConfigMap
 
     def body(name):
         return {"metadata": {"name": name}}
@@ -240,6 +242,22 @@ WATCHES = """
                 if event["object"].metadata.name == "made":
                     await api.create_namespaced_config_map(namespace, body("loop-saw-it"))
                     return
+
+    @kopf.daemon("animals")
+    def in_a_thread_over_httpx(namespace, **_):
+        client = lightkube.Client()
+        for kind, found in client.watch(ConfigMap, namespace=namespace):
+            if (kind, found.metadata.name) == ("ADDED", "made"):
+                client.create(ConfigMap.from_dict(body("httpx-thread-saw-it")), namespace=namespace)
+                return
+
+    @kopf.daemon("animals")
+    async def awaited_over_httpx(namespace, **_):
+        client = lightkube.AsyncClient()
+        async for kind, found in client.watch(ConfigMap, namespace=namespace):
+            if (kind, found.metadata.name) == ("ADDED", "made"):
+                await client.create(ConfigMap.from_dict(body("httpx-loop-saw-it")), namespace=namespace)
+                return
 """
 
 
@@ -250,8 +268,8 @@ def test_a_watch_of_a_client_library_gets_the_events_of_the_world(write):
     assert outcome.at_rest
     assert not outcome.failures
     made = {change.identity.name: change.at for change in outcome.changes if change.identity.kind == "ConfigMap"}
-    assert set(made) == {"made", "thread-saw-it", "loop-saw-it"}
-    assert made["thread-saw-it"] - made["made"] < 1
+    assert set(made) == {"made", *(f"{where}-saw-it" for where in ("thread", "loop", "httpx-thread", "httpx-loop"))}
+    assert all(made[f"{where}-saw-it"] - made["made"] < 1 for where in ("thread", "httpx-thread", "httpx-loop"))
 
 
 def test_a_watch_that_blocks_the_event_loop_is_named(write):
