@@ -663,13 +663,15 @@ class Explorer:
         """The same finding by a smaller history that was not tried before; ``None`` if there is none."""
         sample, history = found.context.sample, found.finding.history
         self._background = history.background
-        if not history.is_plain or history.after is not None:
+        if not history.is_plain:
             return None
         if len(history.steps) > 1:
             history = counted_by_step(history, self._outcome_of(history, runs))
         schema = schema_of(self._subject.crds, sample)
-        fewer = [*simpler(history), *(milder(sample, history) if found.finding.code is codes.BUG else ())]
-        for other, candidate in chain(((sample, each) for each in fewer), smaller(schema, sample, history)):
+        near = sample if found.finding.code is codes.BUG else self._sample_of_then(sample, history)
+        fewer = [*simpler(history), *(milder(near, history) if near is not None else ())]
+        values = smaller(schema, sample, history) if history.after is None else ()  # the former operator has run
+        for other, candidate in chain(((sample, each) for each in fewer), values):
             if candidate in tried.histories:
                 continue
             if tried.cost >= _MOST_TRIALS or _now() > self._deadline:
@@ -685,6 +687,12 @@ class Explorer:
                 if cause == key and again.finding.span == found.finding.span:
                     return again
         return None
+
+    def _sample_of_then(self, sample: Manifest, history: History) -> Manifest | None:
+        """The sample with which a history begins that another operator has left."""
+        earlier = self._subject.earlier
+        life = earlier.life_of(sample) if earlier is not None and history.after is not None else None
+        return life.sample if life is not None else None
 
     def _outcome_of(self, history: History, runs: Runs) -> Outcome:
         """Run a history that is not counted: it only makes a finding smaller."""

@@ -456,14 +456,14 @@ def upgrade(context: Context) -> Iterator[Case]:
     if dropped := _dropped(context, earlier.crds):
         yield Case(codes.UPGRADE, History((unchanged,), after=end), lambda _: (dropped,))
         return
-    expected = context.undisturbed(Step(Verb.CREATE, life.sample), context.delete)
-    judge = _continues(context, expected, what)
+    steps = (unchanged, context.delete)
+    judge = _continues(context, life.sample, steps, what)
     for start in (end, *working):
-        yield Case(codes.UPGRADE, History((unchanged, context.delete), after=start), judge)
+        yield Case(codes.UPGRADE, History(steps, after=start), judge)
     if life.sample != context.sample and life.sample["apiVersion"] == context.sample["apiVersion"]:
         applied = Step(Verb.REPLACE, context.sample, note="the sample of today")
-        judge = _continues(context, context.undisturbed(context.create, context.delete), what)
-        yield Case(codes.UPGRADE, History((applied, context.delete), after=end), judge)
+        steps = (applied, context.delete)
+        yield Case(codes.UPGRADE, History(steps, after=end), _continues(context, life.sample, steps, what))
 
 
 def _dropped(context: Context, crds: Sequence[Manifest]) -> Violation | None:
@@ -483,9 +483,11 @@ def _dropped(context: Context, crds: Sequence[Manifest]) -> Violation | None:
     return Violation(f"{message}, which it lacks", place, (), ("dropped", stored))
 
 
-def _continues(context: Context, expected: Outcome, what: str) -> Judge:
-    """A verdict: today's operator ends in the same states as if it had made everything."""
+def _continues(context: Context, then: Manifest, steps: Sequence[Step], what: str) -> Verdict:
+    """A verdict: today's operator ends in the same states as if it had made everything, from the sample of then."""
     earlier, own = context.subject.earlier, context.own
+    applied = steps[0].manifest if steps[0].verb is Verb.REPLACE else then
+    expected = context.undisturbed(Step(Verb.CREATE, applied), *steps[1:])
     counts = _kept_right(context, expected) if earlier is not None and earlier.is_recorded else _lasting(expected)
     same = same_states(context, expected, what, counts=counts)
 
@@ -507,7 +509,7 @@ def _continues(context: Context, expected: Outcome, what: str) -> Judge:
             message = f"each reconcile fails {what}: {failure.kind}: {failure.message}"
             yield Violation(message, failure.place, (), ("fails", failure.kind, failure.place), steps=1)
 
-    return judge
+    return Verdict(judge, lambda other, fewer: _continues(other, then, fewer, what))
 
 
 def last_failure(outcome: Outcome, step: int) -> Failure | None:

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from pykb.api.core.v1 import ConfigMap
 from pykb.diagnostics import Diagnostic, EnvironmentProblem
 from pykb.explore import Explorer, History, Report, Subject, subject_of
 from pykb.explore._recording import earlier_of, record
@@ -183,6 +184,35 @@ def upgraded(then: list[dict[str, Any]], today: list[dict[str, Any]], old: dict[
     earlier = record(replace(kinds.subject_of(lambda _: None, sample=old), crds=then), "v1")
     subject = kinds.subject_of(lambda manager: Keeper(manager.client).setup(manager))
     return Explorer(replace(subject, crds=today, earlier=earlier), only=("explore-upgrade",)).run()
+
+
+class CreatesOnly(Keeper):
+    """Never changes a child that is there."""
+
+    async def keep(self, animal: Animal) -> None:
+        """Create it."""
+        if await self.client.find(ConfigMap, self.child(animal)) is None:
+            await super().keep(animal)
+
+
+def test_a_finding_is_told_by_the_fields_of_todays_sample_that_matter():
+    """Today's sample differs in three fields from that of then. A saved history shows the same again."""
+    today = {**kinds.SAMPLE, "spec": {**kinds.SAMPLE["spec"], "house": "south", "count": 90, "names": ["z"]}}
+    subject = kinds.subject_of(lambda manager: CreatesOnly(manager.client).setup(manager), sample=today)
+    then = kinds.subject_of(lambda manager: Keeper(manager.client).setup(manager))
+    explorer = Explorer(replace(subject, earlier=record(then, "v1")), only=("explore-upgrade",))
+    [finding] = explorer.run().findings
+    assert list(finding.story) == [
+        "The operator of v1 brings everything to rest",
+        "Today's operator takes over",
+        "Somebody changes Animal kiki: `spec.count = 1`",
+        "Everything comes to rest",
+    ]
+    assert finding.message == 'ConfigMap kiki-menu: data.count is "2" instead of "1" after the upgrade from v1'
+    again = History.from_json(json.loads(json.dumps(finding.history.to_json())))
+    lines = list(explorer.replay(again))
+    assert any("patches the status of animals/kiki" in line for line in lines)
+    assert not any("configmaps" in line and "creates" in line for line in lines)
 
 
 def test_objects_that_todays_schema_refuses_are_found():
