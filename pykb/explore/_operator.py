@@ -96,7 +96,8 @@ class Operator(ReconcileListener):
         fault = self.history.fault
         is_lagging = fault is not None and fault.kind is FaultKind.LAG
         self._behind = Behind(fault.seconds, fault.resource) if fault is not None and is_lagging else Behind()
-        self._processes = {1: self._begin(1)}
+        self._processes: dict[int, Process] = {}
+        self._processes[1] = self._begin(1)
         self._leaving: set[int] = set()
         self.others: dict[int, asyncio.Task[None]] = {}
         """Further replicas. They end when they leave, or by an error."""
@@ -113,9 +114,18 @@ class Operator(ReconcileListener):
             listener=self,
             failed=self._note_failure,
             join=lambda: self._join(len(self._processes) + 1),
+            living=self._living,
             shards=self.history.shards,
             name=f"replica-{number}",
         )
+
+    def _living(self) -> list[Process]:
+        return [process for process in self._processes.values() if not process.gate.is_dead]
+
+    def _answer(self) -> None:
+        """Let those that are left answer the calls of webhooks."""
+        for process in self._living()[-1:]:
+            process.answer()
 
     def _join(self, number: int) -> None:
         """Let a further replica run."""
@@ -138,6 +148,7 @@ class Operator(ReconcileListener):
                 await task
             self._leaving.discard(number)
             del self._processes[number]
+            self._answer()
 
     async def keep_running(self, number: int = 1) -> None:
         """Run a replica, and start it again when it died, as a kubelet does. Ends by an error, or when it leaves."""
@@ -153,6 +164,7 @@ class Operator(ReconcileListener):
                         raise error
                     self.outcome.broken = error_text(error)
                 process.gate.die()
+                self._answer()
                 if number in self._leaving:
                     return
                 if self.tape.overrun:
@@ -204,8 +216,7 @@ class Operator(ReconcileListener):
     @property
     def _present(self) -> Sequence[Process]:
         """The processes that live. If none does, those that died."""
-        every = [*self._processes.values()]
-        return [process for process in every if not process.gate.is_dead] or every
+        return self._living() or [*self._processes.values()]
 
     def without_notes(self, obj: Mapping[str, Any]) -> Mapping[str, Any]:
         """An object without what kopf notes in it."""

@@ -61,6 +61,7 @@ class Process(ReconcileListener):
         listener: Hears of its reconciles, too.
         failed: Called with the errors of webhooks.
         join: Lets another replica come.
+        living: The replicas that live.
         shards: Into how many ranges the objects are divided among the replicas; 0 for no others.
         name: The name of the replica.
 
@@ -79,6 +80,7 @@ class Process(ReconcileListener):
     listener: ReconcileListener
     failed: Callable[[BaseException], None]
     join: Callable[[], None]
+    living: Callable[[], Sequence[Process]]
     shards: int = 0
     name: str = ""
 
@@ -117,11 +119,16 @@ class Process(ReconcileListener):
 
     def _use_webhooks(self, further: Sequence[Manifest]) -> None:
         """Let the API server call the webhooks of the project, and further ones of kopf's handlers."""
-        webhooks = self.manager.webhook_server
         self.outcome.webhooks = tuple(further)
-        configurations = [*self.subject.webhooks, *further]
+        self.answer()
+
+    def answer(self) -> None:
+        """Answer the calls of webhooks in turn with the other replicas that live."""
+        others = [each for each in self.living() if each is not self]
+        servers = [each.manager.webhook_server for each in (*others, self)]
+        configurations = [*self.subject.webhooks, *self.outcome.webhooks]
         self.outcome.defaulters = use_webhooks(
-            self.server, webhooks, configurations, self.subject.root, self.outcome.lost, self.conditions
+            self.server, servers, configurations, self.subject.root, self.outcome.lost, self.conditions
         )
 
     @property

@@ -137,7 +137,7 @@ def _noting_losses(
 
 def use_webhooks(
     cluster: FakeApiServer,
-    server: WebhookServer,
+    servers: Sequence[WebhookServer],
     configurations: Sequence[Mapping[str, Any]],
     root: Path | None,
     lost: list[Loss],
@@ -147,13 +147,14 @@ def use_webhooks(
 
     Args:
         cluster: The API server.
-        server: The webhook server.
+        servers: The webhook servers of the replicas, which answer in turn.
         configurations: The webhook configurations.
         root: The folder of the user's code.
         lost: Where to note what conversions lose.
         conditions: Evaluates those of the webhooks.
     """
-    cluster.use_webhooks(server, configurations, check=conditions.check)
+    cluster.use_webhooks(servers, configurations, check=conditions.check)
+    server = servers[-1]
     if server.converted:
         cluster.versions.convert = _noting_losses(server.conversions, root, lost)
     return dict(_defaulters(server, configurations, root))

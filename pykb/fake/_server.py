@@ -13,6 +13,7 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -179,7 +180,7 @@ class FakeApiServer:
 
     def use_webhooks(
         self,
-        server: WebhookServer,
+        server: WebhookServer | Sequence[WebhookServer],
         configurations: Iterable[Mapping[str, Any]] = (),
         *,
         check: ConditionCheck | None = None,
@@ -194,13 +195,20 @@ class FakeApiServer:
             server.use_webhooks(manager.webhook_server, configurations)
 
         Args:
-            server: The webhook server. It need not run.
+            server: The webhook server. It need not run. Several, as those of replicas, answer in turn.
             configurations: The webhook configurations: the manifests in ``config/webhook/manifests.yaml``.
             check: Evaluates their ``matchConditions``. It gets an expression and its variables, and raises
                 ``ValueError`` if the evaluation fails. Without it, all conditions are met.
         """
-        self._webhooks.use(configurations, server.ask, check)
-        self.versions.convert = server.conversions.convert if server.converted else None
+        servers = server if isinstance(server, Sequence) else [server]
+        turn = cycle(servers)
+
+        async def ask(path: str, review: bytes) -> bytes:
+            return await next(turn).ask(path, review)
+
+        self._webhooks.use(configurations, ask, check)
+        last = servers[-1]
+        self.versions.convert = last.conversions.convert if last.converted else None
 
     def set_logs(self, pod: Key, text: str, *, container: str = "", previous: bool = False) -> None:
         r"""Set what a container has printed. Without this, it has printed nothing.

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import importlib
 import itertools
+import json
 import shutil
 import sys
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -14,16 +16,18 @@ import pytest
 from pykb.client.ranges import Ranges, ShardBy
 from pykb.explore import Explorer, Fault, FaultKind, History, Report, Step, Subject, Verb, subject_of
 from pykb.explore import _process as processes
+from pykb.explore._context import Context
 from pykb.explore._outcome import Outcome
+from pykb.explore._plans import shards
 from pykb.explore._replicas import ranges_of
 from pykb.explore._runner import Runner
 from pykb.project.file import read as read_project
-from pykb.runtime import Manager, ManagerOptions
+from pykb.runtime import Client, Defaulter, Manager, ManagerOptions, WebhookBuilder, ensure_applied
 from pykb.runtime.options import DEFAULT_LEADER_ELECTION_ID
 from tests.explorer.keeper import Guard, Keeper
 from tests.explorer.test_zoo import _subject_of
 from tests.explorer.zoo import replicas, sound
-from tests.explorer.zoo.kinds import SAMPLE
+from tests.explorer.zoo.kinds import SAMPLE, Animal
 from tests.explorer.zoo.kinds import subject_of as subject_of_zoo
 
 OTHER = {**SAMPLE, "spec": {**SAMPLE["spec"], "count": 1}}
@@ -279,3 +283,109 @@ def test_a_history_with_replicas_is_stored_and_read_again():
     wrong = replace(history, steps=(replace(history.steps[0], members=1000),))
     with pytest.raises(ValueError, match="members"):
         History.from_json(wrong.to_json())
+
+
+_NUMBER = "zoo.example.com/number"
+_RULE = {"apiGroups": ["*"], "apiVersions": ["*"], "resources": ["animals"], "operations": ["CREATE"]}
+_HOOK = {"name": "number.example.com", "clientConfig": {"service": {"path": "/number"}}, "rules": [_RULE]}
+_NUMBERING = {"kind": "MutatingWebhookConfiguration", "metadata": {"name": "number"}, "webhooks": [_HOOK]}
+
+
+class NamesItself(Defaulter[Animal]):
+    """Says which replica was asked."""
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+
+    async def default(self, obj: Animal) -> None:
+        """In an annotation."""
+        obj.metadata.annotations = {"asked": str(self._number)}
+
+
+def answered(*steps: Step, fault: Fault | None = None) -> tuple[Outcome, list[str]]:
+    """What comes of steps, and which replica was asked for each object that somebody creates."""
+    numbers = itertools.count(1)
+
+    def register(manager: Manager) -> None:
+        Keeper(manager.client).setup(manager)
+        WebhookBuilder(manager).for_(Animal).with_defaulter(NamesItself(next(numbers)), path="/number").complete()
+
+    subject = replace(subject_of_zoo(register, ranges=Ranges(3)), webhooks=[_NUMBERING])
+    with Runner(subject, 0) as runner:
+        outcome = runner.run(History(steps, fault, shards=3))
+    created = [change for change in outcome.changes if change.identity.kind == "Animal" and change.before is None]
+    return outcome, [json.loads(change.after or b"")["metadata"]["annotations"]["asked"] for change in created]
+
+
+def test_replicas_that_live_are_asked_in_turn():
+    """As those behind a Service. One that has left, or has died and is not yet replaced, is not asked."""
+    create = [Step(Verb.CREATE, sibling(name)) for name in ("a", "b", "c", "d", "e")]
+    steps = (replace(create[0], members=2), *create[1:3], replace(create[3], members=1), create[4])
+    outcome, (first, second, *others) = answered(*steps)
+    assert first != second
+    assert others == [first] * 3
+    died = next(sent for sent in outcome.writes if sent.process == 2)
+    dies = Fault(FaultKind.CRASH_AFTER, died.number)
+    _, asked = answered(steps[0], *create[1:], fault=dies)
+    assert asked[:4] == [first] * 4
+    assert asked[4] not in (first, second)
+
+
+class NumbersByOwnShare(Keeper):
+    """Gives each animal a number when it is created. The replica that is asked sees only its own share of the others."""
+
+    reader: Client
+
+    def setup(self, manager: Manager) -> None:
+        """Read from the cache."""
+        self.reader = manager.client
+        super().setup(manager)
+        self.number(manager)
+
+    def number(self, manager: Manager) -> None:
+        """Serve the webhook."""
+        WebhookBuilder(manager).for_(Animal).with_defaulter(_Numbers(self), path="/number").complete()
+
+    async def keep(self, animal: Animal) -> None:
+        """Apply the child with the number."""
+        child = self.child(animal)
+        child.data = {"number": (animal.metadata.annotations or {}).get(_NUMBER, "")}
+        await ensure_applied(self.client, child, owner=animal)
+
+
+class _Numbers(Defaulter[Animal]):
+    def __init__(self, operator: NumbersByOwnShare) -> None:
+        self._operator = operator
+
+    async def default(self, obj: Animal) -> None:
+        """Give the lowest number that is free."""
+        others = await self._operator.reader.list(Animal)
+        taken = {(each.metadata.annotations or {}).get(_NUMBER) for each in others}
+        free = next(number for number in range(1, len(others) + 2) if str(number) not in taken)
+        obj.metadata.annotations = {**(obj.metadata.annotations or {}), _NUMBER: str(free)}
+
+
+class NumbersByOwnShareMended(NumbersByOwnShare):
+    """Asks the API server for all of them."""
+
+    def setup(self, manager: Manager) -> None:
+        """Read without the cache, which has only a part."""
+        super().setup(manager)
+        self.reader = manager.api_reader
+
+
+@pytest.mark.parametrize(("operator", "is_right"), [(NumbersByOwnShare, False), (NumbersByOwnShareMended, True)])
+def test_webhooks_are_judged_with_replicas_too(operator, is_right):
+    """Two of three animals get the same number if each replica reads its own share."""
+    subject = replace(_subject_of(operator), ranges=Ranges(3), webhooks=[_NUMBERING])
+    with Runner(subject, 0) as runner:
+
+        def run(history: History) -> Outcome:
+            outcome = runner.run(history)
+            outcome.history = history
+            return outcome
+
+        _, case, *_ = islice(shards(Context(subject, SAMPLE, run)), 2)
+        found = [each.message for each in case.judge(run(case.history))]
+    what = 'ConfigMap kiki-2-2-menu: data.number is "1" instead of "3" when two replicas share the objects'
+    assert found == ([] if is_right else [what])
