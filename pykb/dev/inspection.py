@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pykb.client.errors import ServerUnreachable
+from pykb.client.task import end_tasks
 from pykb.dev._signals import interrupted
 from pykb.dev.page.history import History, take
 from pykb.dev.page.objects import Cluster
@@ -80,10 +81,10 @@ class Inspection:
         with interrupted() as stop:
             async with contextlib.AsyncExitStack() as stack:
                 following = asyncio.create_task(self._follow())
-                stack.push_async_callback(_ended, following)
+                stack.push_async_callback(end_tasks, following)
                 connecting = asyncio.create_task(self._connected.wait())
                 stopping = asyncio.create_task(stop.wait())
-                stack.push_async_callback(_ended, connecting, stopping)
+                stack.push_async_callback(end_tasks, connecting, stopping)
                 await asyncio.wait({following, connecting, stopping}, return_when=asyncio.FIRST_COMPLETED)
                 if self._connected.is_set():
                     page = Page(self._history, Cluster(lambda: self._rest), kinds, pause=_POLITE, port=port)
@@ -127,9 +128,3 @@ class Inspection:
 
     def _say_recording_ended(self, reason: str) -> None:
         self._say(f"the recording has ended: {reason}")
-
-
-async def _ended(*tasks: asyncio.Task[Any]) -> None:
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from pykb._regular_file import read_bytes, real_path
+from pykb.client.task import end_tasks
 from pykb.deployment.apply import apply_all
 from pykb.deployment.manifests import as_deployed, is_converted
 from pykb.dev._exploring import Explored, explore
@@ -302,9 +303,7 @@ class DevLoop:
             await asyncio.to_thread(self._processes.stop, (MANAGER, BUILD), grace=STOP_GRACE)
             await asyncio.to_thread(self._processes.close)
             await tasks[1]  # the last output of the manager
-            for task in (stopping, *tasks):
-                task.cancel()
-            await asyncio.gather(stopping, *tasks, return_exceptions=True)
+            await end_tasks(stopping, *tasks)
 
     def _say(self, text: str) -> None:
         self.output.line(Source.PYKB, text)
@@ -377,8 +376,7 @@ class DevLoop:
 
     async def _end_exploring(self) -> None:
         if self._exploring is not None:
-            self._exploring.cancel()
-            await asyncio.gather(self._exploring, return_exceptions=True)
+            await end_tasks(self._exploring)
             self._exploring = None
 
     async def _generate(self) -> bool:
@@ -499,8 +497,7 @@ class DevLoop:
 
     async def _take_back_webhooks(self) -> None:
         if self._serving is not None:
-            self._serving.cancel()
-            await asyncio.gather(self._serving, return_exceptions=True)
+            await end_tasks(self._serving)
         if self._webhooks is not None:
             with contextlib.suppress(EnvironmentProblem):  # the control plane may have ended first
                 await asyncio.to_thread(self._webhooks.close, stays=self.target.own is None)

@@ -13,6 +13,7 @@ from unittest import mock
 from pykb.api.safe_text import error_text
 from pykb.client.guard import is_end
 from pykb.client.mapper import ResourceMapper
+from pykb.client.task import end_tasks
 from pykb.diagnostics import Diagnostic
 from pykb.diagnostics.codes.explore import REAL_WORLD, UNKNOWN_CONDITION
 from pykb.explore._gate import Behind, Tape, place_in, waker
@@ -171,9 +172,7 @@ class Operator(ReconcileListener):
                     await self._loop.create_future()
             finally:
                 self._noting.close()
-                for task in (running, died):
-                    task.cancel()
-                await asyncio.gather(running, died, return_exceptions=True)
+                await end_tasks(running, died)
             is_alone = all(each.gate.is_dead for each in self._processes.values())
             await asyncio.sleep(RESTART_SECONDS if is_alone else _REPLACEMENT_SECONDS)
             self._processes[number] = self._begin(number)

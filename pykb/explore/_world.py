@@ -16,6 +16,7 @@ from pykb.api.safe_text import safe_text
 from pykb.client.codec import gvk_of
 from pykb.client.mapper import ResourceMapper
 from pykb.client.ranges import Ranges
+from pykb.client.task import end_tasks
 from pykb.explore._actors import Actors
 from pykb.explore._earlier import begin_with, lacks_beginning
 from pykb.explore._gate import Behind, Tape, author, naming, unavoidable
@@ -168,10 +169,7 @@ class _World:
                 if replica.done():
                     await replica  # it ends only by an error
         finally:
-            tasks = (operator, actors, *self._operator.others.values(), *self._acting)
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await end_tasks(operator, actors, *self._operator.others.values(), *self._acting)
 
     def _note_actors(self) -> None:
         self.outcome.worked = frozenset(self._actors.worked)

@@ -19,6 +19,7 @@ from ipaddress import ip_address
 from typing import Any
 
 from pykb.client.clock import Clock, SystemClock
+from pykb.client.task import end_tasks
 from pykb.diagnostics.codes.runtime import CANNOT_LISTEN
 from pykb.serving._connections import BODY, Connection, Connections, Limits, ServerProtocol
 from pykb.serving._message import Handler
@@ -135,9 +136,7 @@ class HttpServer:
                     for each in listeners:
                         tasks.create_task(self._accept(each))
         finally:
-            for task in self._opening:
-                task.cancel()
-            await asyncio.gather(*self._opening, return_exceptions=True)
+            await end_tasks(*self._opening)
             await self._finish()
 
     async def _finish(self) -> None:
@@ -149,9 +148,7 @@ class HttpServer:
         running = [protocol.task for protocol in protocols if protocol.task is not None]
         if running:
             await asyncio.wait(running, timeout=self._drain.total_seconds())
-            for task in running:
-                task.cancel()
-            await asyncio.gather(*running, return_exceptions=True)
+            await end_tasks(*running)
         await _closed(connections)
 
     def check(self) -> None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from pykb.api.time import parse_duration
 from pykb.client.clock import Clock
+from pykb.client.task import end_tasks
 from pykb.client.tracing import spans
 from pykb.diagnostics.codes.runtime import WEBHOOK_PATH
 from pykb.meta.gvk import GroupKind, GroupVersionKind
@@ -427,8 +428,7 @@ class WebhookServer:
                 await self._leaving.quiet()
             raise
         finally:
-            serving.cancel()
-            await asyncio.gather(serving, return_exceptions=True)
+            await end_tasks(serving)
 
     async def _announce(self, server: HttpServer) -> None:
         await server.listening()

@@ -25,6 +25,7 @@ import yaml
 
 from pykb._regular_file import read_text
 from pykb.client.patches import merge_diff
+from pykb.client.task import end_tasks
 from pykb.dev.page._completion import Schemas, fitting, line_of
 from pykb.dev.page.history import History
 from pykb.dev.page.objects import MANAGER, PAUSE, Cluster, follow_objects, identity_of
@@ -149,9 +150,7 @@ class Page:
                 serving.result()
             yield f"http://{LOOPBACK}:{self._server.port}/?token={self._token}"
         finally:
-            for task in (serving, listening, following):
-                task.cancel()
-            await asyncio.gather(serving, listening, following, return_exceptions=True)
+            await end_tasks(serving, listening, following)
 
     async def _follow_objects(self) -> None:
         if self.cluster is not None:
@@ -244,8 +243,7 @@ class Page:
                     yield b"".join(batch)
         finally:
             if waiting is not None:
-                waiting.cancel()
-                await asyncio.gather(waiting, return_exceptions=True)
+                await end_tasks(waiting)
             await entries.aclose()
 
     async def _object(self, cluster: Cluster, request: HttpRequest) -> HttpResponse:

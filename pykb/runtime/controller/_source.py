@@ -17,6 +17,7 @@ from pykb.client.clock import Clock, SystemClock
 from pykb.client.codec import Kind
 from pykb.client.guard import is_closing, is_end, outside_task, take_back_cancellation
 from pykb.client.options import checked_predicates
+from pykb.client.task import end_tasks
 from pykb.meta.gvk import GroupVersionKind, NamespacedName
 from pykb.runtime.cache.event import Event, EventFilter, EventFilters, EventType
 from pykb.runtime.cache.informer import Informer, Registration
@@ -65,8 +66,7 @@ async def all_synced(sources: list[Source[Any]], running: list[asyncio.Task[None
             pending -= done
         syncing.result()
     finally:
-        syncing.cancel()
-        await asyncio.gather(syncing, return_exceptions=True)
+        await end_tasks(syncing)
 
 
 @dataclass(slots=True, eq=False)

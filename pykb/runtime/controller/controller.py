@@ -20,7 +20,7 @@ from pykb.client.clock import Clock, SystemClock
 from pykb.client.errors import ApiError
 from pykb.client.guard import is_closing, is_end, take_back_cancellation
 from pykb.client.options import check_durations, check_function
-from pykb.client.task import check_fence
+from pykb.client.task import check_fence, end_tasks
 from pykb.meta.gvk import GroupKind
 from pykb.runtime._awaiting import KeptCoroutines, watch_for_not_awaited
 from pykb.runtime._metrics import ControllerMetrics, Metrics
@@ -241,9 +241,7 @@ class Controller(Generic[RequestT]):
                 await self.queue.drained()
             finally:
                 self._ending, self._tasks = True, None
-                for task in tasks:
-                    task.cancel()
-                await asyncio.gather(*tasks, return_exceptions=True)
+                await end_tasks(*tasks)
                 if self._pool is not None:
                     self._pool.shutdown(wait=False, cancel_futures=True)
                 logger.info("controller stopped", extra={"controller": self.name})

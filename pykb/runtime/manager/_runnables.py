@@ -16,6 +16,7 @@ from pykb.client.bridge import Bridge
 from pykb.client.client import Client
 from pykb.client.clock import Clock
 from pykb.client.guard import is_closing, is_end
+from pykb.client.task import end_tasks
 from pykb.runtime._metrics import Metrics
 from pykb.runtime._watchdog import Ending
 from pykb.runtime.options import ManagerOptions
@@ -188,9 +189,7 @@ async def unless(stopping: asyncio.Event, awaitable: Awaitable[object]) -> None:
         if task.done():
             task.result()
     finally:
-        task.cancel()
-        stop.cancel()
-        await asyncio.gather(task, stop, return_exceptions=True)
+        await end_tasks(task, stop)
 
 
 LAST_MOMENT = timedelta(seconds=1)

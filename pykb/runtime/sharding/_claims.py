@@ -17,6 +17,7 @@ from pykb.api.coordination.v1 import Lease
 from pykb.client.client import Client
 from pykb.client.clock import Clock
 from pykb.client.errors import ApiError, ServerUnreachable
+from pykb.client.task import end_tasks
 from pykb.runtime._election import LeadershipLost
 from pykb.runtime.sharding._board import CONTROLLERS, FREE, Board, holder_of, new_range_lease, plan, set_holder
 from pykb.runtime.sharding._modes import Group, GroupOptions
@@ -100,9 +101,7 @@ class Claims:
                     logger.warning("cannot read the leases of the shards", extra={"error": str(error)})
                 await self._clock.sleep(self._options.period * (1 + _JITTER * (random.random() - 0.5)))  # noqa: S311
         finally:
-            for task in self._leaving.values():
-                task.cancel()
-            await asyncio.gather(*self._leaving.values(), return_exceptions=True)
+            await end_tasks(*self._leaving.values())
 
     @property
     def leaving(self) -> frozenset[int]:

@@ -25,6 +25,7 @@ from typing import Any
 from pykb.client.connection import OWNER_INDEX
 from pykb.client.listwatch import ListWatch, WatchTarget
 from pykb.client.ranges import Ranges, ShardBy
+from pykb.client.task import end_tasks
 from pykb.meta.gvk import NamespacedName
 from pykb.runtime.cache.informer import SYNC_TIMEOUT, Informer
 from pykb.runtime.cache.reflector import TURN
@@ -412,8 +413,7 @@ class _Stream:
 
     async def stop(self) -> None:
         if self.task is not None:
-            self.task.cancel()
-            await asyncio.gather(self.task, return_exceptions=True)
+            await end_tasks(self.task)
             self.progress.set()  # also if it had not begun
 
     # -- as a sink
