@@ -124,7 +124,7 @@ class Inspection:
 
     def _note(self, state: str, reason: str) -> None:
         told: dict[str, Any] = {"at": time.time(), "state": state, "reason": reason}
-        self._history.restarted({**told, "took": 0, "files": [], "crds": [], "log": []})
+        self._history.add("manager", {**told, "took": 0, "files": [], "crds": [], "log": []})
 
     def _say_recording_ended(self, reason: str) -> None:
         self._say(f"the recording has ended: {reason}")

@@ -314,7 +314,7 @@ class DevLoop:
         told = {"at": time.time(), "state": state, "reason": reason, "log": log}
         told |= {"took": time.monotonic() - self._began, "files": self._changed, "crds": self._installed}
         self._changed, self._installed = [], []
-        self._history.restarted(told)
+        self._history.add("manager", told)
 
     # -- following the files
 
@@ -366,11 +366,11 @@ class DevLoop:
 
     async def _explore(self) -> None:
         """Show what the explorer finds in the code that runs now."""
-        self._history.explored(Explored("running").to_json())
+        self._history.add("findings", Explored("running").to_json())
         found = await explore(self.project, lambda: self._runs)
         if found is None:
             found = Explored("failed", message="the manager has ended")
-        self._history.explored(found.to_json())
+        self._history.add("findings", found.to_json())
         for line in found.lines():
             self.output.line(Source.EXPLORE, line)
 

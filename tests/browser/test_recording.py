@@ -39,8 +39,8 @@ def record(file: Path) -> None:
             "took": 0,
             "log": [HOSTILE],
         }
-        history.restarted(told)
-        history.show("Basket-apple", basket("apple", ready=True))
+        history.add("manager", told)
+        history.add("object", {**basket("apple", ready=True), "uid": "Basket-apple"})
         for each in (
             ended("1", "pear", at=then - 300),
             ended("2", "apple", at=then, outcome="error", error=error),

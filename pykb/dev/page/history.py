@@ -30,6 +30,7 @@ _MOST_RECENT = 5000
 """Events that a page that was away can catch up with."""
 
 MOST_OBJECTS = 5000
+_CHUNK = 64 * 1024
 _MOST_KINDS = 50
 
 
@@ -38,19 +39,17 @@ async def received(history: History, path: Path) -> AsyncIterator[None]:
     """Take the records that managers send to a Unix socket at this path."""
     managers: dict[asyncio.StreamWriter, asyncio.Task[Any] | None] = {}
 
-    async def take(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         managers[writer] = asyncio.current_task()
         try:
-            while line := await _line_of(reader):
-                with contextlib.suppress(ValueError):
-                    history.record(line)
+            await take(history, _chunks(reader))
         except ConnectionError:
             pass
         finally:
             writer.transport.abort()
             del managers[writer]
 
-    server = await asyncio.start_unix_server(take, path, limit=LONGEST_LINE)
+    server = await asyncio.start_unix_server(connected, path)
     try:
         yield
     finally:
@@ -61,19 +60,18 @@ async def received(history: History, path: Path) -> AsyncIterator[None]:
         await asyncio.gather(*ending, return_exceptions=True)
 
 
-async def _line_of(reader: asyncio.StreamReader) -> bytes:
-    try:
-        return await reader.readline()
-    except ValueError:  # a line without an end: what was read of it is forgotten
-        return DROPPED
+async def _chunks(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
+    while chunk := await reader.read(_CHUNK):
+        yield chunk
 
 
-async def take(history: History, chunks: AsyncIterator[bytes], silence: timedelta) -> None:
+async def take(history: History, chunks: AsyncIterator[bytes], silence: timedelta | None = None) -> None:
     """Take the records of a stream of lines, until it ends or is silent for so long."""
+    limit = silence.total_seconds() if silence is not None else None
     rest, skips = b"", False
     while True:
         try:
-            async with asyncio.timeout(silence.total_seconds()):
+            async with asyncio.timeout(limit):
                 chunk = await anext(chunks)
         except (StopAsyncIteration, TimeoutError):
             return
@@ -220,25 +218,9 @@ class History:
                 self._about = {key: told[key] for key in self._about}
                 self._add(event, told)
 
-    def restarted(self, told: Mapping[str, Any]) -> None:
-        """Keep that the manager has started or ended."""
-        self.add("manager", told)
-
-    def explored(self, told: Mapping[str, Any]) -> None:
-        """Keep what the explorer says, in place of what it said before."""
-        self.add("findings", told)
-
     def drawn(self) -> str:
         """The explorer's page with a drawing of each finding, as HTML. Empty if there is none."""
         return orjson.loads(self._explored.data)["html"] if self._explored is not None else ""
-
-    def show(self, uid: str, told: Mapping[str, Any]) -> None:
-        """Keep an object in place of its last version."""
-        self.add("object", {**told, "uid": uid})
-
-    def gone(self, uid: str) -> None:
-        """Forget an object."""
-        self.add("gone", {"uid": uid})
 
     def end(self, recording: str, until: float) -> None:
         """Say that this is what a recording has, whose last event was at this time."""

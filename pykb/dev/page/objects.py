@@ -182,12 +182,12 @@ def _of_project(
 def _show(history: History, shown: dict[str, str], found: Mapping[str, Manifest]) -> None:
     for uid in [uid for uid in shown if uid not in found]:
         del shown[uid]
-        history.gone(uid)
+        history.add("gone", {"uid": uid})
     for uid, each in found.items():
         version = each["metadata"].get("resourceVersion", "")
         if shown.get(uid) != version:
             shown[uid] = version
-            history.show(uid, summary(each))
+            history.add("object", {**summary(each), "uid": uid})
 
 
 def summary(obj: Manifest) -> dict[str, Any]:

@@ -58,7 +58,7 @@ async def kept(history: History) -> list[str]:
 async def test_a_page_gets_what_is_kept_and_then_each_new_event() -> None:
     """In the order in which it happened. What runs is shown until it ends."""
     history = History(project="shop")
-    history.restarted({"state": "started"})
+    history.add("manager", {"state": "started"})
     history.record(ended(1))
     history.record(ended(2).replace(b"ended", b"started"))
     following = history.follow()
@@ -144,7 +144,7 @@ async def test_what_ran_when_the_manager_ended_runs_no_longer() -> None:
     """Its end never comes."""
     history = History()
     history.record(ended(1).replace(b"ended", b"started"))
-    history.restarted({"state": "ended"})
+    history.add("manager", {"state": "ended"})
     assert await kept(history) == ["reset", "manager", "ready"]
 
 
@@ -152,7 +152,7 @@ async def test_what_runs_goes_on_while_a_broken_file_waits_for_a_change() -> Non
     """The manager runs on with the code from before."""
     history = History()
     history.record(ended(1).replace(b"ended", b"started"))
-    history.restarted({"state": "waiting"})
+    history.add("manager", {"state": "waiting"})
     assert await kept(history) == ["reset", "started r1", "manager", "ready"]
 
 
@@ -310,12 +310,12 @@ async def test_a_drawing_of_anybody_runs_nothing(opened: Opened) -> None:
     """It has an origin of its own, and gets nothing from a network. A new run of the explorer takes it away."""
     await opened.session.get(opened.url)
     assert (await opened.get("/findings"))[0] == 404
-    opened.page.history.explored({"html": "<script>alert(1)</script>"})
+    opened.page.history.add("findings", {"html": "<script>alert(1)</script>"})
     async with opened.session.get(f"{opened.base}/findings") as answer:
         policy = answer.headers["Content-Security-Policy"].split("; ")
         assert {"default-src 'none'", "frame-ancestors 'none'", "sandbox"} < {*policy}
         assert await answer.text() == "<script>alert(1)</script>"
-    opened.page.history.explored({"html": ""})
+    opened.page.history.add("findings", {"html": ""})
     assert (await opened.get("/findings"))[0] == 404
 
 

@@ -51,15 +51,16 @@ async def test_a_recording_shows_what_the_page_showed(tmp_path: Path) -> None:
     """All of it, also what was there before, at the time of its last event."""
     file = tmp_path / "bug.jsonl"
     history = History(project="shop", cluster="a control plane")
-    history.restarted(STARTED)
+    history.add("manager", STARTED)
     with recorded(history, file, never):
         history.record(ended(1, at=5.0))
         history.record(ended(2, at=7.0).replace(b"ended", b"started"))
         history.record(b'{"event": "dropped", "records": 7}')
-        history.show("u", summary(SECRET))
-        history.show("v", {**summary(SECRET), "uid": "v"})
-        history.gone("v")
-        history.explored(
+        history.add("object", {**summary(SECRET), "uid": "u"})
+        history.add("object", {**summary(SECRET), "uid": "v"})
+        history.add("gone", {"uid": "v"})
+        history.add(
+            "findings",
             {"at": 7.0, "state": "done", "message": "", "histories": 3, "unfinished": [], "findings": [], "html": ""},
         )
     history.record(ended(3))
