@@ -2,20 +2,21 @@
 
 The plans try each field of a sample alone, with the values that its schema suggests. Code often waits for others: for a
 number above a constant, for two fields together. So specs near the constants of the code are tried too, and annotations
-that the code looks up. A spec that reaches new lines is changed further, and is explored as the sample is.
+that the code looks up. A spec that reaches new lines is changed further, and is explored as the sample is. A fault or a
+failing child that reaches new lines is tried with such specs, too.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 
 import orjson
 
 from pykb.diagnostics.codes import explore as codes
 from pykb.explore._constants import Mark, constants_of, marks_of
-from pykb.explore._context import Case, Context, about
+from pykb.explore._context import Case, Context, Verdict, about
 from pykb.explore._history import History, Identity, Manifest, Verb
 from pykb.explore._lines import Coverage
 from pykb.explore._outcome import unfitness
@@ -41,6 +42,12 @@ _MOST_AROUND = 40
 
 _MOST_MARKS = 4
 """Annotations and labels that the object has for a time."""
+
+_MOST_PAIRED = 4
+"""Histories with a fault, or in which children fail, that reached new lines and are tried with other specs."""
+
+_MOST_PAIRS = 6
+"""Specs for each of them."""
 
 _BATCH = 8
 _MOST_IDLE = 32
@@ -73,6 +80,10 @@ class Search:
         self._followed = 0
         self._around: deque[Iterator[Case]] = deque()
         self._paused: Iterator[Case] = iter(())
+        self._named_first: list[Spec] = []
+        self._paired = 0
+        self._pairs: deque[Iterator[Case]] = deque()
+        self._inner: dict[bytes, Context] = {}
         self._trying: list[Case] = []
         self._idle = 0
 
@@ -81,6 +92,10 @@ class Search:
         if any(each is case for each in self._trying):
             self._trying = [each for each in self._trying if each is not case]
             self._idle = 0 if new else self._idle + 1
+        is_struck = history.fault is not None and self._paired < _MOST_PAIRED
+        if new and is_struck and case is not None and case.about is None:
+            self._paired += 1
+            self._pairs.append(self._with_other_specs(case))
         if new and history.fault is None and len(self._learned) < _MOST_LEARNED:
             for step in reversed(history.steps):
                 if step.verb in (Verb.CREATE, Verb.REPLACE) and self._is_other(step.manifest):
@@ -91,16 +106,17 @@ class Search:
         """The next cases. None if nothing promises to reach more."""
         if self._specs is None:
             named, others = self._near(self._context.sample)
+            self._named_first = named[:_MOST_PAIRS]
             self._named.extend(self._new(spread(named, _MOST_NAMED)))
             self._specs = deque(self._new(spread(others, _MOST_NEAR)))
             self._paused = self._cases_of_marks()
         for spec in list(self._learned.values())[self._followed :]:
             self._follow(spec, self._specs)
         cases = list(islice(self._paused, _BATCH))
+        sources = deque([self._next_spec, self._next_around, self._next_pair])
         while len(cases) < _BATCH:
-            sources = [self._next_spec, self._next_around]
-            first, second = sources if len(cases) % 2 == 0 else reversed(sources)
-            case = first() or second()
+            case = next(filter(None, (source() for source in sources)), None)
+            sources.rotate(-1)
             if case is None:
                 break
             cases.append(case)
@@ -171,14 +187,38 @@ class Search:
         self._trying.append(case)
         return case
 
+    def _with_other_specs(self, struck: Case) -> Iterator[Case]:
+        """A fault that reached new lines, with specs near the constants of the code, and those that reached others."""
+        history, judge = struck.history, struck.judge
+        faults = [fault for fault in history.faults if fault.step <= 1]
+        if not faults or not isinstance(judge, Verdict) or history.after is not None or history.shards:
+            return
+        for note, manifest in islice(chain(self._named_first, [*self._learned.values()]), _MOST_PAIRS):
+            key = _key(manifest)
+            if key not in self._inner:
+                self._inner[key] = self._context.with_sample(manifest, note)
+            context = self._inner[key]
+            if not unfitness(context.base):
+                steps = (context.create,)
+                paired = History(steps, faults[0], history.idle, further=tuple(faults[1:]))
+                yield Case(struck.code, paired, judge.again(context, steps), hinders=struck.hinders, about=context)
+
     def _next_around(self) -> Case | None:
-        while self._around:
-            case = next(self._around[0], None)
-            if case is not None:
-                self._around.rotate(-1)
-                return case
-            self._around.popleft()
-        return None
+        return _next_of(self._around)
+
+    def _next_pair(self) -> Case | None:
+        return _next_of(self._pairs)
+
+
+def _next_of(sources: deque[Iterator[Case]]) -> Case | None:
+    """The next case of one source after the other."""
+    while sources:
+        case = next(sources[0], None)
+        if case is not None:
+            sources.rotate(-1)
+            return case
+        sources.popleft()
+    return None
 
 
 def _key(manifest: Manifest) -> bytes:

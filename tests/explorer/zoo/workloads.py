@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import UTC, datetime, timedelta
 
 from pykb.api.apps.v1 import Deployment
-from pykb.runtime import ensure_applied, is_controlled_by, patch_status, set_controller_reference
+from pykb.runtime import Result, ensure_applied, is_controlled_by, patch_status, set_controller_reference
 from tests.explorer.feeder import Feeder
 from tests.explorer.zoo.kinds import Animal, AnimalStatus
+
+_HERD = 3
+"""So many animals are looked after."""
+
+_AGAIN = timedelta(minutes=10)
 
 
 def reasons(found: Deployment) -> set[str | None]:
@@ -131,3 +137,40 @@ class ChangesOnlyReplicasMended(ChangesOnlyReplicas):
     async def keep(self, animal: Animal) -> None:
         """Apply the Deployment."""
         await Feeder.keep(self, animal)
+
+
+class CallsForHelp(Feeder):
+    """Says of a large herd how long its workload has failed, and says it anew each ten minutes."""
+
+    fault = "explore-loop"
+
+    async def report(self, animal: Animal, before: AnimalStatus) -> Result | None:
+        """Report, or call for help."""
+        found = await self.client.find(Deployment, self.wanted(animal))
+        if found is not None and reasons(found):
+            return await self.call(animal, before)
+        await super().report(animal, before)
+        return None
+
+    async def call(self, animal: Animal, before: AnimalStatus) -> Result | None:
+        """Say it of a large herd, and look again."""
+        if animal.spec.count >= _HERD:
+            animal.status.checked = self.called(before)
+        await patch_status(self.client, animal, before)  # fault
+        return Result(requeue_after=_AGAIN)
+
+    def called(self, before: AnimalStatus) -> str:
+        """When it called for help: now, if that was long ago."""
+        now = datetime.now(UTC)
+        is_old = before.checked is None or now - datetime.fromisoformat(before.checked) >= _AGAIN
+        return now.isoformat() if is_old else before.checked or ""
+
+
+class CallsForHelpMended(CallsForHelp):
+    """Says it once."""
+
+    fault = ""
+
+    def called(self, before: AnimalStatus) -> str:
+        """When it called first."""
+        return before.checked or super().called(before)
