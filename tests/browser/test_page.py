@@ -44,15 +44,20 @@ def show(page: Page, view: str) -> None:
 def fill(site: Site) -> None:
     """Tell the page something of everything."""
     site.tell(
-        site.history.restarted,
+        site.history.add,
+        "manager",
         {"at": time.time() - 5, "state": "started", "reason": "", "files": ["a.py"], "crds": [], "took": 0, "log": []},
     )
     bad = [{"type": "Ready", "status": "False", "reason": "NoFruit", "message": "there is no fruit", "since": None}]
-    site.tell(site.history.show, "Basket-apple", basket("apple", ready=True))
-    site.tell(site.history.show, "ConfigMap-apple", basket("apple", kind="ConfigMap", owners=("Basket-apple",)))
-    site.tell(site.history.show, "Basket-pear", basket("pear", ready=False, conditions=bad))
+    site.tell(site.history.add, "object", {**basket("apple", ready=True), "uid": "Basket-apple"})
+    site.tell(
+        site.history.add,
+        "object",
+        {**basket("apple", kind="ConfigMap", owners=("Basket-apple",)), "uid": "ConfigMap-apple"},
+    )
+    site.tell(site.history.add, "object", {**basket("pear", ready=False, conditions=bad), "uid": "Basket-pear"})
     gone = {"deletingSince": "2026-01-02T03:04:06Z", "finalizers": ["example.com/tree", "foregroundDeletion"]}
-    site.tell(site.history.show, "Basket-plum", basket("plum", **gone))
+    site.tell(site.history.add, "object", {**basket("plum", **gone), "uid": "Basket-plum"})
     change = {"path": "spec.size", "before": 1, "after": 2}
     sent = {
         "method": "PATCH",
@@ -191,7 +196,7 @@ def test_what_waits_for_a_worker_is_counted(site: Site, page: Page):
     cells = page.get_by_role("row", name="basket").get_by_role("cell")
     expect(cells).to_have_text(["7", "1", "0", "0", "10 ms", "10 ms"])
     told = {"at": time.time(), "took": 0, "state": "ended", "reason": "", "files": [], "crds": [], "log": []}
-    site.tell(site.history.restarted, told)
+    site.tell(site.history.add, "manager", told)
     expect(cells.first).to_have_text("0")
 
 
@@ -218,9 +223,9 @@ def test_objects_are_trees_that_say_what_they_wait_for(site: Site, page: Page):
         re.compile(r"being deleted for \d+ \w+, waits for example.com/tree, the deletion of what it owns")
     )
     expect(rows.nth(3)).to_contain_text("reconciles now")
-    site.tell(site.history.gone, "Basket-plum")
+    site.tell(site.history.add, "gone", {"uid": "Basket-plum"})
     expect(rows).to_have_count(3)
-    site.tell(site.history.show, "ConfigMap-root", basket("kube-root-ca.crt", kind="ConfigMap"))
+    site.tell(site.history.add, "object", {**basket("kube-root-ca.crt", kind="ConfigMap"), "uid": "ConfigMap-root"})
     page.get_by_label("Also show objects that the operator has not touched (1)").check()
     expect(rows).to_have_count(4)
 
@@ -245,12 +250,13 @@ def test_findings_of_the_explorer_are_named(site: Site, page: Page):
     """A line on top leads to them, each with its command and its picture. The next run replaces them."""
     told = {"at": time.time(), "state": "running", "findings": [], "histories": 0, "unfinished": [], "message": ""}
     told["html"] = ""
-    site.tell(site.history.explored, told)
+    site.tell(site.history.add, "findings", told)
     show(page, "health")
     expect(page.get_by_text("It looks for faults since")).to_be_visible()
     finding = {"code": "explore-crash", "message": HOSTILE, "replay": "crash:apple:2"}
     site.tell(
-        site.history.explored,
+        site.history.add,
+        "findings",
         {
             **told,
             "state": "done",
@@ -276,7 +282,7 @@ def test_findings_of_the_explorer_are_named(site: Site, page: Page):
     expect(page.get_by_role("heading", name="The explorer")).to_be_visible()
     link.click()
     assert page.evaluate("scrollY") == 0  # the line on top stays to be seen
-    site.tell(site.history.explored, {**told, "state": "failed", "message": "no kinds"})
+    site.tell(site.history.add, "findings", {**told, "state": "failed", "message": "no kinds"})
     expect(page.get_by_text("It could not run: no kinds")).to_be_visible()
     expect(page.get_by_text("The explorer has")).to_have_count(0)
 
@@ -287,9 +293,10 @@ def test_text_of_others_stays_text(site: Site, page: Page, view: str):
     change = {"path": HOSTILE, "before": HOSTILE, "after": HOSTILE}
     error = {"type": HOSTILE, "message": HOSTILE, "place": {"path": HOSTILE, "line": 1}, "traceback": HOSTILE}
     conditions = [{"type": "Ready", "status": HOSTILE, "reason": HOSTILE, "message": HOSTILE, "since": None}]
-    site.tell(site.history.show, "Basket-x", basket(HOSTILE, ready=False, conditions=conditions))
+    site.tell(site.history.add, "object", {**basket(HOSTILE, ready=False, conditions=conditions), "uid": "Basket-x"})
     site.tell(
-        site.history.restarted,
+        site.history.add,
+        "manager",
         {
             "at": time.time(),
             "state": "ended",
@@ -360,10 +367,10 @@ def test_a_manager_elsewhere_is_named_and_a_lost_one_is_an_alarm(site: Site, pag
     site.tell(site.history.add, "about", about)
     expect(page.get_by_text("pod shop-system/a, the leader")).to_be_visible()
     expect(page.get_by_role("link", name="Try it")).to_be_hidden()
-    site.tell(site.history.restarted, {**told, "state": "lost", "reason": "the connection has ended"})
+    site.tell(site.history.add, "manager", {**told, "state": "lost", "reason": "the connection has ended"})
     expect(page.get_by_label("Problems")).to_have_text("the connection has ended")
     expect(page.get_by_text("connection lost")).to_be_visible()
-    site.tell(site.history.restarted, {**told, "state": "connected", "reason": "pod shop-system/b"})
+    site.tell(site.history.add, "manager", {**told, "state": "connected", "reason": "pod shop-system/b"})
     expect(page.get_by_label("Problems")).to_be_empty()
 
 
@@ -385,12 +392,12 @@ def test_a_reconcile_is_followed_until_it_ends_and_to_the_next(site: Site, page:
 
 def test_a_link_that_is_pressed_while_the_list_changes_is_followed(site: Site, page: Page):
     """A list that is made anew between pressing and letting go would lose the click."""
-    site.tell(site.history.show, "Basket-apple", basket("apple"))
+    site.tell(site.history.add, "object", {**basket("apple"), "uid": "Basket-apple"})
     link = page.get_by_role("link", name="Basket default/apple")
     link.hover()
     page.mouse.down()
-    site.tell(site.history.show, "Basket-apple", basket("apple", ready=True, resourceVersion="2"))
-    site.tell(site.history.show, "Basket-a", basket("zebra"))
+    site.tell(site.history.add, "object", {**basket("apple", ready=True, resourceVersion="2"), "uid": "Basket-apple"})
+    site.tell(site.history.add, "object", {**basket("zebra"), "uid": "Basket-a"})
     expect(page.get_by_text("✓ ready")).to_be_visible()
     page.mouse.up()
     expect(page.get_by_role("heading", name="Basket default/apple")).to_be_visible()
@@ -500,7 +507,7 @@ def test_a_phone_needs_no_scrolling_to_the_side(site: Site, browser: Browser):
 def test_many_objects_and_records_leave_the_page_answering(site: Site, browser: Browser):
     """With 5000 objects and some hundred records a second, frames are drawn, and only the rows that are seen."""
     for number in range(5000):
-        site.tell(site.history.show, f"Basket-{number}", basket(f"basket-{number:04}"))
+        site.tell(site.history.add, "object", {**basket(f"basket-{number:04}"), "uid": f"Basket-{number}"})
     with opened(browser, site.url) as page:
         expect(page.get_by_role("listitem").first).to_contain_text("basket-0000")
         assert page.get_by_role("listitem").count() < 60

@@ -43,7 +43,7 @@ class Size:
     true_times: bool
 
 
-SMALL = Size(objects=24, times=1, writes=24, pause=CALM, patience=timedelta(seconds=100), true_times=False)
+SMALL = Size(objects=16, times=1, writes=16, pause=CALM, patience=timedelta(seconds=100), true_times=False)
 FULL = Size(objects=200, times=20, writes=200, pause=QUICK, patience=timedelta(minutes=15), true_times=True)
 
 
