@@ -19,6 +19,7 @@ import pytest
 
 from hack.wheels import wheels as kept_wheels
 from pykb.envtest import ControlPlane, get_assets
+from tests.conftest import EXPLORE_BRIEFLY
 
 LOCK = Path(__file__).parents[2] / "requirements.txt"
 PATIENCE = 60.0
@@ -219,6 +220,6 @@ def shell(
         "PYTHON": sys.executable,
         "MYPY_CACHE_DIR": str(mypy_cache),
         "NO_COLOR": "1",
-        "PYKB_EXPLORE_SECONDS": "2",
+        **EXPLORE_BRIEFLY,
     }
     return Shell(directory, assets.kubectl, environment)

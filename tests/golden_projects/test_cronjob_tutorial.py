@@ -22,6 +22,7 @@ import pytest
 from hack.tutorial import PAGE, blocks, paste
 from pykb.envtest import ControlPlane, get_assets
 from pykb.envtest.crds import wait_until_deleted
+from tests.conftest import EXPLORE_BRIEFLY
 from tests.golden_projects.image import build
 
 pytestmark = [pytest.mark.apiserver, pytest.mark.timeout(900)]
@@ -62,7 +63,7 @@ class Reader:
             "KUBECONFIG": str(control_plane.kubeconfig),
             "USE_EXISTING_CLUSTER": "true",
             "MYPY_CACHE_DIR": str(mypy_cache),
-            "PYKB_EXPLORE_SECONDS": "2",
+            **EXPLORE_BRIEFLY,
             "PYTHONHASHSEED": "0",  # else, the explorer would start itself again
             "PYKB_HANDED_OVER": "1",  # the environment of these tests stands for .venv
             "NO_COLOR": "1",

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from pykb.envtest import ControlPlane
+from tests.conftest import EXPLORE_BRIEFLY
 
 TESTDATA = Path(__file__).parents[2] / "testdata"
 SAMPLES = sorted(path.parent.name for path in TESTDATA.glob("*/PROJECT"))
@@ -49,6 +50,6 @@ def test_a_sample_passes_its_tests(sample: str, control_plane: ControlPlane) -> 
         sample,
         *("pytest", "-q", "-p", "no:cacheprovider", "--assert=plain", "--ignore", "tests/e2e"),
         USE_EXISTING_CLUSTER="true",
-        PYKB_EXPLORE_SECONDS="2",
         KUBECONFIG=str(control_plane.kubeconfig),
+        **EXPLORE_BRIEFLY,
     )

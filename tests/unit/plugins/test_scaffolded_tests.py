@@ -14,6 +14,7 @@ from pykb.diagnostics import EnvironmentProblem
 from pykb.plugins import Style
 from pykb.project.resource import Operand
 from pykb.testing._explorers import ProjectExplorer
+from tests.conftest import EXPLORE_BRIEFLY
 from tests.unit.plugins.conftest import Grow, pykb
 
 PYTEST = ("pytest", "-q", "-p", "no:cacheprovider", "--assert=plain")
@@ -42,7 +43,7 @@ def test_objects_without_a_namespace_do_not_meet(grow: Grow) -> None:
         NewWebhook("deep", "v1", "Squid", validation=True),
     )
     pykb(root, "generate")
-    run(root, *PYTEST, "-m", "not e2e")
+    run(root, *PYTEST, "-m", "not e2e", **EXPLORE_BRIEFLY)
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +74,7 @@ def test_what_is_scaffolded_holds_under_faults(several: Path) -> None:
         f"{folder}/deep/test_squid_faults.py",
         f"{folder}/shore/test_squid_faults.py",
     ]
-    run(several, *PYTEST, *(f"tests/{each}" for each in tests), PYKB_EXPLORE_SECONDS="2")
+    run(several, *PYTEST, *(f"tests/{each}" for each in tests), **EXPLORE_BRIEFLY)
 
 
 def test_a_limit_that_is_not_a_number_is_said(several: Path, monkeypatch: pytest.MonkeyPatch) -> None:
