@@ -317,7 +317,8 @@ def _in_turn(every: Sequence[T], turn: int, most: int) -> list[T]:
 
 def _is_fine(outcome: Outcome, step: Step, number: int) -> bool:
     """Whether a step of an undisturbed run was accepted, and the operator had no error then."""
-    begin, end = [*outcome.began, float("inf"), float("inf")][number : number + 2]
+    began = outcome.began[number : number + 2]  # fewer if the operator did not come to rest before
+    begin, end = [*began, float("inf"), float("inf")][:2]
     is_refused = any(refused == step for refused, _ in outcome.refused)
     return begin < float("inf") and not is_refused and not any(begin <= each.at < end for each in outcome.failures)
 

@@ -10,6 +10,7 @@ import orjson
 import pytest
 
 from pykb.explore import History, Step, Verb
+from pykb.explore._context import _is_fine
 from pykb.explore._gate import Sent
 from pykb.explore._history import Identity
 from pykb.explore._outcome import Change, Outcome
@@ -111,6 +112,11 @@ def test_a_field_that_cannot_be_changed_is_said_as_well(text):
 def test_a_pause_is_a_mode_of_the_spec(spec, expected):
     """A switch, or a value of its own. What is not enabled should be gone, unless the operator says otherwise."""
     assert is_paused({"spec": spec}) is expected
+
+
+def test_a_step_that_was_never_taken_is_not_fine():
+    """The operator did not come to rest two steps before."""
+    assert not _is_fine(Outcome(began=[1.0]), Step(Verb.REPLACE, SAMPLE), 3)
 
 
 def test_only_warnings_of_the_operator_are_heard(tmp_path):
