@@ -13,7 +13,7 @@ from pykb.runtime import ApiError, Client, MergePatch, NoKindMatch, NotFound, Se
 from tests.chaos.kinds import Gadget, GadgetSpec
 
 DRIVERS = 4
-QUICK, CALM = 0.04, 0.15  # seconds between two writes of a driver
+QUICK, CALM = 0.04, 0.3  # seconds between two writes of a driver
 AFTER_ERROR = 0.2
 
 
