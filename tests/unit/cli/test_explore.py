@@ -21,7 +21,11 @@ CONTROLLER = Path("app_operator/controllers/app_controller.py")
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     """A copy of the sample App, whose reconciler forgets children of former names."""
-    root = tmp_path / "app"
+    return forgetful(tmp_path / "app")
+
+
+def forgetful(root: Path) -> Path:
+    """Copy the sample App, and break its reconciler."""
     shutil.copytree(APP, root, ignore=shutil.ignore_patterns(".venv", ".pykb", "__pycache__"))
     text = (root / CONTROLLER).read_text(encoding="utf-8")
     line = "        await prune(self.client, Deployment, owner=app, keep=[app.spec.deployment.name])\n"
@@ -47,6 +51,19 @@ def explore(root: Path, *words: str, seed: str = "0") -> tuple[int, str, str]:
     return program.returncode, said, shown
 
 
+@pytest.fixture(scope="module")
+def exploration(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int, str, str]:
+    """What several tests begin with: the project, explored once. Then what that gave."""
+    root = forgetful(tmp_path_factory.mktemp("explored") / "app")
+    return root, *explore(root, "--only", "explore-history", "--format", "json")
+
+
+@pytest.fixture
+def explored(exploration: tuple[Path, int, str, str], tmp_path: Path) -> Path:
+    """A copy of the project with the history of its finding."""
+    return shutil.copytree(exploration[0], tmp_path / "app")
+
+
 def test_what_is_ignored_must_be_there(project):
     """A kind that no history had is named."""
     ignored = ("--ignore", "Deploymnt.spec.replicas", "--ignore", "Foo.bar", "--ignore", "Deployment.spec.replicas")
@@ -57,9 +74,9 @@ def test_what_is_ignored_must_be_there(project):
     assert shown.count("may differ has no effect") == 2
 
 
-def test_findings_for_programs_are_one_document(project):
+def test_findings_for_programs_are_one_document(exploration):
     """With the code and the place. What was tried is another one, and names the file that shows it again."""
-    code, said, shown = explore(project, "--only", "explore-history", "--format", "json")
+    project, code, said, shown = exploration
     assert code == 1
     [finding] = json.loads(shown)
     assert finding["code"] == "explore-history"
@@ -95,22 +112,20 @@ def debugged(folder, *commands, words, as_program=True):
 REPLAY = ["explore", "--replay", ".pykb/explore/1-explore-history.json"]
 
 
-def test_a_debugger_stops_in_a_replay(project):
+def test_a_debugger_stops_in_a_replay(explored):
     """At a breakpoint of pdb, which starts pykb as its program. pykb does not start itself again then. `q` ends it."""
-    explore(project, "--only", "explore-history")
-    lines = (project / CONTROLLER).read_text(encoding="utf-8").splitlines()
+    lines = (explored / CONTROLLER).read_text(encoding="utf-8").splitlines()
     number = next(number for number, line in enumerate(lines, start=1) if "self.apply(app, service_of(app))" in line)
-    done = debugged(project, f"b {CONTROLLER}:{number}", "c", "p app.metadata.name", "q", words=REPLAY)
+    done = debugged(explored, f"b {CONTROLLER}:{number}", "c", "p app.metadata.name", "q", words=REPLAY)
     assert done.stdout.count("'app-sample'") == 1
     assert "creates Deployment" not in done.stdout
     assert "start the debugger with PYTHONHASHSEED=0" in done.stderr
     assert "Traceback" not in done.stdout + done.stderr
 
 
-def test_a_replay_stops_at_the_line_of_its_finding(project):
+def test_a_replay_stops_at_the_line_of_its_finding(explored):
     """Without a word about lines. `c` goes to the next time, and `q` ends it."""
-    explore(project, "--only", "explore-history")
-    done = debugged(project, "p app.metadata.name", "c", "p 6 * 7", "q", words=[*REPLAY, "--pdb"], as_program=False)
+    done = debugged(explored, "p app.metadata.name", "c", "p 6 * 7", "q", words=[*REPLAY, "--pdb"], as_program=False)
     assert "'app-sample'" in done.stdout
     assert "42" in done.stdout
     assert f"{CONTROLLER}(" in done.stdout
