@@ -71,7 +71,7 @@ async def test_rollouts_and_undos_proceed_and_no_object_is_worked_on_twice(clust
     arguments = [f"--kubeconfig={cluster.kubeconfig('pods', cluster.plane.url, user)}", "--lease=8"]
     node = StandIn(cluster.client, NAMESPACE, tmp_path, [*arguments, f"--leader-election-namespace={NAMESPACE}"])
     running = asyncio.create_task(node.run())
-    load = Load(cluster.client, objects, 24)
+    load = Load(cluster.client, objects, 16)
     async with contextlib.AsyncExitStack() as stack:
         stack.callback(node.close)
         stack.callback(running.cancel)
@@ -87,7 +87,7 @@ async def test_rollouts_and_undos_proceed_and_no_object_is_worked_on_twice(clust
             await asyncio.to_thread(kubectl, *words, stdin=json.dumps(manifest) if manifest else None)
             status = ("rollout", "status", "deployment/gadgets", f"--timeout={LONG.seconds}s")
             await asyncio.to_thread(kubectl, *status, f"--namespace={NAMESPACE}", timeout=LONG)
-            await load.progress(24)
+            await load.progress(12)
             # Those of the mode before may still work to their end.
             async with asyncio.timeout(LONG.total_seconds()):
                 while not workers() - before:
