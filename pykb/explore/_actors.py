@@ -31,6 +31,9 @@ from pykb.runtime import AlreadyExists, ApiError, Client, MergePatch, NoKindMatc
 PAUSE = 1.0
 """Virtual seconds between a change and the acts of the cluster's controllers."""
 
+_GROWS = 60.0
+"""Virtual seconds after which the load of an autoscaler's workload needs one replica more than the least."""
+
 _DEADLINE = 120.0
 """Virtual seconds after which a Deployment that cannot work is said not to progress. In a cluster, 600 by default."""
 
@@ -118,7 +121,7 @@ class Actors:
             if kind == "StatefulSet":
                 self.made |= await _Members(self._client, obj, objects, health).run()
             elif kind == "HorizontalPodAutoscaler":
-                await _scale(self._client, obj)
+                await _scale(self._client, obj, grows=self._is_over(obj, _GROWS))
             before = obj.get("status") or {}
             now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
             status = status_of(obj, health, now, objects)
@@ -418,21 +421,22 @@ class _Members:
         return made
 
 
-async def _scale(client: Client, autoscaler: Manifest) -> None:
-    """Bring the replicas of a workload into the limits of its autoscaler. Metrics never ask for other numbers."""
+async def _scale(client: Client, autoscaler: Manifest, *, grows: bool) -> None:
+    """Bring the replicas of a workload into the limits of its autoscaler. If load grows, one is not enough."""
     reference = autoscaler["spec"]["scaleTargetRef"]
     metadata = {"name": reference["name"], "namespace": autoscaler["metadata"]["namespace"]}
     target = {"apiVersion": reference.get("apiVersion", "v1"), "kind": reference["kind"], "metadata": metadata}
     spec = (await client.scale.get(gvk_of(target), Unstructured(target))).spec
     replicas = (spec.replicas if spec is not None else None) or 0
-    wanted = _within_limits(replicas, autoscaler)
+    wanted = _within_limits(replicas, autoscaler, grows=grows)
     if replicas != wanted:
         await client.scale.set_replicas(target, wanted)
 
 
-def _within_limits(replicas: int, autoscaler: Mapping[str, Any]) -> int:
+def _within_limits(replicas: int, autoscaler: Mapping[str, Any], *, grows: bool = False) -> int:
     spec = autoscaler["spec"]
-    return max(spec.get("minReplicas", 1), min(replicas, spec["maxReplicas"])) if replicas else 0
+    least, most = spec.get("minReplicas", 1), spec["maxReplicas"]
+    return max(least, min(max(replicas, least + grows), most)) if replicas else 0
 
 
 _INDEX = "apps.kubernetes.io/pod-index"

@@ -152,9 +152,8 @@ class Context:
         return self.run(History(steps))
 
     def after_hours(self, outcome: Outcome) -> Outcome:
-        """The run of the same steps, with time for the operator to look again."""
-        steps = outcome.history.steps if outcome.history is not None else ()
-        return self.run(History(steps, idle=IDLE_SECONDS))
+        """The same history again, with time for the operator to look again."""
+        return self.run(replace(outcome.history or History(()), idle=IDLE_SECONDS))
 
     @property
     def definition(self) -> Manifest | None:
@@ -235,7 +234,14 @@ class Context:
 
     def is_owned(self, identity: Identity) -> bool:
         """Whether a child names its owner, by which everybody can watch it."""
-        return bool(self.base.states[0].get(identity, {}).get("metadata", {}).get("ownerReferences"))
+        return _names_owner(identity, self.base.states[0])
+
+    def is_watched(self, identity: Identity, *states: State) -> bool:
+        """Whether an object is of the sample's kind, or names its owner in one of these states.
+
+        Another one may stand for what is in a system that nobody can watch, so the operator may look again.
+        """
+        return identity.kind == self.own.kind or any(_names_owner(identity, state) for state in states)
 
     def sources(self) -> list[Manifest]:
         """Objects of the background that the operator reads, or whose kind it watches."""
@@ -307,6 +313,10 @@ class Context:
                 self._others.clear()
             self._others[id(history)] = (history, self.run(replace(history, chance=history.chance + 1)))
         return masked(state, outcome, self._others[id(history)][1])
+
+
+def _names_owner(identity: Identity, state: State) -> bool:
+    return bool(state.get(identity, {}).get("metadata", {}).get("ownerReferences"))
 
 
 def _in_turn(every: Sequence[T], turn: int, most: int) -> list[T]:
@@ -402,13 +412,23 @@ def same_end(context: Context, expected: Outcome, what: str, *, is_alone: bool =
         is_alone: Whether there was no other object of the kind, for which the operator works, too.
     """
 
+    def unlike_in(outcome: Outcome, state: State) -> tuple[Difference, ...]:
+        return context.compare(expected.states[-1], state, outcome=outcome, of=expected)
+
+    def comes_later(outcome: Outcome, found: Iterable[Difference]) -> bool:
+        states = (expected.states[-1], outcome.states[-1])
+        if any(context.is_watched(each.identity, *states) for each in found):
+            return False
+        later = context.after_hours(outcome)
+        return later.later is not None and not unlike_in(later, later.later)
+
     def judge(outcome: Outcome) -> Iterator[Violation]:
         if outcome.refused or expected.refused:
             return
         if not outcome.at_rest:
             if expected.at_rest:
                 yield restless(outcome, what)
-        elif found := context.compare(expected.states[-1], outcome.states[-1], outcome=outcome, of=expected):
+        elif (found := unlike_in(outcome, outcome.states[-1])) and not comes_later(outcome, found):
             yield Violation(f"{found[0]} {what}", place_among(found, outcome, expected), found, cause_of(found))
         elif is_alone:
             yield from once(context, expected, outcome, what)
@@ -419,7 +439,7 @@ def same_end(context: Context, expected: Outcome, what: str, *, is_alone: bool =
 def comes_back(context: Context, after: str, cause: tuple[str, ...] = ()) -> Verdict:
     """A verdict: what somebody did to a child has no lasting effect.
 
-    A child without an owner may stand for what is in a system that nobody can watch, so the operator may look again.
+    The operator may look again for a child that it cannot watch.
     """
 
     def unlike_in(outcome: Outcome, state: State) -> tuple[Difference, ...]:

@@ -88,9 +88,7 @@ class FightsAutoscaler(Keeper):
         """Apply both."""
         metadata = self.metadata(animal)
         reference = CrossVersionObjectReference(api_version="apps/v1", kind="Deployment", name=metadata.name or "")
-        spec = HorizontalPodAutoscalerSpec(
-            scale_target_ref=reference, min_replicas=animal.spec.count + 1, max_replicas=200
-        )
+        spec = HorizontalPodAutoscalerSpec(scale_target_ref=reference, min_replicas=animal.spec.count, max_replicas=200)
         scaler = HorizontalPodAutoscaler(metadata=self.metadata(animal), spec=spec)
         await ensure_applied(self.client, self.workload(animal), owner=animal)  # fault
         await ensure_applied(self.client, scaler, owner=animal)
