@@ -33,7 +33,9 @@ class KeepsRow(Guard):
 
     async def make(self, animal: Animal) -> None:
         """Add the row, and take away that of an earlier count."""
-        row = ConfigMap(metadata=ObjectMeta(name=f"{animal.metadata.name}-{animal.spec.count}", namespace="kube-public"))
+        row = ConfigMap(
+            metadata=ObjectMeta(name=f"{animal.metadata.name}-{animal.spec.count}", namespace="kube-public")
+        )
         row.metadata.labels = {"animal": animal.metadata.uid or ""}
         if await self.rows.find(ConfigMap, row) is None:
             await self.client.create(row)
