@@ -6,8 +6,9 @@ So do annotations and labels that the code looks up.
 from __future__ import annotations
 
 import ast
+import functools
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from pykb.reading import read_python
@@ -17,6 +18,9 @@ _MOST = 500
 
 _LONGEST = 253
 """Characters of a text. Longer ones are messages."""
+
+_MOST_FILES = 256
+"""Files whose text was read before. Each exploration of a program reads the same ones, many times."""
 
 _DEPTH = 3
 """Names that stand for names."""
@@ -60,27 +64,49 @@ def constants_of(sources: Iterable[str]) -> tuple[Constant, ...]:
         sources: The texts of files. One that cannot be parsed has none.
     """
     found: dict[Constant, None] = {}
-    trees, named = _read(sources)
-    for tree in trees:
-        for node in ast.walk(tree):
-            for constant in _of(node, named):
-                found.setdefault(constant)
-                if len(found) >= _MOST:
-                    return tuple(found)
+    nodes, named = _read(sources)
+    for node in nodes:
+        for constant in _of(node, named):
+            found.setdefault(constant)
+            if len(found) >= _MOST:
+                return tuple(found)
     return tuple(found)
 
 
-def _read(sources: Iterable[str]) -> tuple[list[ast.Module], Mapping[str, ast.expr]]:
-    """The files that can be parsed, and what their names stand for."""
-    trees = [tree for tree in map(_parsed, sources) if tree is not None]
-    return trees, {name: value for tree in trees for name, value in _named(tree)}
+class _Code(NamedTuple):
+    """What is looked at in files that can be parsed, and what their names stand for."""
+
+    nodes: tuple[ast.AST, ...]
+    named: Mapping[str, ast.expr]
 
 
-def _parsed(source: str) -> ast.Module | None:
+_LOOKED_AT = (
+    ast.Assign,
+    ast.AsyncFunctionDef,
+    ast.Call,
+    ast.Compare,
+    ast.FunctionDef,
+    ast.Match,
+    ast.NamedExpr,
+    ast.Subscript,
+)
+
+
+def _read(sources: Iterable[str]) -> _Code:
+    every = [*map(_code_of, sources)]
+    return _Code(
+        tuple(node for code in every for node in code.nodes),
+        {name: value for code in every for name, value in code.named.items()},
+    )
+
+
+@functools.lru_cache(maxsize=_MOST_FILES)
+def _code_of(source: str) -> _Code:
     try:
-        return read_python(source)
+        tree = read_python(source)
     except SyntaxError:
-        return None
+        return _Code((), {})
+    return _Code(tuple(node for node in ast.walk(tree) if isinstance(node, _LOOKED_AT)), dict(_named(tree)))
 
 
 def _named(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
@@ -173,7 +199,7 @@ Source: https://kubernetes.io/docs/concepts/overview/working-with-objects/annota
 _TRUE = "true"
 
 
-def marks_of(sources: Sequence[str], others: Iterable[str] = ()) -> tuple[Mark, ...]:
+def marks_of(sources: Iterable[str], others: Iterable[str] = ()) -> tuple[Mark, ...]:
     """The annotations and labels that code looks up, those first of which it is certain, each once.
 
     A name with a domain that is looked up elsewhere, or given to a function, may be one, too.
@@ -182,17 +208,16 @@ def marks_of(sources: Sequence[str], others: Iterable[str] = ()) -> tuple[Mark, 
         sources: The texts of files.
         others: Those of further files, which have names for constants.
     """
-    trees, _ = _read(sources)
-    _, named = _read([*others, *sources])
+    sources = [*sources]
+    texts = [*others, *sources]
+    named, compared = _read(texts).named, constants_of(texts)
     looked_up: dict[tuple[str, str], None] = {}
     values: dict[str, list[str]] = {}
-    compared = constants_of([*others, *sources])
-    for tree in trees:
-        for node in ast.walk(tree):
-            for field, key in _looked_up(node, named):
-                looked_up.setdefault((field, key))
-            for key, value in _compared_marks(node, named, compared):
-                values.setdefault(key, []).append(value)
+    for node in _read(sources).nodes:
+        for field, key in _looked_up(node, named):
+            looked_up.setdefault((field, key))
+        for key, value in _compared_marks(node, named, compared):
+            values.setdefault(key, []).append(value)
     certain = [(field, key) for field, key in looked_up if field]
     known = {key for _, key in certain}
     every = [*certain, *((MARKED[0], key) for field, key in looked_up if not field and key not in known)]
