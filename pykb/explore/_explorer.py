@@ -276,7 +276,15 @@ class Explorer:
             self._report.unused = sorted(set(_grants(self._subject.rules)) - self._used)
         if self._report.coverage.run and self._is_whole:
             self._report.unreached = self._report.coverage.unreached()
+        self._forget()
         return self._report
+
+    def _forget(self) -> None:
+        """Let go of what is not in the report: contexts refer to this explorer, and outcomes are large."""
+        self._found.clear()
+        self._undisturbed.clear()
+        self._begun.clear()
+        self._search = None
 
     def _begin_time(self) -> None:
         if self._seconds is not None:

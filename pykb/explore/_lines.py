@@ -13,9 +13,11 @@ import contextlib
 import functools
 import gc
 import importlib.machinery
+import operator
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.machinery import ModuleSpec
 from pathlib import Path, PurePath
 from types import CodeType, FunctionType
 from typing import Any, Self
@@ -110,22 +112,26 @@ class LineCounter:
             yield
 
 
-_SEEN: set[str] = set()
-"""The folders whose functions were looked for in this process."""
+_SEEN: dict[str, list[ModuleSpec | None]] = {}
+"""The modules of each folder whose functions were looked for in this process. To import one again makes a new spec."""
 
 
 def _functions(folder: str) -> list[FunctionType]:
-    """All functions of this process for a new folder, also those that the garbage collector is not to look at.
+    """All functions of this process, also those that the garbage collector is not to look at.
 
-    For a folder that was explored before, those that are frozen were seen, since an exploration looks for functions
-    before it freezes the others. In a process that runs many tests, there are millions of objects.
+    In a process that runs many tests, there are millions of objects. So none is given if no module of the folder was
+    imported since the last time. Functions that others have made since then have the code of these.
     """
-    looks_at_all = folder not in _SEEN
-    _SEEN.add(folder)
-    if looks_at_all and is_frozen():
+    files = ((module, getattr(module, "__file__", None)) for module in sys.modules.copy().values())
+    specs = [module.__spec__ for module, file in files if isinstance(file, str) and path_in(folder, file)]
+    seen = _SEEN.get(folder)
+    if seen is not None and len(specs) == len(seen) and all(map(operator.is_, specs, seen)):
+        return []
+    _SEEN[folder] = specs
+    if is_frozen():
         gc.unfreeze()
     found = [each for each in gc.get_objects() if type(each) is FunctionType]
-    if looks_at_all and is_frozen():
+    if is_frozen():
         gc.freeze()
     return found
 

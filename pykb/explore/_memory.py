@@ -23,8 +23,10 @@ from collections.abc import (
     MutableMapping,
     MutableSequence,
     MutableSet,
+    Sequence,
 )
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -72,11 +74,20 @@ def _names(statement: ast.stmt) -> Iterator[str]:
 
 
 class _Content:
-    """What something holds, and how to put it back."""
+    """What something holds, and how to put it back.
+
+    Attributes:
+        views: Show what it holds at any time. ``None`` if only a call can tell.
+    """
 
     def __init__(
-        self, variable: Variable, read: Callable[[], tuple[Any, ...]], write: Callable[[tuple[Any, ...]], object]
+        self,
+        variable: Variable,
+        read: Callable[[], tuple[Any, ...]],
+        write: Callable[[tuple[Any, ...]], object],
+        views: tuple[Collection[Any], ...] | None = None,
     ) -> None:
+        self.views = views
         self._variable = variable
         self._read = read
         self._write = write
@@ -97,7 +108,7 @@ class _Namespace:
         self._owner = owner
         self._file = file
         self._content = dict(self.variables())
-        self._seen = _flat(vars(owner))
+        self.views = _views(vars(owner))
 
     def variables(self) -> Iterator[tuple[str, Any]]:
         """Yield what the user's code may have set: not what Python and Pydantic note, nor submodules."""
@@ -111,8 +122,6 @@ class _Namespace:
 
     def restore(self) -> Iterable[Variable]:
         """Put all back, and give those that were changed."""
-        if _is_same(_flat(vars(self._owner)), self._seen):
-            return ()
         now, names = dict(self.variables()), []
         for name in {**now, **self._content}:
             value = self._content.get(name, _MISSING)
@@ -123,7 +132,6 @@ class _Namespace:
                 self._delete(name)
             else:
                 self._set(name, value)
-        self._seen = _flat(vars(self._owner))
         return map(self.variable, names)
 
     def _set(self, name: str, value: object) -> None:
@@ -139,6 +147,36 @@ class _Namespace:
             del vars(self._owner)[name]
 
 
+class _Kept:
+    """What one module can change. Most histories change nothing, so that is seen in few calls."""
+
+    def __init__(self, parts: Sequence[_Content | _Namespace]) -> None:
+        self._parts = parts
+        self._hidden = [each for each in parts if isinstance(each, _Content) and each.views is None]
+        self._views = [view for each in parts for view in each.views or ()]
+        self._look()
+
+    def _look(self) -> None:
+        self._sizes = [*map(len, self._views)]
+        self._seen = [*chain.from_iterable(self._views)]
+
+    def _is_untouched(self) -> bool:
+        return [*map(len, self._views)] == self._sizes and all(
+            map(operator.is_, chain.from_iterable(self._views), self._seen)
+        )
+
+    def restore(self) -> Iterator[Variable]:
+        """Put everything back, and give the variables that were changed."""
+        if self._is_untouched():
+            parts: Sequence[_Content | _Namespace] = self._hidden
+        else:
+            parts = self._parts
+        for each in parts:
+            yield from each.restore()
+        if parts is self._parts:
+            self._look()
+
+
 class Memory:
     """The state of all modules in a folder of the user's code, at the moment when this is made.
 
@@ -147,11 +185,9 @@ class Memory:
     """
 
     def __init__(self, root: Path | None) -> None:
-        self._files = dict(_own_modules(root))
-        self._kept: dict[str, list[_Content | _Namespace]] = {name: [] for name in self._files}
+        self._files = own_modules(root)
         self._known: dict[int, object] = {id(sys.modules): sys.modules}
-        for name, file in self._files.items():
-            self._keep_module(sys.modules[name], file, self._kept[name])
+        self._kept = {name: _Kept([*self._parts_of(sys.modules[name], file)]) for name, file in self._files.items()}
 
     @property
     def modules(self) -> Collection[str]:
@@ -160,12 +196,12 @@ class Memory:
 
     def restore(self, *, but: Collection[str] = ()) -> list[Variable]:
         """Put everything back, beside modules of these names. Gives the variables that were changed."""
-        kept = (each for name, every in self._kept.items() if name not in but for each in every)
+        kept = (each for name, each in self._kept.items() if name not in but)
         return sorted({variable for each in kept for variable in each.restore()})
 
-    def _keep_module(self, module: ModuleType, file: str, kept: list[_Content | _Namespace]) -> None:
+    def _parts_of(self, module: ModuleType, file: str) -> Iterator[_Content | _Namespace]:
         namespace = _Namespace(module, file)
-        kept.append(namespace)
+        yield namespace
         following = deque((value, namespace.variable(name)) for name, value in namespace.variables())
         while following:  # deep structures do not end the stack
             value, variable = following.popleft()
@@ -174,30 +210,37 @@ class Memory:
             self._known[id(value)] = value
             if isinstance(value, type) and value.__module__ in self._files:
                 own = _Namespace(value, self._files[value.__module__])
-                kept.append(own)
+                yield own
                 following += [(each, own.variable(name)) for name, each in own.variables()]
             else:
                 contents = list(self._contents(value))
-                kept += [_Content(variable, read, write) for read, write in contents]
-                parts = [part for read, _ in contents for part in read()]
+                yield from (_Content(variable, *content) for content in contents)
+                parts = [part for read, *_ in contents for part in read()]
                 following += [(part, variable) for part in (*parts, *_parts(value))]
 
-    def _contents(self, value: Any) -> Iterator[tuple[Callable[[], Any], Callable[[Any], object]]]:
-        """Yield how to read and to write what a value holds, if it can change."""
+    def _contents(self, value: Any) -> Iterator[tuple[Any, ...]]:
+        """Yield how to read and to write what a value holds, if it can change, and the views of it if there are."""
         if isinstance(value, dict):
             base = OrderedDict if isinstance(value, OrderedDict) else dict
-            yield functools.partial(_flat, value, base), functools.partial(_refill_dict, value, base)
+            yield (
+                functools.partial(_flat, value, base),
+                functools.partial(_refill_dict, value, base),
+                _views(value, base),
+            )
         elif isinstance(value, list):
-            yield functools.partial(tuple, value), functools.partial(list.__setitem__, value, slice(None))
+            write = functools.partial(list.__setitem__, value, slice(None))
+            yield functools.partial(tuple, value), write, (value,) if type(value) is list else None
         elif isinstance(value, deque | set):
-            yield functools.partial(tuple, value), functools.partial(_refill, value)
+            views = (value,) if type(value) in (deque, set) else None
+            yield functools.partial(tuple, value), functools.partial(_refill, value), views
         elif isinstance(value, types.CellType):
             yield functools.partial(_content_of, value), functools.partial(_fill, value)
         elif isinstance(value, _Cache):
             yield functools.partial(_size_of, value), lambda _: value.cache_clear()
         if self._is_open(value):
             if hasattr(value, "__dict__"):
-                yield functools.partial(_flat, vars(value)), functools.partial(_refill_dict, vars(value), dict)
+                held = vars(value)
+                yield functools.partial(_flat, held), functools.partial(_refill_dict, held, dict), _views(held)
             for slot in _slots(type(value)):
                 yield functools.partial(_slot_of, value, slot), functools.partial(_fill_slot, value, slot)
 
@@ -223,12 +266,16 @@ def import_again(names: Iterable[str]) -> None:
             sys.modules[name] = before
 
 
-def _own_modules(root: Path | None) -> Iterator[tuple[str, str]]:
-    """Yield the modules of a folder, each with its path."""
+def own_modules(root: Path | None) -> dict[str, str]:
+    """The names of the modules of a folder, each with its path."""
+    if root is None:
+        return {}
+    folder, found = str(root), {}
     for name, module in sys.modules.copy().items():  # in one step: a finalizer may import while a list grows
         file = getattr(module, "__file__", None)
-        if root is not None and file and (path := path_in(str(root), file)):
-            yield name, path
+        if isinstance(file, str) and (path := path_in(folder, file)):
+            found[name] = path
+    return found
 
 
 def _parts(value: Any) -> Iterator[Any]:
@@ -250,6 +297,11 @@ def _parts(value: Any) -> Iterator[Any]:
 
 def _is_same(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
     return len(one) == len(other) and all(map(operator.is_, one, other))
+
+
+def _views(values: Mapping[Any, Any], base: Any = None) -> tuple[Collection[Any], ...]:
+    """What shows the present keys and values of a mapping."""
+    return (values.keys(), values.values()) if base is None else (base.keys(values), base.values(values))
 
 
 def _flat(values: Mapping[Any, Any], base: Any = None) -> tuple[Any, ...]:

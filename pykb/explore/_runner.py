@@ -25,7 +25,7 @@ from pykb.explore._history import History, Identity, Step, Verb
 from pykb.explore._invariants import endless
 from pykb.explore._libraries import told_of_the_world
 from pykb.explore._lines import LineCounter, is_frozen
-from pykb.explore._memory import Memory, Variable, import_again
+from pykb.explore._memory import Memory, Variable, import_again, own_modules
 from pykb.explore._outcome import Outcome, place_of_error
 from pykb.explore._project import Subject
 from pykb.explore._report import story
@@ -129,6 +129,7 @@ class Runner:
             stack.enter_context(self._time.watch)
             stack.enter_context(told_of_the_world())
             stack.enter_context(self._lines)
+            stack.enter_context(_rare_garbage())
             self._cluster = self._run(lambda: cluster_of(self._subject), self._seed)
             with self._time.waiting():
                 self._load()
@@ -136,11 +137,12 @@ class Runner:
                 for history in self._first:  # only the clocks of imported modules are replaced
                     self.run(history, most=_FIRST_CPU_SECONDS)
                 before.restore()
-                import_again(sorted({*Memory(self._subject.root).modules} - {*before.modules}))
+                import_again(sorted({*own_modules(self._subject.root)} - {*before.modules}))
             stack.enter_context(self._time)
             self._memory = Memory(self._subject.root)
             stack.callback(self._memory.restore)
-            stack.enter_context(_rare_garbage())
+            gc.collect()
+            gc.freeze()  # what was imported
             # Another seed, or the first objects of a world would have the uids of the namespaces.
             self._cluster = self._run(lambda: cluster_of(self._subject), self._seed + 1)
             self._stack = stack.pop_all()
@@ -265,15 +267,20 @@ class Runner:
 
 @contextlib.contextmanager
 def _rare_garbage() -> Iterator[None]:
-    """Find the garbage of histories without looking at all that was imported, again and again."""
+    """Find the garbage of histories without looking at all that was there before, again and again.
+
+    A process that runs many tests has millions of objects. To look at all of them takes as long as an exploration.
+    """
     thresholds, was_frozen = gc.get_threshold(), is_frozen()
-    gc.collect()  # or what is left of an earlier exploration would be kept
+    if was_frozen:
+        gc.collect()  # or the garbage of others would be kept
     gc.freeze()
     gc.set_threshold(_GARBAGE)
     try:
         yield
     finally:
         gc.set_threshold(*thresholds)
+        gc.collect()  # while only what the histories have left is looked at
         if not was_frozen:
             gc.unfreeze()
 

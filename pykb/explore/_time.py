@@ -497,10 +497,9 @@ class VirtualTime:
         if getrandom := getattr(os, "getrandom", None):  # on Linux
             replaced[id(getrandom)] = lambda size, _flags=0: chance.randbytes(size)
         self._stack.callback(random.setstate, random.getstate())
-        self._stack.enter_context(self.waiting())
         # Pydantic completes a class at its first use. Before 2.14, it asks then whether a type `is datetime.datetime`.
         self._stack.enter_context(mock.patch.object(_generate_schema, "datetime", real_datetime()))
-        self._stack.enter_context(_replacing(replaced))
+        self._stack.enter_context(self._replacing({**replaced, **self._waits()}))
         # Without a function of the system, `uuid1` is made from the time and from chance.
         self._stack.enter_context(mock.patch.object(uuid, "_generate_time_safe", None))
         self._stack.enter_context(mock.patch.object(uuid, "_last_timestamp", None))
@@ -512,8 +511,18 @@ class VirtualTime:
     @contextlib.contextmanager
     def waiting(self) -> Iterator[None]:
         """Replace only what waits or ends the process, so that modules imported meanwhile keep the real clocks."""
-        replaced: dict[int, object] = {id(time.sleep): self._sleep, id(concurrent.futures.wait): wait, **_ends()}
-        with _replacing(replaced), mock.patch.object(threading.Thread, "start", self._note_thread()):
+        with self._replacing(self._waits()):
+            yield
+
+    def _waits(self) -> dict[int, object]:
+        return {id(time.sleep): self._sleep, id(concurrent.futures.wait): wait, **_ends()}
+
+    @contextlib.contextmanager
+    def _replacing(self, replaced: dict[int, object]) -> Iterator[None]:
+        with contextlib.ExitStack() as stack:
+            for module, name, value in list(_places(replaced)):
+                stack.enter_context(mock.patch.object(module, name, value))
+            stack.enter_context(mock.patch.object(threading.Thread, "start", self._note_thread()))
             yield
 
     def run(self, main: Callable[[], Coroutine[Any, Any, T]], seed: int, before: float = 0.0) -> T:
@@ -616,14 +625,6 @@ def _ends() -> dict[int, object]:
         _KILL(pid, number)
 
     return {id(_EXIT): leave, id(os.abort): lambda: leave(128 + signal.SIGABRT), id(_KILL): kill}
-
-
-@contextlib.contextmanager
-def _replacing(replaced: dict[int, object]) -> Iterator[None]:
-    with contextlib.ExitStack() as stack:
-        for module, name, value in list(_places(replaced)):
-            stack.enter_context(mock.patch.object(module, name, value))
-        yield
 
 
 def _places(replaced: dict[int, object]) -> Iterator[tuple[object, str, object]]:
