@@ -113,7 +113,7 @@ def test_an_operator_that_looks_without_a_pause_is_found():
     """The history ends as soon as that is certain."""
     began = time.process_time()
     [finding] = explored(Polls, "explore-loop").findings
-    assert time.process_time() - began < 8
+    assert time.process_time() - began < 30
     assert "reconciles again and again" in finding.message
     assert "Each workload fails 120 seconds after its creation" in finding.story[0]
 
