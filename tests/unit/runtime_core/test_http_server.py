@@ -29,11 +29,13 @@ class Echo:
 
     def __init__(self):
         self.asked: list[HttpRequest] = []
+        self.was_asked = asyncio.Event()
         self.go_on = asyncio.Event()
         self.go_on.set()
 
     async def __call__(self, request):
         self.asked.append(request)
+        self.was_asked.set()
         await self.go_on.wait()
         if request.path in FAILURES:
             raise FAILURES[request.path]
@@ -52,18 +54,21 @@ def echo():
 
 @pytest.fixture
 async def talk(echo, running):
-    """Sends bytes to a server on a connection of their own; gives all that comes until the connection ends."""
+    """Sends bytes to a server on a connection of their own; gives all that comes until the connection ends.
+
+    It pauses between the pieces, or waits for an event.
+    """
     server = HttpServer("test", LOOPBACK, echo, body_limit=1000)
     running(server.run())
     await server.listening()
 
-    async def send(*pieces):
+    async def send(*pieces, after=None):
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
         for piece in pieces:
             writer.write(piece.encode("latin-1"))
             with contextlib.suppress(ConnectionError):
                 await writer.drain()
-            await asyncio.sleep(0.005)
+            await (asyncio.sleep(0.005) if after is None else after.wait())
         answer = (await asyncio.wait_for(reader.read(), 25)).decode("latin-1")
         writer.close()
         return answer
@@ -131,7 +136,8 @@ async def test_a_second_request_before_the_answer_is_refused(talk, echo, sent):
 async def test_what_comes_while_a_request_is_served_ends_it(talk, echo):
     """The request is cancelled, and its answer does not come."""
     echo.go_on.clear()
-    answer = await talk("GET /x HTTP/1.1\r\nHost: x\r\n\r\n", "GET /y HTTP/1.1\r\nHost: x\r\n\r\n")
+    pieces = "GET /x HTTP/1.1\r\nHost: x\r\n\r\n", "GET /y HTTP/1.1\r\nHost: x\r\n\r\n"
+    answer = await talk(*pieces, after=echo.was_asked)
     assert answer.startswith("HTTP/1.1 400 Bad Request\r\n")
     assert answer.count("HTTP/1.1") == 1
     assert [request.path for request in echo.asked] == ["/x"]
