@@ -151,9 +151,10 @@ class Context:
         """What comes of steps without a fault."""
         return self.run(History(steps))
 
-    def after_hours(self, outcome: Outcome) -> Outcome:
-        """The same history again, with time for the operator to look again."""
-        return self.run(replace(outcome.history or History(()), idle=IDLE_SECONDS))
+    def comes_right(self, outcome: Outcome, wrong: Callable[[Outcome, State], object]) -> bool:
+        """Whether nothing is wrong with the state any more after hours, in which the operator may look again."""
+        later = self.run(replace(outcome.history or History(()), idle=IDLE_SECONDS))
+        return later.later is not None and not wrong(later, later.later)
 
     @property
     def definition(self) -> Manifest | None:
@@ -417,10 +418,8 @@ def same_end(context: Context, expected: Outcome, what: str, *, is_alone: bool =
 
     def comes_later(outcome: Outcome, found: Iterable[Difference]) -> bool:
         states = (expected.states[-1], outcome.states[-1])
-        if any(context.is_watched(each.identity, *states) for each in found):
-            return False
-        later = context.after_hours(outcome)
-        return later.later is not None and not unlike_in(later, later.later)
+        is_watched = any(context.is_watched(each.identity, *states) for each in found)
+        return not is_watched and context.comes_right(outcome, unlike_in)
 
     def judge(outcome: Outcome) -> Iterator[Violation]:
         if outcome.refused or expected.refused:
@@ -447,11 +446,8 @@ def comes_back(context: Context, after: str, cause: tuple[str, ...] = ()) -> Ver
         return tuple(each for each in found if not _is_extended(each))
 
     def comes_later(outcome: Outcome) -> bool:
-        child = outcome.history and Identity.of(outcome.history.steps[-1].manifest)
-        if not child or context.is_owned(child):
-            return False
-        later = context.after_hours(outcome)
-        return later.later is not None and not unlike_in(later, later.later)
+        child = Identity.of(outcome.history.steps[-1].manifest) if outcome.history is not None else None
+        return child is not None and not context.is_owned(child) and context.comes_right(outcome, unlike_in)
 
     def judge(outcome: Outcome) -> Iterator[Violation]:
         if outcome.refused:

@@ -408,10 +408,9 @@ def _resumes(context: Context, steps: Sequence[Step]) -> Verdict:
         if not outcome.at_rest:
             yield from _ends(what)(outcome)
             return
-        if found := undone(outcome, outcome.states[-1]):
-            later = context.after_hours(outcome)
-            if later.later is None or undone(later, later.later):
-                yield Violation(f"{found[0]} {what}", place_among(found, outcome, expected), found, cause_of(found))
+        found = undone(outcome, outcome.states[-1])
+        if found and not context.comes_right(outcome, undone):
+            yield Violation(f"{found[0]} {what}", place_among(found, outcome, expected), found, cause_of(found))
 
     return Verdict(judge, _resumes)
 
@@ -618,14 +617,12 @@ def _follows(context: Context, source: Manifest, expected: Outcome, what: str) -
         return tuple(each for each in every if [str(each.expected), str(each.found)] != versions)
 
     def judge(outcome: Outcome) -> Iterator[Violation]:
-        if outcome.refused or not outcome.at_rest or not unlike(outcome, outcome.states[-1]):
+        if outcome.refused or not outcome.at_rest:
             yield from _ends(what)(outcome) if not outcome.refused else ()
             return
-        later = context.after_hours(outcome)
-        if later.later is not None and not unlike(later, later.later):
-            return
         found = unlike(outcome, outcome.states[-1])
-        yield Violation(f"{found[0]} {what}", place_among(found, outcome, expected), found, (what, identity.kind))
+        if found and not context.comes_right(outcome, unlike):
+            yield Violation(f"{found[0]} {what}", place_among(found, outcome, expected), found, (what, identity.kind))
 
     return judge
 
