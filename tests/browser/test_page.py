@@ -49,15 +49,15 @@ def fill(site: Site) -> None:
         {"at": time.time() - 5, "state": "started", "reason": "", "files": ["a.py"], "crds": [], "took": 0, "log": []},
     )
     bad = [{"type": "Ready", "status": "False", "reason": "NoFruit", "message": "there is no fruit", "since": None}]
-    site.tell(site.history.add, "object", {**basket("apple", ready=True), "uid": "Basket-apple"})
+    site.tell(site.history.add, "object", basket("apple", ready=True))
     site.tell(
         site.history.add,
         "object",
-        {**basket("apple", kind="ConfigMap", owners=("Basket-apple",)), "uid": "ConfigMap-apple"},
+        basket("apple", kind="ConfigMap", owners=("Basket-apple",)),
     )
-    site.tell(site.history.add, "object", {**basket("pear", ready=False, conditions=bad), "uid": "Basket-pear"})
+    site.tell(site.history.add, "object", basket("pear", ready=False, conditions=bad))
     gone = {"deletingSince": "2026-01-02T03:04:06Z", "finalizers": ["example.com/tree", "foregroundDeletion"]}
-    site.tell(site.history.add, "object", {**basket("plum", **gone), "uid": "Basket-plum"})
+    site.tell(site.history.add, "object", basket("plum", **gone))
     change = {"path": "spec.size", "before": 1, "after": 2}
     sent = {
         "method": "PATCH",
@@ -225,7 +225,7 @@ def test_objects_are_trees_that_say_what_they_wait_for(site: Site, page: Page):
     expect(rows.nth(3)).to_contain_text("reconciles now")
     site.tell(site.history.add, "gone", {"uid": "Basket-plum"})
     expect(rows).to_have_count(3)
-    site.tell(site.history.add, "object", {**basket("kube-root-ca.crt", kind="ConfigMap"), "uid": "ConfigMap-root"})
+    site.tell(site.history.add, "object", basket("kube-root-ca.crt", kind="ConfigMap", uid="ConfigMap-root"))
     page.get_by_label("Also show objects that the operator has not touched (1)").check()
     expect(rows).to_have_count(4)
 
@@ -293,7 +293,7 @@ def test_text_of_others_stays_text(site: Site, page: Page, view: str):
     change = {"path": HOSTILE, "before": HOSTILE, "after": HOSTILE}
     error = {"type": HOSTILE, "message": HOSTILE, "place": {"path": HOSTILE, "line": 1}, "traceback": HOSTILE}
     conditions = [{"type": "Ready", "status": HOSTILE, "reason": HOSTILE, "message": HOSTILE, "since": None}]
-    site.tell(site.history.add, "object", {**basket(HOSTILE, ready=False, conditions=conditions), "uid": "Basket-x"})
+    site.tell(site.history.add, "object", basket(HOSTILE, ready=False, conditions=conditions, uid="Basket-x"))
     site.tell(
         site.history.add,
         "manager",
@@ -392,12 +392,12 @@ def test_a_reconcile_is_followed_until_it_ends_and_to_the_next(site: Site, page:
 
 def test_a_link_that_is_pressed_while_the_list_changes_is_followed(site: Site, page: Page):
     """A list that is made anew between pressing and letting go would lose the click."""
-    site.tell(site.history.add, "object", {**basket("apple"), "uid": "Basket-apple"})
+    site.tell(site.history.add, "object", basket("apple"))
     link = page.get_by_role("link", name="Basket default/apple")
     link.hover()
     page.mouse.down()
-    site.tell(site.history.add, "object", {**basket("apple", ready=True, resourceVersion="2"), "uid": "Basket-apple"})
-    site.tell(site.history.add, "object", {**basket("zebra"), "uid": "Basket-a"})
+    site.tell(site.history.add, "object", basket("apple", ready=True, resourceVersion="2"))
+    site.tell(site.history.add, "object", basket("zebra", uid="Basket-a"))
     expect(page.get_by_text("✓ ready")).to_be_visible()
     page.mouse.up()
     expect(page.get_by_role("heading", name="Basket default/apple")).to_be_visible()
@@ -507,7 +507,7 @@ def test_a_phone_needs_no_scrolling_to_the_side(site: Site, browser: Browser):
 def test_many_objects_and_records_leave_the_page_answering(site: Site, browser: Browser):
     """With 5000 objects and some hundred records a second, frames are drawn, and only the rows that are seen."""
     for number in range(5000):
-        site.tell(site.history.add, "object", {**basket(f"basket-{number:04}"), "uid": f"Basket-{number}"})
+        site.tell(site.history.add, "object", basket(f"basket-{number:04}", uid=f"Basket-{number}"))
     with opened(browser, site.url) as page:
         expect(page.get_by_role("listitem").first).to_contain_text("basket-0000")
         assert page.get_by_role("listitem").count() < 60

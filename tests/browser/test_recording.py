@@ -40,7 +40,7 @@ def record(file: Path) -> None:
             "log": [HOSTILE],
         }
         history.add("manager", told)
-        history.add("object", {**basket("apple", ready=True), "uid": "Basket-apple"})
+        history.add("object", basket("apple", ready=True))
         for each in (
             ended("1", "pear", at=then - 300),
             ended("2", "apple", at=then, outcome="error", error=error),

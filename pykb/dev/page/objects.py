@@ -187,7 +187,7 @@ def _show(history: History, shown: dict[str, str], found: Mapping[str, Manifest]
         version = each["metadata"].get("resourceVersion", "")
         if shown.get(uid) != version:
             shown[uid] = version
-            history.add("object", {**summary(each), "uid": uid})
+            history.add("object", summary(each))
 
 
 def summary(obj: Manifest) -> dict[str, Any]:
