@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 
 # Projects' own tests explore what they are given. What the explorer finds is judged by its own tests.
-EXPLORE_BRIEFLY = {"PYKB_EXPLORE_SECONDS": "1"}
+EXPLORE_BRIEFLY = {"PYKB_EXPLORE_SECONDS": "2"}
 
 # A shell that starts us in the background has Ctrl-C ignored, by us and by every process that we start.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -43,7 +43,7 @@ def test_objects_without_a_namespace_do_not_meet(grow: Grow) -> None:
         NewWebhook("deep", "v1", "Squid", validation=True),
     )
     pykb(root, "generate")
-    run(root, *PYTEST, "-m", "not e2e", **EXPLORE_BRIEFLY)
+    run(root, *PYTEST, "-m", "not e2e")
 
 
 @pytest.fixture(scope="module")
