@@ -25,6 +25,7 @@ import orjson
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
 from pykb.client.connection import ExecResult
+from pykb.client.ending import abort
 from pykb.client.errors import error_from_status
 
 # HTTP/1.1 connections. Some carry one request after another, others carry one stream.
@@ -109,7 +110,7 @@ class Http1Connection(asyncio.Protocol):
         """Close the connection at once."""
         self._reusable = False
         if self._transport is not None:
-            self._transport.abort()
+            abort(self._transport)
 
     # -- for the event loop
 
@@ -517,7 +518,7 @@ async def _through(
         lambda: asyncio.StreamReaderProtocol(reader), sock=connected, ssl=proxy.tls, server_hostname=hostname
     )
     if _CLOSES_WRONGLY and isinstance(transport, _SSLProtocolTransport):
-        transport._force_close = lambda _: transport.abort()  # type: ignore[attr-defined] # noqa: SLF001
+        transport._force_close = lambda _: abort(transport)  # type: ignore[attr-defined] # noqa: SLF001
     try:
         transport.write(_connect(target, proxy))
         await _check_connected(reader, proxy, target)
@@ -528,7 +529,7 @@ async def _through(
             transport.set_protocol(protocol)
         protocol.connection_made(cast("asyncio.BaseTransport", inside))
     except BaseException:
-        transport.abort()
+        abort(transport)
         raise
     return protocol
 

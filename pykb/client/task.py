@@ -1,4 +1,4 @@
-"""What a task carries: for whom it works, and whether it may still write. And how tasks are ended.
+"""What a task carries: for whom it works, and whether it may still write.
 
 A controller sets a witness for each reconcile, which learns what the task sends to the API server and what the server
 has stored. So the client knows nothing of controllers.
@@ -11,7 +11,6 @@ the pause cannot be recalled; the ``resourceVersion`` protects against it.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import contextvars
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
@@ -22,13 +21,6 @@ from pykb.meta.gvk import GroupVersionKind, NamespacedName
 
 if TYPE_CHECKING:
     from pykb.client.connection import CacheReader, Call
-
-
-async def end_tasks(*tasks: asyncio.Future[Any]) -> None:
-    """Cancel tasks, and wait until they have ended. What they ended with is dropped."""
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 class Witness(Protocol):

@@ -10,8 +10,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from pykb.client.ending import end_tasks
 from pykb.client.errors import ServerUnreachable
-from pykb.client.task import end_tasks
 from pykb.dev._signals import interrupted
 from pykb.dev.page.history import History, take
 from pykb.dev.page.objects import Cluster

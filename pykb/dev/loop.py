@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from pykb._regular_file import read_bytes, real_path
-from pykb.client.task import end_tasks
+from pykb.client.ending import end_tasks
 from pykb.deployment.apply import apply_all
 from pykb.deployment.manifests import as_deployed, is_converted
 from pykb.dev._exploring import Explored, explore

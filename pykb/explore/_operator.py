@@ -11,9 +11,9 @@ from typing import Any
 from unittest import mock
 
 from pykb.api.safe_text import error_text
+from pykb.client.ending import end_tasks
 from pykb.client.guard import is_end
 from pykb.client.mapper import ResourceMapper
-from pykb.client.task import end_tasks
 from pykb.diagnostics import Diagnostic
 from pykb.diagnostics.codes.explore import REAL_WORLD, UNKNOWN_CONDITION
 from pykb.explore._gate import Behind, Tape, place_in, waker

@@ -14,9 +14,9 @@ from typing import Any
 
 from pykb.api.safe_text import safe_text
 from pykb.client.codec import gvk_of
+from pykb.client.ending import end_tasks
 from pykb.client.mapper import ResourceMapper
 from pykb.client.ranges import Ranges
-from pykb.client.task import end_tasks
 from pykb.explore._actors import Actors
 from pykb.explore._earlier import begin_with, lacks_beginning
 from pykb.explore._gate import Behind, Tape, author, naming, unavoidable

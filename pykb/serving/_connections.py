@@ -16,13 +16,14 @@ import logging
 from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NoReturn, cast
 from urllib.parse import parse_qs, unquote
 
 from httptools import HttpParserError, HttpParserInvalidURLError, HttpParserUpgrade, HttpRequestParser, parse_url
 
 from pykb.client.clock import Clock
+from pykb.client.ending import abort
 from pykb.serving._message import Handler, HttpError, HttpRequest, HttpResponse, Refusal
 
 logger = logging.getLogger(__name__)
@@ -292,9 +293,9 @@ class ServerProtocol(asyncio.Protocol):
         """Called when the connection is made."""
         self.transport = cast("asyncio.Transport", transport)
         if self._connection.place is None:  # it was cut meanwhile
-            self.transport.abort()
+            abort(self.transport)
             return
-        self._connection.cut = self.transport.abort
+        self._connection.cut = partial(abort, self.transport)
         self._open_ones.add(self)
 
     def data_received(self, data: bytes) -> None:
@@ -419,7 +420,7 @@ class ServerProtocol(asyncio.Protocol):
     def _end_soon(self) -> None:
         """Do not wait for the TLS shutdown, or for the rest of a body, for which TLS has buffers."""
         if self.transport is not None:
-            asyncio.get_running_loop().call_later(LINGER, self.transport.abort)
+            asyncio.get_running_loop().call_later(LINGER, abort, self.transport)
 
     async def _answer(self, request: HttpRequest) -> None:
         answer = b""
@@ -455,13 +456,13 @@ class ServerProtocol(asyncio.Protocol):
                         self._read = asyncio.get_running_loop().create_future()
                         await asyncio.wait([self._read], timeout=UNREAD)
                     if self._is_unread:
-                        transport.abort()
+                        abort(transport)
                         return
         except (asyncio.CancelledError, KeyboardInterrupt, SystemExit):
             raise
         except BaseException:
             logger.exception("request failed", extra={"path": request.path[:SHORT]})
-            transport.abort()
+            abort(transport)
 
     async def _answer_to(self, request: HttpRequest) -> tuple[bytes, AsyncGenerator[bytes, None] | None]:
         """Return the answer as bytes, and what follows in parts: 500 after any error, also in the answer itself."""

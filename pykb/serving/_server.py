@@ -19,7 +19,7 @@ from ipaddress import ip_address
 from typing import Any
 
 from pykb.client.clock import Clock, SystemClock
-from pykb.client.task import end_tasks
+from pykb.client.ending import abort, end_tasks
 from pykb.diagnostics.codes.runtime import CANNOT_LISTEN
 from pykb.serving._connections import BODY, Connection, Connections, Limits, ServerProtocol
 from pykb.serving._message import Handler
@@ -247,7 +247,7 @@ async def _closed(connections: list[tuple[asyncio.Transport, socket.socket]]) ->
     while any(open_one.fileno() >= 0 for _, open_one in connections) and clock() < deadline:  # noqa: ASYNC110
         await asyncio.sleep(0.005)
     for transport, _ in connections:
-        transport.abort()
+        abort(transport)
     await asyncio.sleep(0)
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from pykb.api.time import parse_duration
 from pykb.client.clock import Clock
-from pykb.client.task import end_tasks
+from pykb.client.ending import end_tasks
 from pykb.client.tracing import spans
 from pykb.diagnostics.codes.runtime import WEBHOOK_PATH
 from pykb.meta.gvk import GroupKind, GroupVersionKind

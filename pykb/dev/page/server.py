@@ -24,8 +24,8 @@ import orjson
 import yaml
 
 from pykb._regular_file import read_text
+from pykb.client.ending import end_tasks
 from pykb.client.patches import merge_diff
-from pykb.client.task import end_tasks
 from pykb.dev.page._completion import Schemas, fitting, line_of
 from pykb.dev.page.history import History
 from pykb.dev.page.objects import MANAGER, PAUSE, Cluster, follow_objects, identity_of

@@ -15,9 +15,9 @@ from pykb.api.safe_text import error_text, without_values
 from pykb.api.unreadable import UnreadableObject
 from pykb.client.clock import Clock, SystemClock
 from pykb.client.codec import Kind
+from pykb.client.ending import end_tasks
 from pykb.client.guard import is_closing, is_end, outside_task, take_back_cancellation
 from pykb.client.options import checked_predicates
-from pykb.client.task import end_tasks
 from pykb.meta.gvk import GroupVersionKind, NamespacedName
 from pykb.runtime.cache.event import Event, EventFilter, EventFilters, EventType
 from pykb.runtime.cache.informer import Informer, Registration

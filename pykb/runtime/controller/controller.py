@@ -17,10 +17,11 @@ from typing import Any, Generic, Protocol, TypeAlias, TypedDict, cast
 from pykb.api.safe_text import error_text, without_values
 from pykb.client.bridge import Bridge
 from pykb.client.clock import Clock, SystemClock
+from pykb.client.ending import end_tasks
 from pykb.client.errors import ApiError
 from pykb.client.guard import is_closing, is_end, take_back_cancellation
 from pykb.client.options import check_durations, check_function
-from pykb.client.task import check_fence, end_tasks
+from pykb.client.task import check_fence
 from pykb.meta.gvk import GroupKind
 from pykb.runtime._awaiting import KeptCoroutines, watch_for_not_awaited
 from pykb.runtime._metrics import ControllerMetrics, Metrics

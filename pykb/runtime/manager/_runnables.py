@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 from pykb.client.bridge import Bridge
 from pykb.client.client import Client
 from pykb.client.clock import Clock
+from pykb.client.ending import end_tasks
 from pykb.client.guard import is_closing, is_end
-from pykb.client.task import end_tasks
 from pykb.runtime._metrics import Metrics
 from pykb.runtime._watchdog import Ending
 from pykb.runtime.options import ManagerOptions

@@ -16,8 +16,8 @@ from typing import Protocol
 from pykb.api.coordination.v1 import Lease
 from pykb.client.client import Client
 from pykb.client.clock import Clock
+from pykb.client.ending import end_tasks
 from pykb.client.errors import ApiError, ServerUnreachable
-from pykb.client.task import end_tasks
 from pykb.runtime._election import LeadershipLost
 from pykb.runtime.sharding._board import CONTROLLERS, FREE, Board, holder_of, new_range_lease, plan, set_holder
 from pykb.runtime.sharding._modes import Group, GroupOptions

@@ -23,9 +23,9 @@ from enum import Enum, auto
 from typing import Any
 
 from pykb.client.connection import OWNER_INDEX
+from pykb.client.ending import end_tasks
 from pykb.client.listwatch import ListWatch, WatchTarget
 from pykb.client.ranges import Ranges, ShardBy
-from pykb.client.task import end_tasks
 from pykb.meta.gvk import NamespacedName
 from pykb.runtime.cache.informer import SYNC_TIMEOUT, Informer
 from pykb.runtime.cache.reflector import TURN

@@ -11,6 +11,7 @@ import uvloop
 from pykb.client import Transport
 from pykb.client._pool import Proxy
 from pykb.client.connection import Call
+from pykb.client.ending import abort
 from pykb.client.errors import ServerUnreachable
 from pykb.client.login import Credentials, StaticCredentials
 from pykb.client.options import TransportOptions
@@ -77,7 +78,7 @@ async def _listening(serve, tls=None):
     finally:
         server.close()
         for writer in connections.values():
-            writer.transport.abort()
+            abort(writer.transport)
         ended = asyncio.ensure_future(server.wait_closed())
         await asyncio.wait({ended, *connections}, timeout=10)  # a test that hangs would say less than one that fails
 

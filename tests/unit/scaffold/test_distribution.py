@@ -10,7 +10,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tarfile
 import zipfile
 from email.parser import Parser
 from pathlib import Path
@@ -51,8 +50,8 @@ def built(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
     """The wheel of the checkout, and the wheel of the sdist of the checkout."""
     out = tmp_path_factory.mktemp("built")
     sdist = hatchling(checkout, "sdist", out / "sdist")
-    with tarfile.open(sdist) as archive:
-        archive.extractall(out / "unpacked", filter="data")
+    (out / "unpacked").mkdir()
+    subprocess.run(["tar", "-xf", sdist, "-C", out / "unpacked"], check=True)
     (unpacked,) = (out / "unpacked").iterdir()
     return {
         "wheel": hatchling(checkout, "wheel", out / "wheel"),
