@@ -2,33 +2,80 @@
 
 from __future__ import annotations
 
-import os
+import asyncio
 import shutil
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-import pytest_lsp
+import pytest_asyncio
 from lsprotocol import types
+from pygls.lsp.client import LanguageClient
 from pygls.uris import to_fs_path
-from pytest_lsp import ClientServerConfig, LanguageClient
 
 SAMPLE = Path(__file__).parents[3] / "testdata" / "virtulmachine"
 TYPES = Path("sealvm/api/v1/virtulmachine_types.py")
-COMMAND = [sys.executable, "-P", "-m", "pykb", "lsp"]
-
+SHOWS_DOCUMENTS = types.ClientCapabilities(
+    window=types.WindowClientCapabilities(show_document=types.ShowDocumentClientCapabilities(support=True))
+)
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-@pytest_lsp.fixture(config=ClientServerConfig(server_command=COMMAND, server_env=dict(os.environ)), scope="module")
-async def editor(lsp_client: LanguageClient):
+class Editor(LanguageClient):
+    """What an editor gets from the server.
+
+    It is not a plugin of pytest: that would be imported by each pytest that the tests start.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("tests", "1")
+        self.published: asyncio.Queue[types.PublishDiagnosticsParams] = asyncio.Queue()
+        self.messages: list[types.ShowMessageParams] = []
+        self.shown_documents: list[types.ShowDocumentParams] = []
+        self.exit_code: int | None = None
+
+        @self.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+        def publish(said: types.PublishDiagnosticsParams) -> None:
+            self.published.put_nowait(said)
+
+        @self.feature(types.WINDOW_SHOW_MESSAGE)
+        def show_message(said: types.ShowMessageParams) -> None:
+            self.messages.append(said)
+
+        @self.feature(types.WINDOW_SHOW_DOCUMENT)
+        def show_document(asked: types.ShowDocumentParams) -> types.ShowDocumentResult:
+            self.shown_documents.append(asked)
+            return types.ShowDocumentResult(success=True)
+
+    async def server_exit(self, server: asyncio.subprocess.Process) -> None:
+        self.exit_code = server.returncode
+
+
+@asynccontextmanager
+async def connected(capabilities: types.ClientCapabilities, *, trusted: bool | None = None) -> AsyncIterator[Editor]:
+    """An editor with a server of its own."""
+    editor = Editor()
+    await editor.start_io(sys.executable, "-P", "-m", "pykb", "lsp")
+    try:
+        options = {"trusted": trusted} if trusted is not None else None
+        await editor.initialize_async(types.InitializeParams(capabilities, initialization_options=options))
+        editor.initialized(types.InitializedParams())
+        yield editor
+    finally:
+        await editor.shutdown_async(None)
+        editor.exit(None)
+        await editor.stop()
+    assert editor.exit_code == 0
+
+
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def editor() -> AsyncIterator[Editor]:
     """An editor that trusts what it opens, and counts in UTF-16, as all can."""
-    can = pytest_lsp.client_capabilities("visual-studio-code")
-    options = types.InitializeParams(can, initialization_options={"trusted": True})
-    await lsp_client.initialize_session(options)
-    yield
-    await lsp_client.shutdown_session()
+    async with connected(SHOWS_DOCUMENTS, trusted=True) as editor:
+        yield editor
 
 
 @pytest.fixture
@@ -38,22 +85,22 @@ def project(tmp_path: Path) -> Path:
     return tmp_path / "sealvm"
 
 
-def opened(editor: LanguageClient, path: Path, text: str) -> str:
+def opened(editor: Editor, path: Path, text: str) -> str:
     """Open a file with a text that need not be on disk. Returns its URI."""
     item = types.TextDocumentItem(path.as_uri(), "python", 1, text)
     editor.text_document_did_open(types.DidOpenTextDocumentParams(item))
     return path.as_uri()
 
 
-async def published(editor: LanguageClient, uri: str) -> list[types.Diagnostic]:
+async def published(editor: Editor, uri: str) -> list[types.Diagnostic]:
     """What is published next for a file."""
     while True:
-        told = await editor.wait_for_notification(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+        told = await editor.published.get()
         if told.uri == uri:
             return list(told.diagnostics)
 
 
-async def test_a_mistyped_marker_is_found_and_mended(editor: LanguageClient, project: Path):
+async def test_a_mistyped_marker_is_found_and_mended(editor: Editor, project: Path):
     """As typed, before it is saved. The fix is the one of `pykb generate --fix`."""
     text = "from pykb.api import Struct\n\n\nclass Box(Struct):\n    # A comment.\n    # +kubebuilder:validation:Minimun=3\n    size: int\n"
     uri = opened(editor, project / TYPES, text)
@@ -74,7 +121,7 @@ async def test_a_mistyped_marker_is_found_and_mended(editor: LanguageClient, pro
     assert mended == "    # +kubebuilder:validation:Minimum=3"
 
 
-async def test_places_count_as_the_editor_does(editor: LanguageClient, project: Path):
+async def test_places_count_as_the_editor_does(editor: Editor, project: Path):
     """In UTF-16, of which some characters take two."""
     rule = '    # +kubebuilder:validation:XValidation:rule="self != \'\U0001d518\'",mesage="x"'
     uri = opened(
@@ -85,7 +132,7 @@ async def test_places_count_as_the_editor_does(editor: LanguageClient, project: 
     assert units[2 * found.range.start.character : 2 * found.range.end.character].decode("utf-16-le") == "mesage"
 
 
-async def test_names_are_completed_and_explained(editor: LanguageClient, project: Path):
+async def test_names_are_completed_and_explained(editor: Editor, project: Path):
     """A name replaces what is typed of it, and the cursor on it shows its page."""
     text = "from pykb.api import Struct\n\n\nclass Box(Struct):\n    # +kubebuilder:validation:Min\n    size: int\n"
     uri = opened(editor, project / TYPES, text)
@@ -102,7 +149,7 @@ async def test_names_are_completed_and_explained(editor: LanguageClient, project
     assert "+kubebuilder:validation:Minimum\n" in shown.contents.value
 
 
-async def test_saving_checks_the_whole_project(editor: LanguageClient, project: Path):
+async def test_saving_checks_the_whole_project(editor: Editor, project: Path):
     """What only the types say is found by a process of its own, and goes when it is mended and saved."""
     path = project / TYPES
     right = path.read_text(encoding="utf-8")
@@ -120,7 +167,7 @@ async def test_saving_checks_the_whole_project(editor: LanguageClient, project: 
         assert [each.code for each in await published(editor, uri)] == codes
 
 
-async def test_a_closed_file_has_no_findings(editor: LanguageClient, project: Path):
+async def test_a_closed_file_has_no_findings(editor: Editor, project: Path):
     """An editor forgets what is not open."""
     uri = opened(editor, project / TYPES, "# +kubebuilder:validation:Minimun=3\nBox = int\n")
     assert len(await published(editor, uri)) == 1
@@ -133,31 +180,25 @@ async def test_a_project_that_is_not_trusted_is_not_run(project: Path):
     canary = project / "canary"
     path = project / TYPES
     path.write_text(f"open({str(canary)!r}, 'w').close()\n" + path.read_text(encoding="utf-8"), encoding="utf-8")
-    config = ClientServerConfig(server_command=COMMAND)
-    client = await config.start()
-    try:
-        await client.initialize_session(types.InitializeParams(types.ClientCapabilities()))
-        uri = opened(client, path, path.read_text(encoding="utf-8"))
-        await published(client, uri)
-        client.text_document_did_save(types.DidSaveTextDocumentParams(types.TextDocumentIdentifier(uri)))
-        await client.text_document_hover_async(
+    async with connected(types.ClientCapabilities()) as editor:
+        uri = opened(editor, path, path.read_text(encoding="utf-8"))
+        await published(editor, uri)
+        editor.text_document_did_save(types.DidSaveTextDocumentParams(types.TextDocumentIdentifier(uri)))
+        await editor.text_document_hover_async(
             types.HoverParams(types.TextDocumentIdentifier(uri), types.Position(0, 0))
         )
         place = types.TextDocumentIdentifier(uri)
-        assert not await client.text_document_code_lens_async(types.CodeLensParams(place))
+        assert not await editor.text_document_code_lens_async(types.CodeLensParams(place))
         cpu = position(path.read_text(encoding="utf-8"), "cpu")
-        assert await client.text_document_implementation_async(types.ImplementationParams(place, cpu)) is None
-        assert client.messages[-1].message == "this imports the project: start `pykb lsp --trusted` if you trust it"
-        await client.shutdown_session()
-    finally:
-        await client.stop()
+        assert await editor.text_document_implementation_async(types.ImplementationParams(place, cpu)) is None
+        assert editor.messages[-1].message == "this imports the project: start `pykb lsp --trusted` if you trust it"
     assert not canary.exists()
 
 
 CRD = Path("config/crd/bases/infra.sealyun.com_virtulmachines.yaml")
 
 
-async def implementation(editor: LanguageClient, uri: str, place: types.Position) -> list[types.Location]:
+async def implementation(editor: Editor, uri: str, place: types.Position) -> list[types.Location]:
     """Where the editor goes from a place."""
     asked = types.ImplementationParams(types.TextDocumentIdentifier(uri), place)
     return await editor.text_document_implementation_async(asked) or []
@@ -175,7 +216,7 @@ def file_at(uri: str) -> tuple[str, str]:
     return path.name, path.read_text(encoding="utf-8")
 
 
-async def test_a_field_leads_to_its_place_in_the_crd(editor: LanguageClient, project: Path):
+async def test_a_field_leads_to_its_place_in_the_crd(editor: Editor, project: Path):
     """In the manifest on disk. A place that declares nothing leads nowhere."""
     path = project / TYPES
     text = path.read_text(encoding="utf-8")
@@ -187,7 +228,7 @@ async def test_a_field_leads_to_its_place_in_the_crd(editor: LanguageClient, pro
     assert await implementation(editor, uri, position(text, '"""Number of virtual CPUs')) == []
 
 
-async def test_the_crd_of_the_text_is_shown(editor: LanguageClient, project: Path):
+async def test_the_crd_of_the_text_is_shown(editor: Editor, project: Path):
     """As it stands, without a save: of the kind below the lens, or of the class around the cursor."""
     path, crd = project / TYPES, (project / CRD).read_text(encoding="utf-8")
     text = path.read_text(encoding="utf-8").replace("    cpu: str\n", "    cpu: int\n")
@@ -206,7 +247,7 @@ async def test_the_crd_of_the_text_is_shown(editor: LanguageClient, project: Pat
     assert (project / CRD).read_text(encoding="utf-8") == crd
 
 
-async def test_what_cannot_be_shown_says_why(editor: LanguageClient, project: Path):
+async def test_what_cannot_be_shown_says_why(editor: Editor, project: Path):
     """The first mistake, with its place."""
     path = project / TYPES
     text = path.read_text(encoding="utf-8").replace("    cpu: str\n", "    cpu: float\n")
@@ -216,7 +257,7 @@ async def test_what_cannot_be_shown_says_why(editor: LanguageClient, project: Pa
     assert editor.messages[-1].message.startswith(f"the CRD cannot be made: {TYPES}:{cpu.line + 1}: ")
 
 
-async def test_a_request_without_a_grant_gets_its_marker(editor: LanguageClient, project: Path):
+async def test_a_request_without_a_grant_gets_its_marker(editor: Editor, project: Path):
     """As a note at the call, with the marker as its fix."""
     path = project / "sealvm/controllers/virtulmachine_controller.py"
     right = path.read_text(encoding="utf-8")
