@@ -24,8 +24,8 @@ from pykb.runtime import Client
 from pykb.webhook.server import WebhookServer
 
 if TYPE_CHECKING:
+    from pykb.explore._kopf import HandlerRun, OfflineHandlers
     from pykb.runtime._kopf import OperatorRegistry
-    from pykb.runtime._kopf.offline import HandlerRun, OfflineHandlers
 
 _FEW = 3
 """Errors of a handler in a row during which a next try may still help."""
@@ -65,7 +65,7 @@ class Handlers:
 
     async def run(self) -> None:
         """Run them until cancelled."""
-        from pykb.runtime._kopf.offline import OfflineHandlers
+        from pykb.explore._kopf import OfflineHandlers
 
         tasks: WeakSet[asyncio.Task[Any]] = WeakSet()
         tasks_of_process.set(tasks)
@@ -137,7 +137,7 @@ class Handlers:
 
     def note_failure(self, key: tuple[str, str], error: BaseException, at: float) -> None:
         """Note a failure, and when the next try is over."""
-        from pykb.runtime._kopf.offline import delay_of
+        from pykb.explore._kopf import delay_of
 
         delay = delay_of(error)
         count = self._failing[key].count + 1 if key in self._failing else 1

@@ -230,7 +230,7 @@ class _ExploredManager(Manager):
         """Add the handlers of the program, if it has some. It tells of their webhook configurations."""
         if "kopf" not in sys.modules:
             return None
-        from pykb.runtime._kopf.offline import registries_of, resources_of
+        from pykb.explore._kopf import registries_of, resources_of
 
         registries = registries_of(self._kopf_registries)
         if not registries:

@@ -135,7 +135,7 @@ class Program:
         Raises:
             EnvironmentProblem: A file cannot be imported, or there are no handlers.
         """
-        from pykb.runtime._kopf.offline import collecting, has_handlers
+        from pykb.explore._kopf import collecting, has_handlers
 
         if self._registry is not None:
             return self._registry

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from pykb.runtime._kopf.offline import collecting
+from pykb.explore._kopf import collecting
 
 
 @pytest.fixture(autouse=True)

@@ -17,10 +17,10 @@ import yaml
 
 from pykb.diagnostics import EnvironmentProblem
 from pykb.explore import Explorer, Fault, FaultKind, History, Step, Subject, Verb, subject_of_files
+from pykb.explore._kopf import Bookkeeping
 from pykb.explore._operator import Operator
 from pykb.explore._runner import Runner
 from pykb.explore._time import TooLong
-from pykb.runtime._kopf.offline import Bookkeeping
 from pykb.testing import ClusterView, ProjectExplorer
 from tests.explorer.zoo import handlers
 from tests.explorer.zoo.kinds import CRDS, SAMPLE, Animal, subject_of

@@ -1,4 +1,4 @@
-"""Runs kopf's handlers in a manager. Only this package imports kopf.
+"""Runs kopf's handlers in a manager. Only this package and the explorer import kopf.
 
 kopf calls the handlers, stores their progress and retries them. It watches through pykb's own list
 and watch. ``internals.py`` has what is used of kopf's internals.
