@@ -741,10 +741,33 @@ def _apart(context: Context, what: str) -> Verdict:
     nothing_taken = _nothing_taken(context, what)
 
     def judge(outcome: Outcome) -> Iterator[Violation]:
-        collision = _collision(context, outcome)
-        yield from nothing_taken(outcome) if collision is None else (collision,)
+        wrong = _takeover(context, outcome) or _collision(context, outcome)
+        yield from nothing_taken(outcome) if wrong is None else (wrong,)
 
     return Verdict(judge, lambda other, _: _apart(other, what))
+
+
+def _takeover(context: Context, outcome: Outcome) -> Violation | None:
+    """Whether a second object gets a child of the first one, whatever the operator says of that."""
+    if outcome.history is None or len(outcome.states) < 2:
+        return None
+    owners = [context.own.name, _other_than(context.own).name]
+    one, two = outcome.states[:2]
+    for change in outcome.changes:
+        identity, before, after = change.identity, change.before, change.after
+        if change.by is None or not (before and after and identity in one and identity in two):
+            continue
+        if [_controller(read(each)) for each in (before, after)] == owners:
+            message = f"{identity} of {context.own} is taken by {_other_than(context.own)}"
+            found = context.compare({identity: one[identity]}, {identity: two[identity]})
+            return Violation(message, change.by.place, found, cause_of(found), steps=2)
+    return None
+
+
+def _controller(obj: Mapping[str, Any]) -> str | None:
+    """The name of the controller of an object."""
+    references = obj["metadata"].get("ownerReferences") or ()
+    return next((each["name"] for each in references if each.get("controller")), None)
 
 
 def _collision(context: Context, outcome: Outcome) -> Violation | None:
@@ -783,7 +806,12 @@ def _as_alone(context: Context, what: str) -> Verdict:
 
 def _renamed(sample: Manifest) -> Manifest:
     """Another object of the kind, with the same spec."""
-    return {**sample, "metadata": {**sample["metadata"], "name": f"{sample['metadata']['name']}-2"}}
+    return {**sample, "metadata": {**sample["metadata"], "name": _other_than(Identity.of(sample)).name}}
+
+
+def _other_than(identity: Identity) -> Identity:
+    """The identity of another object of the kind."""
+    return identity._replace(name=f"{identity.name}-2")
 
 
 def _beside_namesake(context: Context) -> Iterator[Case]:
@@ -837,12 +865,45 @@ def _at_once(context: Context) -> Iterator[Case]:
     if first is None:
         return
     create, second = Step(Verb.CREATE, _renamed(context.sample)), replace(first, manifest=_renamed(first.manifest))
-    # At almost the same time: an operator may act by the clock.
-    expected = context.run(History((context.create, create, replace(first, soon=True), second)))
+    steps = (context.create, create, replace(first, together=True), second)
+    expected = context.run(History(_in_order(steps)))
     if expected.refused or not unfitness(expected):  # or the two do not bear each other, and the operator may say so
-        steps = (context.create, create, replace(first, together=True), second)
         what = f"when another {first.manifest['kind']} changes at the same time"
-        yield Case(codes.THEFT, History(steps), same_end(context, expected, what, is_alone=False))
+        yield Case(codes.THEFT, History(steps), _as_in_order(context, expected, steps, what))
+
+
+def _in_order(steps: Sequence[Step]) -> tuple[Step, ...]:
+    """The same steps at almost the same time: an operator may act by the clock."""
+    return tuple(replace(step, together=False, soon=step.soon or step.together) for step in steps)
+
+
+def _as_in_order(context: Context, expected: Outcome, steps: Sequence[Step], what: str) -> Verdict:
+    """A verdict: the same end as if what is done at one moment were done one after the other.
+
+    If two objects want the same child, either of them may get it. The other one must say so.
+    """
+    same = same_end(context, expected, what, is_alone=False)
+
+    def judge(outcome: Outcome) -> Iterator[Violation]:
+        violations = list(same(outcome))
+        if violations and _is_said_of_one(context, outcome):
+            exchanged = context.run(History(_in_order(_exchanged(steps))))
+            violations = list(same_end(context, exchanged, what, is_alone=False)(outcome))
+        yield from violations
+
+    def again(other: Context, fewer: Sequence[Step]) -> Verdict:
+        return _as_in_order(other, other.run(History(_in_order(fewer))), fewer, what)
+
+    return Verdict(judge, again)
+
+
+def _exchanged(steps: Sequence[Step]) -> tuple[Step, ...]:
+    """The same steps, with each one that is taken together with the next one after it."""
+    every = list(steps)
+    for index, step in enumerate(steps[:-1]):
+        if step.together:
+            every[index : index + 2] = replace(steps[index + 1], together=True), replace(step, together=False)
+    return tuple(every)
 
 
 def _noted(context: Context) -> Iterator[Case]:
@@ -1035,14 +1096,25 @@ def _is_wanted(context: Context, identity: Identity, foreign: Step) -> bool:
 
 def _is_said(context: Context, outcome: Outcome, step: int = 1) -> bool:
     """Whether an event warns, or the status is not that of success after a step."""
-    for change in outcome.changes:
-        is_event = change.by is not None and change.identity.kind == "Event"
-        if is_event and change.after and read(change.after).get("type") != "Normal":
-            return True
+    if _warns(outcome):
+        return True
     own = context.own
     after = outcome.states[step - 1] if len(outcome.states) >= step else {}
     normal, found = ({own: {"status": state.get(own, {}).get("status")}} for state in (context.base.states[0], after))
     return bool(differences(normal, found, context.ignore))
+
+
+def _is_said_of_one(context: Context, outcome: Outcome) -> bool:
+    """Whether an event warns, or two objects with the same spec have another status in the end. Names do not matter."""
+    every = [(each, outcome.states[-1].get(each, {})) for each in (context.own, _other_than(context.own))]
+    one, two = (repr(obj.get("status")).replace(each.name, "") for each, obj in every)
+    return _warns(outcome) or one != two
+
+
+def _warns(outcome: Outcome) -> bool:
+    """Whether the operator makes an event that warns."""
+    events = (each for each in outcome.changes if each.by is not None and each.identity.kind == "Event" and each.after)
+    return any(read(each.after or b"{}").get("type") != "Normal" for each in events)
 
 
 def _holding(outcome: Outcome) -> Span | None:

@@ -12,6 +12,7 @@ from pykb.api.core.v1 import ConfigMap, Secret
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.runtime import (
     AlreadyExists,
+    AlreadyOwned,
     ControllerBuilder,
     GenerationChanged,
     Manager,
@@ -25,11 +26,12 @@ from pykb.runtime import (
     ensure_applied,
     ensure_finalizer,
     is_controlled_by,
+    prune,
     release_finalizer,
     set_controller_reference,
 )
 from tests.explorer.keeper import Guard, Keeper
-from tests.explorer.zoo.kinds import FINALIZER, PARK, SAMPLE, Animal, AnimalSpec, AnimalStatus, Park
+from tests.explorer.zoo.kinds import FINALIZER, PARK, SAMPLE, Animal, AnimalSpec, AnimalStatus, Manifest, Park
 
 # -- drift
 
@@ -590,3 +592,82 @@ class ClearsFinalizersMended(ClearsFinalizers):
     def kept(self, animal: Animal) -> list[str]:
         """Those of others."""
         return [each for each in animal.metadata.finalizers or () if each != FINALIZER]
+
+
+class SeizesName(Keeper):
+    """Animals of one house want one child, and a newcomer takes it from the one that has it, which says so at least."""
+
+    fault = "explore-theft"
+    sample: ClassVar[Manifest] = {**SAMPLE, "spec": {"food": "hay", "house": "north"}}  # at first, both lose the house
+
+    def name(self, animal: Animal) -> str:
+        """Named after the house alone."""
+        return f"{animal.spec.house or 'no'}-house"
+
+    async def keep(self, animal: Animal) -> None:
+        """Apply the child, or say who has it."""
+        animal.status.phase = "Ready"
+        try:
+            await ensure_applied(self.client, self.child(animal), owner=animal)
+        except NotControlled as error:
+            if not await self.seize(animal):
+                self.lose(animal, error)
+        await prune(self.client, ConfigMap, owner=animal, keep=[self.name(animal)])
+
+    def lose(self, animal: Animal, error: NotControlled) -> None:
+        """Say that another one has it."""
+        animal.status.phase = "NotControlled"
+
+    async def seize(self, animal: Animal) -> bool:
+        """Take the child from an animal with a smaller name."""
+        found = await self.client.live.get(ConfigMap, self.child(animal))
+        if all(each.name >= (animal.metadata.name or "") for each in found.metadata.owner_references or ()):
+            return False
+        found.data, found.metadata.owner_references = self.child(animal).data, None
+        set_controller_reference(animal, found)
+        await self.client.update(found)  # fault
+        return True
+
+    async def report(self, animal: Animal, before: AnimalStatus) -> Result | None:
+        """Look again soon, as the other one may go."""
+        await super().report(animal, before)
+        return Result(requeue_after=timedelta(seconds=30))
+
+
+class SeizesNameMended(SeizesName):
+    """Who comes first has it."""
+
+    fault = ""
+
+    async def seize(self, animal: Animal) -> bool:
+        """Never."""
+        return False
+
+
+class ConcealsLoss(SeizesNameMended):
+    """Says only of a stranger that it has the child, not of another animal."""
+
+    fault = "explore-theft"
+
+    async def keep(self, animal: Animal) -> None:
+        """Apply the child, or wait for it."""
+        try:
+            await ensure_applied(self.client, self.child(animal), owner=animal)  # fault: see `lose`
+        except NotControlled as error:
+            self.lose(animal, error)
+        await prune(self.client, ConfigMap, owner=animal, keep=[self.name(animal)])
+
+    def lose(self, animal: Animal, error: NotControlled) -> None:
+        """Warn of a stranger."""
+        if not isinstance(error, AlreadyOwned):
+            self.recorder.event(animal, "Warning", "Taken", str(error))
+
+
+class ConcealsLossMended(ConcealsLoss):
+    """Says it of each."""
+
+    fault = ""
+
+    def lose(self, animal: Animal, error: NotControlled) -> None:
+        """Warn of all."""
+        self.recorder.event(animal, "Warning", "Taken", str(error))
