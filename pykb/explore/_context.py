@@ -20,6 +20,7 @@ from pykb.explore._outcome import Failure, Outcome
 from pykb.explore._project import Subject
 from pykb.explore._state import Difference, State, differences, ignoring, read
 from pykb.explore._variants import lower, schema_of, spread, variants
+from pykb.explore._work import WORK, without_done
 from pykb.meta.json_diff import Path, sorted_changes
 
 T = TypeVar("T")
@@ -282,6 +283,13 @@ class Context:
         one, two = self._masked(expected, of or outcome), self._masked(found, outcome)
         return differences(one, two, self.ignore)
 
+    def compare_with_new(
+        self, expected: State, found: State, *, outcome: Outcome, of: Outcome | None = None
+    ) -> tuple[Difference, ...]:
+        """The differences from what is made anew, see :meth:`compare`. Work that was done before need not follow."""
+        every = self.compare(expected, found, outcome=outcome, of=of)
+        return without_done(every, expected, found, outcome, self.own) if every else ()
+
     def _counting(self, every: Sequence[Difference]) -> tuple[Difference, ...]:
         """Those that are not ignored. Notes by what the others are."""
         by = [(each, ignoring(each, self.ignore)) for each in every]
@@ -368,10 +376,6 @@ def calm(context: Context, steps: Sequence[Step]) -> Outcome:
     return context.undisturbed(*(replace(step, unseen=False, soon=False, together=False, members=0) for step in steps))
 
 
-WORK = ("Job", "Pod")
-"""Kinds that have an effect when they are created."""
-
-
 def once(context: Context, expected: Outcome, outcome: Outcome, what: str) -> Iterator[Violation]:
     """No effect comes more often than in another run of the same steps, whatever is left of it in the end."""
     usual, found = _effects(context, expected), _effects(context, outcome)
@@ -403,7 +407,7 @@ def times(number: int) -> str:
     return {0: "never", 1: "once", 2: "twice"}.get(number, f"{number} times")
 
 
-def same_end(context: Context, expected: Outcome, what: str, *, is_alone: bool = True) -> Verdict:
+def same_end(context: Context, expected: Outcome, what: str, *, is_alone: bool = True, is_new: bool = False) -> Verdict:
     """A verdict: the same last state as in another run, of which each step was accepted.
 
     Args:
@@ -411,10 +415,12 @@ def same_end(context: Context, expected: Outcome, what: str, *, is_alone: bool =
         expected: The other run.
         what: What happened.
         is_alone: Whether there was no other object of the kind, for which the operator works, too.
+        is_new: Whether everything was made anew in the other run.
     """
+    compare = context.compare_with_new if is_new else context.compare
 
     def unlike_in(outcome: Outcome, state: State) -> tuple[Difference, ...]:
-        return context.compare(expected.states[-1], state, outcome=outcome, of=expected)
+        return compare(expected.states[-1], state, outcome=outcome, of=expected)
 
     def comes_later(outcome: Outcome, found: Iterable[Difference]) -> bool:
         states = (expected.states[-1], outcome.states[-1])
@@ -432,7 +438,9 @@ def same_end(context: Context, expected: Outcome, what: str, *, is_alone: bool =
         elif is_alone:
             yield from once(context, expected, outcome, what)
 
-    return Verdict(judge, lambda other, steps: same_end(other, calm(other, steps), what, is_alone=is_alone))
+    return Verdict(
+        judge, lambda other, steps: same_end(other, calm(other, steps), what, is_alone=is_alone, is_new=is_new)
+    )
 
 
 def comes_back(context: Context, after: str, cause: tuple[str, ...] = ()) -> Verdict:
@@ -442,7 +450,7 @@ def comes_back(context: Context, after: str, cause: tuple[str, ...] = ()) -> Ver
     """
 
     def unlike_in(outcome: Outcome, state: State) -> tuple[Difference, ...]:
-        found = context.compare(outcome.states[0], state, outcome=outcome)
+        found = context.compare_with_new(outcome.states[0], state, outcome=outcome)
         return tuple(each for each in found if not _is_extended(each))
 
     def comes_later(outcome: Outcome) -> bool:

@@ -19,7 +19,6 @@ from pykb.explore._actors import KINDS, MAKES_PODS, NO_SUCH, needs
 from pykb.explore._constants import MARKED, Mark
 from pykb.explore._context import (
     IDLE_SECONDS,
-    WORK,
     Case,
     Context,
     Judge,
@@ -56,6 +55,7 @@ from pykb.explore._signs import is_paused, is_refused, is_unchangeable
 from pykb.explore._state import Difference, State, differences, read
 from pykb.explore._variants import another, leaves, patch_of, put, shorten, spell, spread
 from pykb.explore._webhooks import defaulting
+from pykb.explore._work import WORK, is_done
 from pykb.meta.json_diff import Path
 
 _WORKLOADS_LATE_SECONDS = 120.0
@@ -269,7 +269,7 @@ def _as_fresh(context: Context, fresh: Outcome, path: str) -> Verdict:
         for number, (wanted, found, what) in enumerate(every, start=2):
             if _keeps_default(context, outcome, wanted.states[0], found):
                 return
-            unlike = context.compare(wanted.states[0], found, outcome=outcome, of=wanted)
+            unlike = context.compare_with_new(wanted.states[0], found, outcome=outcome, of=wanted)
             other = context.base if wanted is fresh else fresh
             if unlike and not _is_left_alone(context, wanted, other, outcome, number):
                 place = place_among(unlike, outcome, fresh)
@@ -319,7 +319,7 @@ def _put_right(context: Context) -> Iterator[Case]:
     right = Step(Verb.REPLACE, context.sample)
     for path, other in list(_broken(context))[:_MOST_BROKEN]:
         what = f"after `{path}` was put right, with which no pod becomes ready"
-        judge = same_end(context, context.base, what, is_alone=False)  # a Job can only be made again
+        judge = same_end(context, context.base, what, is_alone=False, is_new=True)  # a Job can only be made again
         wrong = Step(Verb.REPLACE, other, note=path)
         yield Case(codes.HISTORY, History((replace(wrong, verb=Verb.CREATE), right)), judge)
         yield Case(codes.HISTORY, History((context.create, wrong, right)), judge)
@@ -522,12 +522,16 @@ def last_failure(outcome: Outcome, step: int) -> Failure | None:
 def _lasting(expected: Outcome) -> Callable[[Difference], bool]:
     """Which differences must not stay. The other samples, and what belongs to them, are no part of the comparison.
 
-    Jobs and pods have done their work, and an old finalizer may go at the deletion.
+    Jobs and pods have done their work, if the cluster deletes them with the object, and an old finalizer may go at the
+    deletion.
     """
 
     def matters(difference: Difference) -> bool:
-        is_over = difference.identity.kind in WORK or difference.path == "metadata.finalizers"
-        return difference.identity not in expected.initial and not (difference.path and is_over)
+        identity, left_over = difference.identity, difference.found or {}
+        is_over = identity.kind in WORK or difference.path == "metadata.finalizers"
+        if not difference.path:
+            is_over = is_done(identity, left_over) and "ownerReferences" in left_over["metadata"]
+        return identity not in expected.initial and not is_over
 
     return matters
 
@@ -613,7 +617,7 @@ def _follows(context: Context, source: Manifest, expected: Outcome, what: str) -
 
     def unlike(outcome: Outcome, state: State) -> tuple[Difference, ...]:
         versions = [_last_version(run, identity) for run in (expected, outcome)]
-        every = context.compare(wanted, state, outcome=outcome, of=expected)
+        every = context.compare_with_new(wanted, state, outcome=outcome, of=expected)
         return tuple(each for each in every if [str(each.expected), str(each.found)] != versions)
 
     def judge(outcome: Outcome) -> Iterator[Violation]:
@@ -1017,7 +1021,7 @@ def _leads_back(context: Context, path: str) -> Verdict:
             base = context.base
             if _keeps_default(context, outcome, base.states[0], outcome.states[1]):
                 return
-            unlike = context.compare(base.states[0], outcome.states[1], outcome=outcome, of=base)
+            unlike = context.compare_with_new(base.states[0], outcome.states[1], outcome=outcome, of=base)
             if unlike:
                 place = place_among(unlike, outcome, context.base)
                 message = f"{unlike[0]}: no way back from `{path}`"

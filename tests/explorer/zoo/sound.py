@@ -6,6 +6,7 @@ import asyncio
 from datetime import timedelta
 
 from pykb.api.apps.v1 import Deployment, DeploymentSpec, StatefulSet, StatefulSetSpec
+from pykb.api.batch.v1 import Job, JobSpec
 from pykb.api.core.v1 import (
     ConfigMap,
     PersistentVolumeClaim,
@@ -26,12 +27,14 @@ from pykb.runtime import (
     ensure_applied,
     is_controlled_by,
     patch_status,
+    prune,
     set_controller_reference,
 )
 from tests.explorer.keeper import Keeper
 from tests.explorer.zoo import companies
 from tests.explorer.zoo.kinds import SAMPLE, Animal, AnimalStatus
 from tests.explorer.zoo.specs import deployment, labels, template
+from tests.explorer.zoo.workloads import conditions
 
 
 class Threaded(Reconciler):
@@ -141,6 +144,35 @@ class ListsMembers(Keeper):
             return [Request("default", name)] if (name := (pod.metadata.labels or {}).get("animal")) else []
 
         ControllerBuilder(manager).for_(Animal).owns(StatefulSet).watches(Pod, owner).complete(self)
+
+
+class RunsForEachSpec(Keeper):
+    """Has a Job for each generation, as for backups. Those that have run stay, and the status names the last one."""
+
+    owned = (Job,)
+
+    def job(self, animal: Animal) -> Job:
+        """The Job of this generation."""
+        metadata = ObjectMeta(
+            name=f"{animal.metadata.name}-{animal.metadata.generation}", namespace=animal.metadata.namespace
+        )
+        return Job(metadata=metadata, spec=JobSpec(template=template(animal, "Never")))
+
+    async def keep(self, animal: Animal) -> None:
+        """Run it, and delete the others that have not run. A cache may show an earlier generation."""
+        animal = await self.client.live.get(Animal, animal)
+        job = self.job(animal)
+        found = await self.client.live.find(Job, job)
+        if found is None or not is_controlled_by(found, animal):
+            found, _ = await ensure_applied(self.client, job, owner=animal)
+        jobs = await self.client.live.list(Job, namespace=animal.metadata.namespace)
+        over = [each.metadata.name or "" for each in jobs if "Complete" in conditions(each)]
+        await prune(self.client, Job, owner=animal, keep=[job.metadata.name or "", *over])
+
+    async def report(self, animal: Animal, before: AnimalStatus) -> Result | None:
+        """Name the Job."""
+        animal.status.child = self.job(animal).metadata.name
+        return await super().report(animal, before)
 
 
 class Mirrors(Keeper):

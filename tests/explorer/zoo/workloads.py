@@ -6,9 +6,12 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 
 from pykb.api.apps.v1 import Deployment
+from pykb.api.batch.v1 import Job, JobSpec
 from pykb.runtime import Result, ensure_applied, is_controlled_by, patch_status, set_controller_reference
 from tests.explorer.feeder import Feeder
+from tests.explorer.keeper import Keeper
 from tests.explorer.zoo.kinds import Animal, AnimalStatus
+from tests.explorer.zoo.specs import deployment, template
 
 _HERD = 3
 """So many animals are looked after."""
@@ -174,3 +177,78 @@ class CallsForHelpMended(CallsForHelp):
     def called(self, before: AnimalStatus) -> str:
         """When it called first."""
         return before.checked or super().called(before)
+
+
+class LeavesStuckJob(Keeper):
+    """Migrates once, by a Job, and says with which image. If that was nowhere, it waits for the Job for ever."""
+
+    fault = "explore-history"
+    owned = (Job,)
+
+    async def keep(self, animal: Animal) -> None:
+        """Run the Job, unless it has run. It need not follow a later spec, nor come back."""
+        if animal.status.checked is not None:
+            return
+        job = Job(metadata=self.metadata(animal), spec=JobSpec(template=template(animal, "Never")))
+        found = await self.client.find(Job, job)
+        if found is None or not is_controlled_by(found, animal):
+            found, _ = await ensure_applied(self.client, job, owner=animal)  # fault
+        if "Complete" in conditions(found):
+            animal.status.checked = image(found)
+        elif image(found) != image(job):
+            await self.replace(animal, found)
+
+    async def replace(self, animal: Animal, found: Job) -> None:
+        """Leave a Job that waits for an image that nobody wants any more."""
+
+
+class LeavesStuckJobMended(LeavesStuckJob):
+    """Deletes it. The event of its deletion leads to the next one."""
+
+    fault = ""
+
+    async def replace(self, animal: Animal, found: Job) -> None:
+        """Delete this Job, and no later one of its name: a cache may show what was before."""
+        now = await self.client.live.get(Animal, animal)
+        if now.metadata.generation == animal.metadata.generation:
+            await self.client.delete(found, uid=found.metadata.uid, missing_ok=True, propagation="Background")
+
+
+class ForgetsDeployment(LeavesStuckJobMended):
+    """Takes a Deployment for work that is done once, as its Job is."""
+
+    fault = "explore-history"
+    owned = (Job, Deployment)
+
+    async def keep(self, animal: Animal) -> None:
+        """Migrate, and serve."""
+        await super().keep(animal)
+        wanted = deployment(animal, self.metadata(animal))
+        found = await self.client.find(Deployment, wanted)
+        if found is None or not is_controlled_by(found, animal) or self.follows():
+            await ensure_applied(self.client, wanted, owner=animal)  # fault
+
+    def follows(self) -> bool:
+        """Whether the Deployment has the present spec."""
+        return False
+
+
+class ForgetsDeploymentMended(ForgetsDeployment):
+    """The Deployment is what the spec says now."""
+
+    fault = ""
+
+    def follows(self) -> bool:
+        """Always."""
+        return True
+
+
+def conditions(job: Job) -> list[str]:
+    """The conditions of a Job that hold."""
+    found = (job.status.conditions if job.status is not None else None) or []
+    return [each.type for each in found if each.status == "True"]
+
+
+def image(job: Job) -> str | None:
+    """The image of a Job."""
+    return job.spec.template.spec.containers[0].image if job.spec and job.spec.template.spec else None
