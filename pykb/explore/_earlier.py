@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from pykb.client.codec import gvk_of
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.explore import NOT_EXPLORED
-from pykb.explore._history import Identity, Manifest, Takeover
+from pykb.explore._history import History, Identity, Manifest, Takeover
 from pykb.explore._outcome import Change, Moment
 from pykb.explore._state import read
 from pykb.fake import FakeApiServer
@@ -44,6 +45,10 @@ class Life:
     records: tuple[Record, ...]
 
 
+Play = Callable[[Sequence[Manifest]], Sequence[Life | None]]
+"""Runs the earlier operator for other samples; ``None`` for one that it refuses."""
+
+
 def name_of(identity: Identity) -> str:
     """Names the sample of a life."""
     return f"{identity.api_version}/{identity.kind}/{identity.namespace}/{identity.name}"
@@ -58,12 +63,16 @@ class Earlier:
         lives: What it made of each sample, by its identity as a text: a sample can have several versions.
         crds: Its CustomResourceDefinitions.
         is_recorded: Whether a cluster has recorded the objects, in which other controllers and people acted, too.
+        play: Runs it for smaller samples. Without it, there are none.
+        smaller: What it made of those.
     """
 
     name: str
     lives: Mapping[str, Life]
     crds: Sequence[Manifest] = ()
     is_recorded: bool = False
+    play: Play | None = None
+    smaller: dict[str, Life | None] = field(default_factory=dict)
 
     @property
     def before(self) -> str:
@@ -80,18 +89,52 @@ class Earlier:
         alike = (life for life in self.lives.values() if Identity.of(life.sample).key == identity.key)
         return self.lives.get(name_of(identity)) or next(alike, None)
 
+    def life_before(self, start: Takeover) -> Life:
+        """What it made of the sample with which a history begins.
+
+        Raises:
+            EnvironmentProblem: It is not known.
+        """
+        life = self.life_at(start)
+        if life is None:
+            raise lacks_beginning(start)
+        return life
+
+    def life_at(self, start: Takeover) -> Life | None:
+        """What it made of the sample with which a history begins, if that is known and was not refused."""
+        return self.lives.get(start.sample) if start.smaller is None else self.smaller.get(_text_of(start.smaller))
+
     def beginning(self, start: Takeover, chance: int) -> tuple[Moment, Sequence[Change]]:
         """The beginning of a history, and the changes before it.
 
         Raises:
             EnvironmentProblem: There was no such moment.
         """
-        if life := self.lives.get(start.sample):
-            record = life.records[chance % len(life.records)]
-            for moment in record.moments:
-                if moment.write == start.write:
-                    return moment, record.changes[: moment.changes]
+        life = self.life_before(start)
+        record = life.records[chance % len(life.records)]
+        for moment in record.moments:
+            if moment.write == start.write:
+                return moment, record.changes[: moment.changes]
         raise lacks_beginning(start)
+
+    def learn(self, histories: Iterable[History]) -> None:
+        """Run it for the smaller samples with which histories begin, unless it has run for them.
+
+        Raises:
+            EnvironmentProblem: It cannot be run.
+        """
+        wanted = [each.after.smaller for each in histories if each.after is not None and each.after.smaller is not None]
+        new = {text: sample for sample in wanted if (text := _text_of(sample)) not in self.smaller}
+        if new and self.play is not None:
+            self.smaller.update(zip(new, self.play(list(new.values())), strict=True))
+
+    def hear(self, life: Life) -> None:
+        """Learn what another process knows of a smaller sample."""
+        self.smaller[_text_of(life.sample)] = life
+
+
+def _text_of(sample: Manifest) -> str:
+    return json.dumps(sample, sort_keys=True)
 
 
 def lacks_beginning(start: Takeover) -> EnvironmentProblem:

@@ -8,7 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, starmap
+from itertools import chain, islice, starmap
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -43,7 +43,7 @@ from pykb.explore._report import SEARCH, Finding, Grant, Report, also_seen, reas
 from pykb.explore._runner import Runner, Runs, Stopped, Workers
 from pykb.explore._search import Search
 from pykb.explore._settings import Ignored
-from pykb.explore._shrinking import counted_by_step, milder, simpler, smaller
+from pykb.explore._shrinking import at_the_same_moment, counted_by_step, milder, simpler, smaller, smaller_before
 from pykb.explore._state import Difference, read
 from pykb.explore._variants import AND, schema_of
 
@@ -343,6 +343,7 @@ class Explorer:
         Raises:
             EnvironmentProblem: The project cannot be run.
         """
+        self._learn([history])
         with Runner(self._subject, self._seed, [history]) as runner:
             return view_of(runner.run(history))
 
@@ -362,9 +363,15 @@ class Explorer:
         outcomes = self._again([finding.history for finding in report.findings])
         return page(report, outcomes, replays, self._subject.root or Path.cwd())
 
+    def _learn(self, histories: Sequence[History]) -> None:
+        """Let the earlier operator make that with which histories begin."""
+        if self._subject.earlier is not None:
+            self._subject.earlier.learn(histories)
+
     def _again(self, histories: Sequence[History]) -> list[Outcome]:
         if not histories:
             return []
+        self._learn(histories)
         with Runner(self._subject, self._seed, histories) as runner:
             outcomes = [runner.run(history, causes=True) for history in histories]
         for history, outcome in zip(histories, outcomes, strict=True):
@@ -676,10 +683,11 @@ class Explorer:
         if len(history.steps) > 1:
             history = counted_by_step(history, self._outcome_of(history, runs))
         schema = schema_of(self._subject.crds, sample)
-        near = sample if found.finding.code is codes.BUG else self._sample_of_then(sample, history)
+        near = sample if found.finding.code is codes.BUG else self._sample_of_then(history)
         fewer = [*simpler(history), *(milder(near, history) if near is not None else ())]
-        values = smaller(schema, sample, history) if history.after is None else ()  # the former operator has run
-        for other, candidate in chain(((sample, each) for each in fewer), values):
+        values = smaller(schema, sample, history) if history.after is None else ()
+        before = self._smaller_before(history)
+        for other, candidate in chain(((sample, each) for each in fewer), values, ((sample, each) for each in before)):
             if candidate in tried.histories:
                 continue
             if tried.cost >= _MOST_TRIALS or _now() > self._deadline:
@@ -696,11 +704,24 @@ class Explorer:
                     return again
         return None
 
-    def _sample_of_then(self, sample: Manifest, history: History) -> Manifest | None:
+    def _sample_of_then(self, history: History) -> Manifest | None:
         """The sample with which a history begins that another operator has left."""
         earlier = self._subject.earlier
-        life = earlier.life_of(sample) if earlier is not None and history.after is not None else None
-        return life.sample if life is not None else None
+        return earlier.life_before(history.after).sample if earlier is not None and history.after is not None else None
+
+    def _smaller_before(self, history: History) -> Iterator[History]:
+        """Histories that begin with smaller samples, for which the earlier operator is run."""
+        earlier = self._subject.earlier
+        if earlier is None or history.after is None or earlier.play is None:
+            return
+        life = earlier.life_before(history.after)
+        every = list(islice(smaller_before(schema_of(earlier.crds, life.sample), life, history), _MOST_TRIALS))
+        with contextlib.suppress(EnvironmentProblem):  # it did run before, but may not end now
+            earlier.learn(every)
+        for each in every:
+            found = earlier.life_at(each.after) if each.after is not None else None
+            if found is not None and (begun := at_the_same_moment(each, found)) is not None:
+                yield begun
 
     def _outcome_of(self, history: History, runs: Runs) -> Outcome:
         """Run a history that is not counted: it only makes a finding smaller."""

@@ -147,10 +147,11 @@ class Takeover:
 
     Attributes:
         name: Its revision.
-        sample: The sample for which it worked, as a text.
+        sample: The name of the sample for which it worked.
         write: It stopped right after this write, counted from 1; 0 if everything was at rest.
         what: The write, for people.
         is_recorded: Whether a cluster has recorded what is there; ``name`` says where.
+        smaller: The sample, if it was made smaller.
     """
 
     __pydantic_config__ = _STRICT
@@ -160,6 +161,7 @@ class Takeover:
     write: int = 0
     what: str = ""
     is_recorded: bool = False
+    smaller: Manifest | None = None
 
 
 @dataclass(frozen=True, slots=True)

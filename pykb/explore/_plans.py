@@ -456,13 +456,13 @@ def upgrade(context: Context) -> Iterator[Case]:
         yield Case(codes.UPGRADE, History((unchanged,), after=end), lambda _: (dropped,))
         return
     steps = (unchanged, context.delete)
-    judge = _continues(context, life.sample, steps, what)
+    judge = _continues(context, what)
     for start in (end, *working):
         yield Case(codes.UPGRADE, History(steps, after=start), judge)
     if life.sample != context.sample and life.sample["apiVersion"] == context.sample["apiVersion"]:
         applied = Step(Verb.REPLACE, context.sample, note="the sample of today")
         steps = (applied, context.delete)
-        yield Case(codes.UPGRADE, History(steps, after=end), _continues(context, life.sample, steps, what))
+        yield Case(codes.UPGRADE, History(steps, after=end), judge)
 
 
 def _dropped(context: Context, crds: Sequence[Manifest]) -> Violation | None:
@@ -482,15 +482,19 @@ def _dropped(context: Context, crds: Sequence[Manifest]) -> Violation | None:
     return Violation(f"{message}, which it lacks", place, (), ("dropped", stored))
 
 
-def _continues(context: Context, then: Manifest, steps: Sequence[Step], what: str) -> Verdict:
+def _continues(context: Context, what: str) -> Verdict:
     """A verdict: today's operator ends in the same states as if it had made everything, from the sample of then."""
     earlier, own = context.subject.earlier, context.own
-    applied = steps[0].manifest if steps[0].verb is Verb.REPLACE else then
-    expected = context.undisturbed(Step(Verb.CREATE, applied), *steps[1:])
-    counts = _kept_right(context, expected) if earlier is not None and earlier.is_recorded else _lasting(expected)
-    same = same_states(context, expected, what, counts=counts)
 
     def judge(outcome: Outcome) -> Iterator[Violation]:
+        history = outcome.history
+        if earlier is None or history is None or history.after is None:
+            return
+        first, *rest = history.steps
+        applied = first.manifest if first.verb is Verb.REPLACE else earlier.life_before(history.after).sample
+        expected = context.undisturbed(Step(Verb.CREATE, applied), *rest)
+        counts = _kept_right(context, expected) if earlier.is_recorded else _lasting(expected)
+        same = same_states(context, expected, what, counts=counts)
         for why in [why for _, why in outcome.refused if not why.endswith("404)")][:1]:
             message = f"the API server refuses {own} as it is {what}: {why}"
             yield Violation(message, context.subject.places.get(Identity.of(context.sample)), (), ("refused",), steps=1)
@@ -508,7 +512,7 @@ def _continues(context: Context, then: Manifest, steps: Sequence[Step], what: st
             message = f"each reconcile fails {what}: {failure.kind}: {failure.message}"
             yield Violation(message, failure.place, (), ("fails", failure.kind, failure.place), steps=1)
 
-    return Verdict(judge, lambda other, fewer: _continues(other, then, fewer, what))
+    return Verdict(judge, lambda other, _: _continues(other, what))
 
 
 def last_failure(outcome: Outcome, step: int) -> Failure | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -58,15 +58,25 @@ def record(subject: Subject, name: str, seed: int = 0) -> Earlier:
     Raises:
         EnvironmentProblem: It cannot be run.
     """
-    lives = {}
-    with Runner(subject, seed + _SEED) as runner:
-        for sample in subject.samples:
-            history = History((Step(Verb.CREATE, sample),), is_kept=True, background=_around(subject, sample, runner))
-            outcomes = [runner.run(replace(history, chance=chance)) for chance in range(_CHANCES)]
-            if not any(outcome.refused for outcome in outcomes):
-                lives[name_of(Identity.of(sample))] = Life(sample, tuple(_records(outcomes)))
-    known = {key: life for key, life in lives.items() if all(each.moments for each in life.records)}
-    return Earlier(name, known, subject.crds)
+
+    def play(samples: Sequence[Manifest]) -> Sequence[Life | None]:
+        with Runner(subject, seed + _SEED) as runner:
+            return [_life_of(subject, sample, runner) for sample in samples]
+
+    return Earlier(name, _named(play(subject.samples)), subject.crds, play=play)
+
+
+def _life_of(subject: Subject, sample: Manifest, runner: Runner) -> Life | None:
+    """What an operator makes of a sample; ``None`` if it is refused."""
+    history = History((Step(Verb.CREATE, sample),), is_kept=True, background=_around(subject, sample, runner))
+    outcomes = [runner.run(replace(history, chance=chance)) for chance in range(_CHANCES)]
+    records = tuple(_records(outcomes))
+    is_known = not any(outcome.refused for outcome in outcomes) and all(each.moments for each in records)
+    return Life(sample, records) if is_known else None
+
+
+def _named(lives: Iterable[Life | None]) -> dict[str, Life]:
+    return {name_of(Identity.of(life.sample)): life for life in lives if life is not None}
 
 
 def _around(subject: Subject, sample: Manifest, runner: Runner) -> tuple[Manifest, ...]:
@@ -99,6 +109,18 @@ def earlier_of(
     Raises:
         EnvironmentProblem: There is no such revision, or its operator cannot be run.
     """
+    order = {"name": revision, "samples": list(samples), "seed": seed}
+
+    def play(smaller: Sequence[Manifest]) -> Sequence[Life | None]:
+        lives, _ = _read(_answer_of(root, revision, {**order, "smaller": list(smaller)}, seconds), revision)
+        return lives
+
+    lives, crds = _read(_answer_of(root, revision, order, seconds), revision)
+    return Earlier(revision, _named(lives), crds, play=play)
+
+
+def _answer_of(root: Path, revision: str, asked: dict[str, Any], seconds: float | None) -> dict[str, Any]:
+    """What the operator of a revision made, as its process tells it."""
     commit = _commit_of(root, revision)
     with temporary("revision") as folder:
         tree, order, answer = folder / "tree", folder / "order.json", folder / "answer.json"
@@ -107,7 +129,7 @@ def earlier_of(
         if not (tree / FILE_NAME).is_file():
             message = f"{revision} has no project in this folder: it has no `{FILE_NAME}`"
             raise NOT_EXPLORED.problem(message, "name a later revision")
-        order.write_text(json.dumps({"name": revision, "samples": list(samples), "seed": seed}), encoding="utf-8")
+        order.write_text(json.dumps(asked), encoding="utf-8")
         argv = (sys.executable, "-P", "-m", __name__, tree, order, answer)
         variables = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
         limits = _LIMITS if seconds is None else replace(_LIMITS, seconds=min(seconds, _LIMITS.seconds))
@@ -119,7 +141,8 @@ def earlier_of(
             said = done.stderr.decode("utf-8", "replace")
             message = f"the operator of {revision} ended its process with exit code {done.code}"
             raise NOT_EXPLORED.problem(message, notes=quote(said, source="it wrote"))
-        return _read(json.loads(answer.read_bytes()), revision)
+        told: dict[str, Any] = json.loads(answer.read_bytes())
+        return told
 
 
 def _commit_of(root: Path, revision: str) -> git.Commit:
@@ -136,13 +159,13 @@ def _commit_of(root: Path, revision: str) -> git.Commit:
     return commit
 
 
-def _read(answer: dict[str, Any], revision: str) -> Earlier:
+def _read(answer: dict[str, Any], revision: str) -> tuple[list[Life | None], list[Manifest]]:
     if "problem" in answer:
         message = f"the operator of {revision} cannot be run: {answer['problem']}"
         place = (f"at {answer['place']} of {revision}",) if answer["place"] else ()
         raise NOT_EXPLORED.problem(message, *answer["help"], notes=place)
-    lives = {key: Life(life["sample"], tuple(map(_record, life["records"]))) for key, life in answer["lives"].items()}
-    return Earlier(revision, lives, answer["crds"])
+    lives = [life and Life(life["sample"], tuple(map(_record, life["records"]))) for life in answer["lives"]]
+    return lives, answer["crds"]
 
 
 def _record(values: dict[str, Any]) -> Record:
@@ -167,7 +190,7 @@ def _encoded(text: str | None) -> bytes | None:
 def _main(tree: Path, order: Path, answer: Path) -> None:
     asked = json.loads(order.read_bytes())
     try:
-        result = _answer(record(_subject_of(tree, asked["samples"]), asked["name"], asked["seed"]))
+        result = _answer(_subject_of(tree, asked["samples"]), asked)
     except EnvironmentProblem as problem:
         remedy = [_REMEDY] if isinstance(problem.__cause__, ImportError) else []
         result = _problem(problem.diagnostic, remedy)
@@ -191,12 +214,12 @@ def _subject_of(tree: Path, samples: Sequence[Manifest]) -> Subject:
     return replace(subject, samples=[each for each in subject.samples if Identity.of(each).key in keys])
 
 
-def _answer(earlier: Earlier) -> dict[str, Any]:
-    lives = {
-        key: {"sample": life.sample, "records": [_values(record) for record in life.records]}
-        for key, life in earlier.lives.items()
-    }
-    return {"lives": lives, "crds": list(earlier.crds)}
+def _answer(subject: Subject, asked: dict[str, Any]) -> dict[str, Any]:
+    samples = asked.get("smaller") or subject.samples
+    with Runner(subject, asked["seed"] + _SEED) as runner:
+        found = [_life_of(subject, sample, runner) for sample in samples]
+    lives = [life and {"sample": life.sample, "records": [_values(each) for each in life.records]} for life in found]
+    return {"lives": lives, "crds": list(subject.crds)}
 
 
 def _values(record: Record) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, Self, TypeVar
 from pykb.client.guard import is_end
 from pykb.diagnostics import Diagnostic, EnvironmentProblem, Span
 from pykb.diagnostics.codes.explore import NOT_EXPLORED
+from pykb.explore._earlier import Life
 from pykb.explore._gate import place_in
 from pykb.explore._history import History, Identity, Step, Verb
 from pykb.explore._invariants import endless
@@ -286,13 +287,17 @@ def _rare_garbage() -> Iterator[None]:
 
 
 class _Order(NamedTuple):
-    """A history to run, see :meth:`Runner.run`, and the moment of the real clock at which everything must end."""
+    """A history to run, see :meth:`Runner.run`, and the moment of the real clock at which everything must end.
+
+    If it begins with what an earlier operator made of a smaller sample, the worker does not know that yet.
+    """
 
     number: int
     history: History
     causes: bool
     keeps: bool
     until: float
+    life: Life | None
 
 
 class _End(NamedTuple):
@@ -312,6 +317,7 @@ class Workers:
 
     def __init__(self, subject: Subject, seed: int, count: int) -> None:
         self.ahead = 3 * count
+        self._earlier = subject.earlier
         self._waiting: deque[_Order] = deque()
         self._outcomes: dict[int, Outcome] = {}
         self._begun = 0
@@ -349,7 +355,9 @@ class Workers:
     def begin(self, history: History, *, causes: bool = False, keeps: bool = False) -> int:
         """Give a history to the next free worker; see :class:`Runner`."""
         self._begun += 1
-        self._waiting.append(_Order(self._begun, history, causes, keeps, self._until))
+        start = history.after if history.after is not None and history.after.smaller is not None else None
+        life = self._earlier.life_at(start) if self._earlier is not None and start is not None else None
+        self._waiting.append(_Order(self._begun, history, causes, keeps, self._until, life))
         self._hand_out()
         return self._begun
 
@@ -425,6 +433,8 @@ def _work(pipe: Connection, others: Sequence[Connection], subject: Subject, seed
                 while True:
                     order: _Order = pipe.recv()
                     runner.stop_at(order.until)
+                    if order.life is not None and subject.earlier is not None:
+                        subject.earlier.hear(order.life)
                     pipe.send(runner.run_counted(order.history, causes=order.causes, keeps=order.keeps))
         except EnvironmentProblem as problem:
             pipe.send(problem.diagnostic)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from pykb.explore._earlier import Life
 from pykb.explore._history import Fault, History, Identity, Manifest, Verb
 from pykb.explore._outcome import Outcome
 from pykb.explore._variants import AND, put, shorten, spell
@@ -87,6 +88,34 @@ def smaller(schema: Mapping[str, Any], sample: Manifest, history: History) -> It
             for step in history.steps
         ]
         yield _changed(sample, smallest), replace(history, steps=tuple(steps))
+
+
+def smaller_before(schema: Mapping[str, Any], life: Life, history: History) -> Iterator[History]:
+    """Yield histories that begin with what an earlier operator makes of smaller samples.
+
+    Args:
+        schema: The schema of the spec of then.
+        life: What it made of the sample of then.
+        history: The history. The operator ends each time at the same moment.
+    """
+    if history.after is not None and not history.after.is_recorded:
+        for sample, other in smaller(schema, life.sample, history):
+            yield replace(other, after=replace(history.after, smaller=sample))
+
+
+def at_the_same_moment(history: History, life: Life) -> History | None:
+    """The history, which begins with another life of the operator of then; ``None`` if that had no such moment."""
+    start = history.after
+    moments = life.records[0].moments
+    alike = [
+        each
+        for each in moments
+        if start is not None and each.what == start.what and bool(each.write) == bool(start.write)
+    ]
+    if start is None or not alike:
+        return None
+    moment = min(alike, key=lambda each: abs(each.write - start.write))
+    return replace(history, after=replace(start, write=moment.write))
 
 
 def milder(sample: Manifest, history: History) -> Iterator[History]:

@@ -147,7 +147,7 @@ class _World:
         self.outcome.changes[:] = changes
         self.outcome.inherited = len(changes)
         self._actors.take_over(moment.made)
-        before = earlier.lives[start.sample].sample
+        before = earlier.life_before(start).sample
         self._applied = {Identity.of(before): before}
 
     async def play(self) -> None:

@@ -88,6 +88,19 @@ def test_what_a_revision_made_is_continued(repository):
         run(earlier="v0.2.0", limit=timedelta(milliseconds=1))
 
 
+def test_the_sample_of_a_revision_is_made_smaller(repository):
+    """The revision is run again for smaller ones."""
+    change(repository, CONTROLLER, "keep=[app.spec.service.name]", 'keep=[app.spec.service.name, "web-svc"]')
+    subject = subject_of(repository, package=PACKAGE)
+    subject = replace(subject, earlier=earlier_of(repository, "v0.2.0", subject.samples))
+    [finding] = Explorer(subject, only=("explore-upgrade",)).run().findings
+    assert finding.message == "Service web-svc is left over after the upgrade from v0.2.0"
+    assert finding.history.after.smaller["spec"] == {
+        "deployment": {"image": "nginx:1.29", "name": "web"},
+        "service": {"name": "web"},
+    }
+
+
 def test_a_revision_before_the_kind_has_no_work_to_continue(repository):
     """That is no fault."""
     samples = subject_of(repository, package=PACKAGE).samples
@@ -209,10 +222,44 @@ def test_a_finding_is_told_by_the_fields_of_todays_sample_that_matter():
         "Everything comes to rest",
     ]
     assert finding.message == 'ConfigMap kiki-menu: data.count is "2" instead of "1" after the upgrade from v1'
+    assert finding.history.after.smaller["spec"] == {"count": 2}
     again = History.from_json(json.loads(json.dumps(finding.history.to_json())))
     lines = list(explorer.replay(again))
     assert any("patches the status of animals/kiki" in line for line in lines)
     assert not any("configmaps" in line and "creates" in line for line in lines)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_finding_is_told_by_the_fields_of_the_earlier_sample_that_matter(workers):
+    """The earlier operator is run for smaller ones, also when a later exploration shows the saved history again."""
+    subject = kinds.subject_of(lambda manager: NamesByHouse(manager.client).setup(manager))
+    then = kinds.subject_of(lambda manager: NamesByHouse.Earlier(manager.client).setup(manager))
+    found = Explorer(replace(subject, earlier=record(then, "v1")), only=("explore-upgrade",), workers=workers).run()
+    [finding] = found.findings
+    assert finding.message == "ConfigMap north is left over after the upgrade from v1"
+    start = finding.history.after
+    assert start.smaller == {**kinds.SAMPLE, "spec": {"house": "north"}}
+    again = History.from_json(json.loads(json.dumps(finding.history.to_json())))
+    later = Explorer(replace(subject, earlier=record(then, "v1")))
+    assert any("the operator creates configmaps/north-menu" in line for line in later.replay(again))
+    cluster = later.play(again)
+    assert cluster.find(ConfigMap, "default/north") is not None
+    assert cluster.find(ConfigMap, "default/north-menu").data == {"food": "hay", "count": "1"}
+
+
+class NamesByHouse(Keeper):
+    """Calls the child of an animal with a house by another name than before."""
+
+    def name(self, animal: Animal) -> str:
+        """The name of the child."""
+        return f"{animal.spec.house}-menu" if animal.spec.house else "menu"
+
+    class Earlier(Keeper):
+        """The name was that of the house."""
+
+        def name(self, animal: Animal) -> str:
+            """The name of the child."""
+            return animal.spec.house or "menu"
 
 
 def test_objects_that_todays_schema_refuses_are_found():
