@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 
+# The pytest of a project imports what this environment has and a project does not need, for half a second.
+PLUGINS_OF_PROJECTS = "-p no:pytest-lsp -p no:hypothesispytest"
+
 # Projects' own tests explore what they are given. What the explorer finds is judged by its own tests.
 EXPLORE_BRIEFLY = {"PYKB_EXPLORE_SECONDS": "2"}
 
@@ -66,6 +69,8 @@ def pytest_collection_finish() -> None:
     """The tests and their modules stay until the end, so they are no garbage."""
     gc.collect()
     gc.freeze()
+    # For processes that tests start. Workers of this run have all plugins.
+    os.environ["PYTEST_ADDOPTS"] = PLUGINS_OF_PROJECTS
 
 
 @pytest.fixture(scope="session")

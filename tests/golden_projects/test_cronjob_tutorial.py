@@ -57,7 +57,7 @@ class Reader:
         assert kubectl is not None
         (programs / "kubectl").symlink_to(kubectl)
         self.environment = {
-            **{key: value for key, value in os.environ.items() if not key.startswith(("MAKE", "PYTEST", "PYTHON"))},
+            **{key: value for key, value in os.environ.items() if not key.startswith(("MAKE", "PYTHON"))},
             "PATH": f"{programs}:{os.environ['PATH']}",
             "PYTHON": str(programs / "python3"),
             "KUBECONFIG": str(control_plane.kubeconfig),
