@@ -17,10 +17,10 @@ from pykb.explore._gate import Sent
 from pykb.explore._history import History, Identity, Manifest, Step, Verb
 from pykb.explore._objects import group_kind_of
 from pykb.explore._outcome import Failure, Outcome
+from pykb.explore._past import WORK, exchanged, without_done, without_revisions
 from pykb.explore._project import Subject
 from pykb.explore._state import Difference, State, differences, ignoring, read
 from pykb.explore._variants import lower, schema_of, spread, variants
-from pykb.explore._work import WORK, without_done
 from pykb.meta.json_diff import Path, sorted_changes
 
 T = TypeVar("T")
@@ -286,9 +286,14 @@ class Context:
     def compare_with_new(
         self, expected: State, found: State, *, outcome: Outcome, of: Outcome | None = None
     ) -> tuple[Difference, ...]:
-        """The differences from what is made anew, see :meth:`compare`. Work that was done before need not follow."""
-        every = self.compare(expected, found, outcome=outcome, of=of)
-        return without_done(every, expected, found, outcome, self.own) if every else ()
+        """The differences from what is made anew, see :meth:`compare`, without what may depend on the past."""
+
+        def unlike(every: Sequence[Difference], found: State) -> tuple[Difference, ...]:
+            return without_revisions(without_done(every, expected, found, outcome, self.own), found)
+
+        every = unlike(self.compare(expected, found, outcome=outcome, of=of), found)
+        others = exchanged(every, found)
+        return () if any(not unlike(differences(expected, each, self.ignore), each) for each in others) else every
 
     def _counting(self, every: Sequence[Difference]) -> tuple[Difference, ...]:
         """Those that are not ignored. Notes by what the others are."""

@@ -51,11 +51,11 @@ from pykb.explore._history import (
     Verb,
 )
 from pykb.explore._outcome import Change, Failure, Outcome, unfitness
+from pykb.explore._past import WORK, is_done
 from pykb.explore._signs import is_paused, is_refused, is_unchangeable
 from pykb.explore._state import Difference, State, differences, read
 from pykb.explore._variants import another, leaves, patch_of, put, shorten, spell, spread
 from pykb.explore._webhooks import defaulting
-from pykb.explore._work import WORK, is_done
 from pykb.meta.json_diff import Path
 
 _WORKLOADS_LATE_SECONDS = 120.0

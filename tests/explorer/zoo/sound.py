@@ -31,7 +31,7 @@ from pykb.runtime import (
     set_controller_reference,
 )
 from tests.explorer.keeper import Keeper
-from tests.explorer.zoo import companies
+from tests.explorer.zoo import companies, owners
 from tests.explorer.zoo.kinds import SAMPLE, Animal, AnimalStatus
 from tests.explorer.zoo.specs import deployment, labels, template
 from tests.explorer.zoo.workloads import conditions
@@ -109,6 +109,22 @@ class Generates(Keeper):
             await self.client.create(child)
         for further in sorted(found.items, key=lambda each: each.metadata.name or "")[1:]:  # of another leader
             await self.client.delete(further, uid=further.metadata.uid, missing_ok=True)
+
+
+class NamesByUid(owners.EntersOnceMended):
+    """Its child outside has the uid of the animal in its name, which is another one each time."""
+
+    def secret(self, animal: Animal) -> Secret:
+        """The wanted secret."""
+        secret = super().secret(animal)
+        secret.metadata.name = f"key-{animal.metadata.uid}"
+        return secret
+
+    async def make(self, animal: Animal) -> None:
+        """Write the entry, unless a cache shows an animal that has gone: nobody would ever remove it."""
+        now = await self.client.live.find(Animal, animal)
+        if now is not None and now.metadata.uid == animal.metadata.uid:
+            await super().make(animal)
 
 
 class ListsMembers(Keeper):

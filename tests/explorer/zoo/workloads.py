@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from datetime import UTC, datetime, timedelta
 
-from pykb.api.apps.v1 import Deployment
+from pykb.api.apps.v1 import Deployment, ReplicaSet, ReplicaSetSpec
 from pykb.api.batch.v1 import Job, JobSpec
-from pykb.runtime import Result, ensure_applied, is_controlled_by, patch_status, set_controller_reference
+from pykb.api.core.v1 import ConfigMap
+from pykb.api.meta.v1 import LabelSelector, ObjectMeta
+from pykb.runtime import Result, ensure_applied, is_controlled_by, patch_status, prune, set_controller_reference
 from tests.explorer.feeder import Feeder
 from tests.explorer.keeper import Keeper
 from tests.explorer.zoo.kinds import Animal, AnimalStatus
-from tests.explorer.zoo.specs import deployment, template
+from tests.explorer.zoo.specs import deployment, labels, template
 
 _HERD = 3
 """So many animals are looked after."""
@@ -241,6 +244,96 @@ class ForgetsDeploymentMended(ForgetsDeployment):
     def follows(self) -> bool:
         """Always."""
         return True
+
+
+class KeepsRunning(Keeper):
+    """Has a ReplicaSet for each food, and keeps some of those before for a way back, but lets them run."""
+
+    fault = "explore-history"
+    owned = (ReplicaSet,)
+    limit = 2
+
+    async def keep(self, animal: Animal) -> None:
+        """Apply that of the present spec. A cache may show a spec of before."""
+        animal = await self.client.live.get(Animal, animal)
+        found = await self.client.live.list(ReplicaSet, namespace=animal.metadata.namespace)
+        every = sorted((each for each in found if is_controlled_by(each, animal)), key=revision)
+        name = f"{animal.metadata.name}-{hashlib.sha256(animal.spec.food.encode()).hexdigest()[:8]}"
+        former = [each for each in every if each.metadata.name != name]
+        number = revision(every[-1]) + (every[-1] in former) if every else 1
+        selector = LabelSelector(match_labels={**labels(animal), "hash": name[-8:]})
+        pods = template(animal)
+        pods.metadata = ObjectMeta(labels=selector.match_labels)
+        metadata = ObjectMeta(name=name, namespace=animal.metadata.namespace, annotations={REVISION: str(number)})
+        spec = ReplicaSetSpec(replicas=animal.spec.count, selector=selector, template=pods)
+        await ensure_applied(self.client, ReplicaSet(metadata=metadata, spec=spec), owner=animal)  # fault: see `stop`
+        for each in former[: max(0, len(former) - self.limit)]:
+            await self.client.delete(each, uid=each.metadata.uid, missing_ok=True)
+        for each in former[-self.limit :]:
+            await self.stop(each)
+
+    async def stop(self, former: ReplicaSet) -> None:
+        """Let it run."""
+
+
+class KeepsRunningMended(KeepsRunning):
+    """Those before are empty."""
+
+    fault = ""
+
+    async def stop(self, former: ReplicaSet) -> None:
+        """Take its pods away."""
+        if former.spec.replicas:
+            former.spec.replicas = 0
+            await self.client.update(former)
+
+
+REVISION = "zoo.example.com/revision"
+
+
+def revision(found: ReplicaSet) -> int:
+    """Its number."""
+    return int((found.metadata.annotations or {}).get(REVISION, "0"))
+
+
+class RoutesToOldColour(Keeper):
+    """Blue and green take turns: a new food is for the one that is not in use. The route stays with the other one."""
+
+    fault = "explore-history"
+
+    async def keep(self, animal: Animal) -> None:
+        """Make the one, then change the route, then delete the other one."""
+        animal = await self.client.live.get(Animal, animal)
+        route = await self.client.live.find(ConfigMap, f"{animal.metadata.namespace}/{animal.metadata.name}-route")
+        used = (route.data or {}).get("to", "") if route is not None and is_controlled_by(route, animal) else ""
+        serving = await self.client.live.find(ConfigMap, self.of(animal, used))
+        is_right = serving is not None and serving.data == self.of(animal, used).data
+        colour = used if is_right else {"blue": "green"}.get(used, "blue")
+        await ensure_applied(self.client, self.of(animal, colour), owner=animal)
+        metadata = ObjectMeta(name=f"{animal.metadata.name}-route", namespace=animal.metadata.namespace)
+        to = {"to": self.routed(used, colour)}
+        await ensure_applied(self.client, ConfigMap(metadata=metadata, data=to), owner=animal)  # fault: see `routed`
+        kept = [f"{animal.metadata.name}-{each}" for each in ("route", colour)]
+        await prune(self.client, ConfigMap, owner=animal, keep=kept)  # fault
+
+    def of(self, animal: Animal, colour: str) -> ConfigMap:
+        """The one of a colour."""
+        metadata = ObjectMeta(name=f"{animal.metadata.name}-{colour or 'no'}", namespace=animal.metadata.namespace)
+        return ConfigMap(metadata=metadata, data={"food": animal.spec.food})
+
+    def routed(self, used: str, colour: str) -> str:
+        """To which one the route leads."""
+        return used or colour
+
+
+class RoutesToOldColourMended(RoutesToOldColour):
+    """The route leads to the new one. Which colour that is depends on how often the food has changed."""
+
+    fault = ""
+
+    def routed(self, used: str, colour: str) -> str:
+        """To which one the route leads."""
+        return colour
 
 
 def conditions(job: Job) -> list[str]:
