@@ -6,6 +6,7 @@ import copy
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from http import HTTPStatus
 from itertools import chain, zip_longest
 from typing import Any
@@ -991,7 +992,22 @@ def loop(context: Context) -> Iterator[Case]:
             by_itself(judge),
             hinders=True,
         )
+    for identity in context.children():
+        if identity.kind == "Job" and context.created(identity)["spec"].get("ttlSecondsAfterFinished") is not None:
+            history = History((context.create, Step(Verb.DELETE, identity.manifest)))
+            yield Case(codes.LOOP, history, by_itself(partial(_runs_again, identity)))
     yield from defaulted(context)
+
+
+def _runs_again(identity: Identity, outcome: Outcome) -> Iterator[Violation]:
+    """Whether the operator makes a Job again that has run. The cluster deletes it each time, as its spec wants."""
+    if len(outcome.states) < 2 or not is_done(identity, outcome.states[0].get(identity, {})):
+        return
+    later = [change for change in outcome.changes if change.at >= outcome.began[1] and change.identity == identity]
+    made = next((each.by for each in later if each.before is None and each.by is not None), None)
+    if made is not None:
+        message = f"{identity} runs again each time the cluster deletes it by its `ttlSecondsAfterFinished`"
+        yield Violation(message, made.place, (), ("runs again", made.place), by=made)
 
 
 def bug(context: Context) -> Iterator[Case]:

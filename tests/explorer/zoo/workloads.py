@@ -190,9 +190,9 @@ class LeavesStuckJob(Keeper):
 
     async def keep(self, animal: Animal) -> None:
         """Run the Job, unless it has run. It need not follow a later spec, nor come back."""
-        if animal.status.checked is not None:
+        if self.has_run(animal):
             return
-        job = Job(metadata=self.metadata(animal), spec=JobSpec(template=template(animal, "Never")))
+        job = self.job(animal)
         found = await self.client.find(Job, job)
         if found is None or not is_controlled_by(found, animal):
             found, _ = await ensure_applied(self.client, job, owner=animal)  # fault
@@ -200,6 +200,14 @@ class LeavesStuckJob(Keeper):
             animal.status.checked = image(found)
         elif image(found) != image(job):
             await self.replace(animal, found)
+
+    def has_run(self, animal: Animal) -> bool:
+        """Whether the status says so."""
+        return animal.status.checked is not None
+
+    def job(self, animal: Animal) -> Job:
+        """The Job."""
+        return Job(metadata=self.metadata(animal), spec=JobSpec(template=template(animal, "Never")))
 
     async def replace(self, animal: Animal, found: Job) -> None:
         """Leave a Job that waits for an image that nobody wants any more."""
@@ -215,6 +223,39 @@ class LeavesStuckJobMended(LeavesStuckJob):
         now = await self.client.live.get(Animal, animal)
         if now.metadata.generation == animal.metadata.generation:
             await self.client.delete(found, uid=found.metadata.uid, missing_ok=True, propagation="Background")
+
+
+class RunsAgain(LeavesStuckJobMended):
+    """Lets the cluster delete its Job five minutes after it has run, and makes what is missing (kubernetes.io: TTL)."""
+
+    fault = "explore-loop"
+
+    async def keep(self, animal: Animal) -> None:
+        """Run the Job, unless it has run."""
+        if not self.has_run(animal):
+            found, _ = await ensure_applied(self.client, self.job(animal), owner=animal)  # fault: see `has_run`
+            animal.status.checked = image(found) if "Complete" in conditions(found) else None
+
+    def has_run(self, animal: Animal) -> bool:
+        """Nobody knows."""
+        return False
+
+    def job(self, animal: Animal) -> Job:
+        """The Job. It does not depend on the spec."""
+        job = super().job(Animal(metadata=animal.metadata))
+        assert job.spec is not None
+        job.spec.ttl_seconds_after_finished = 300
+        return job
+
+
+class RunsAgainMended(RunsAgain):
+    """Looks at the status."""
+
+    fault = ""
+
+    def has_run(self, animal: Animal) -> bool:
+        """Whether the status says so."""
+        return animal.status.checked is not None
 
 
 class ForgetsDeployment(LeavesStuckJobMended):
