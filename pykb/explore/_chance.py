@@ -174,11 +174,11 @@ def _replaced(content: Any, path: Path, words: Mapping[Path, str]) -> Any:
 
 
 def _numbered(identity: Identity, words: Mapping[Path, str], others: Mapping[Identity, object]) -> str:
-    """The name with a placeholder. If several objects have it, it ends with a number."""
+    """The name with a placeholder. If several objects have it, those after the first one end with a number."""
     name = words.get(_NAME)
     if name is None:
         return identity.name
     number = 1
-    while identity._replace(name=f"{name}{number}") in others:
+    while identity._replace(name=(numbered := name if number == 1 else f"{name}{number}")) in others:
         number += 1
-    return f"{name}{number}"
+    return numbered

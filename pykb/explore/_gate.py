@@ -25,6 +25,7 @@ from pykb.diagnostics import Span
 from pykb.diagnostics.codes.environment import CLUSTER_UNREACHABLE
 from pykb.explore import _time
 from pykb.explore._history import Fault, FaultKind
+from pykb.explore._state import UID
 from pykb.explore._time import VirtualLoop
 from pykb.explore._watch import STEP
 from pykb.fake import FakeApiServer
@@ -154,6 +155,11 @@ class Sent:
     def is_work(self) -> bool:
         """Whether it is a write with which an operator is not at rest."""
         return self.write > 0 and not (self.is_note or self.is_beat)
+
+    @property
+    def what(self) -> str:
+        """What it does, as a text. With other random values, other uids are in the names of objects."""
+        return UID.sub("*", str(self))
 
     def __str__(self) -> str:
         """What the operator does: ``updates the status of sites/home``."""
@@ -306,7 +312,7 @@ class Tape:
         """The fault that this request meets."""
         if not sent.number or not self._faults:
             return None
-        what = str(sent)
+        what = sent.what
         self._in_step[what] += 1
         at = [(0, "", sent.number), (self._step, what, self._in_step[what])]
         for fault in self._faults:

@@ -122,7 +122,7 @@ class Fault:
         kind: What goes wrong.
         request: At which request of the operator, counted from 1.
         step: Count the requests of this step only. The first step is 1. Defaults to the whole history.
-        what: Of a step, count only requests that do this: ``updates the status of sites/home``.
+        what: Of a step, count only requests that do this: ``updates the status of sites/home``. A `*` stands for a uid.
         status: The answer of ``REFUSE``; 0 for no answer.
         seconds: For how long the caches lag, workloads are not ready, or a request or its answer is on its way.
         resource: The plural of the only resource whose cache lags. Defaults to all.

@@ -1598,8 +1598,8 @@ def _step_of(sent: Sent, expected: Outcome) -> int:
 
 def _counted_in_step(sent: Sent, fault: Fault, expected: Outcome) -> Fault:
     """The same fault, whatever happens in the steps before."""
-    step, what = _step_of(sent, expected), str(sent)
-    alike = [each for each in expected.sent if _step_of(each, expected) == step and str(each) == what and each.number]
+    step, what = _step_of(sent, expected), sent.what
+    alike = [each for each in expected.sent if _step_of(each, expected) == step and each.what == what and each.number]
     return replace(fault, request=alike.index(sent) + 1, step=step, what=what)
 
 

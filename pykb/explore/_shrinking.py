@@ -29,9 +29,9 @@ def _counted_by_step(fault: Fault, outcome: Outcome) -> Fault:
     struck = outcome.struck.get(fault)
     if struck is None or fault.step or not fault.request:
         return fault
-    step, what = sum(began <= struck.at for began in outcome.began), str(struck)
+    step, what = sum(began <= struck.at for began in outcome.began), struck.what
     since = outcome.began[step - 1]
-    alike = [sent for sent in outcome.sent if sent.number and sent.at >= since and str(sent) == what]
+    alike = [sent for sent in outcome.sent if sent.number and sent.at >= since and sent.what == what]
     return replace(fault, request=alike.index(struck) + 1, step=step, what=what)
 
 

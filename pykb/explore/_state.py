@@ -27,7 +27,8 @@ _SERVER_METADATA = (
     "selfLink",
 )
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
-_UID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+UID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_PLACEHOLDER = re.compile(r"<(changed )?random value of [^>]*>\d*")
 _COUNTER = re.compile(r"generation$|^collisionCount$", re.IGNORECASE)
 _APART = ("Event", "Lease", "CustomResourceDefinition", "Namespace")
 
@@ -109,8 +110,12 @@ def state_of(objects: Iterable[Mapping[str, Any]]) -> State:
 
 
 def is_generated(written: bytes | None, name: str) -> bool:
-    """Whether a state calls an object so, by the prefix of its name and a number."""
-    prefix: str = (read(written)["metadata"].get("generateName") if written else None) or name + "?"
+    """Whether a state calls an object so: by the prefix of its name and a number, or with placeholders for chance."""
+    metadata = read(written)["metadata"] if written else {}
+    text, count = _PLACEHOLDER.subn("\0", name)
+    if count:
+        return re.fullmatch(re.escape(text).replace("\0", ".+"), metadata.get("name", "")) is not None
+    prefix: str = metadata.get("generateName") or name + "?"
     return name.startswith(prefix)
 
 
@@ -196,5 +201,5 @@ def _timeless(value: Any, named: Mapping[str, str]) -> Any:
     if isinstance(value, str):
         if value in named:  # the name or the uid of an object
             return named[value]
-        return _UID.sub(lambda found: named.get(found[0], found[0]), _TIME.sub("<time>", value))
+        return UID.sub(lambda found: named.get(found[0], found[0]), _TIME.sub("<time>", value))
     return value

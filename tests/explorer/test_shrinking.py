@@ -11,8 +11,8 @@ from pykb.explore._shrinking import milder, simpler, smaller
 from pykb.explore._variants import schema_of
 from pykb.runtime import Manager, Reconciler
 from tests.explorer.test_zoo import _subject_of
-from tests.explorer.zoo import crashes, invariants, loops, owners, specs
-from tests.explorer.zoo.kinds import CRDS, SAMPLE, subject_of
+from tests.explorer.zoo import crashes, invariants, loops, owners, sound, specs
+from tests.explorer.zoo.kinds import CRDS, SAMPLE, Animal, subject_of
 
 
 def finding_of(operator: type[Reconciler], code: str) -> Finding:
@@ -60,6 +60,38 @@ def test_findings_of_each_kind_are_shrunk_and_shown_again_by_their_history(opera
     lines = [line for line in explorer.replay(again) if seen in line]
     assert lines
     assert code != "explore-loop" or len(lines) > 2
+
+
+class NeverLooksAgain(sound.NamesByUid):
+    """Does not see that its child has gone."""
+
+    pause = None
+
+
+class NotesFirst(sound.NamesByUid):
+    """Says that its child is there before it is, whose name has a uid."""
+
+    async def make(self, animal: Animal) -> None:
+        """Note it, then make it."""
+        if animal.status.child is None:
+            animal.status.child = "made"
+            await self.client.status.update(animal)
+            await super().make(animal)
+
+
+def test_a_finding_about_a_name_with_a_uid_has_its_line():
+    """It is that of the last write of such a name."""
+    finding = finding_of(NeverLooksAgain, "explore-drift")
+    assert finding.message == "Secret key-<random value of Secret: metadata.name> is missing after the deletion"
+    assert finding.span.path == "owners.py"
+
+
+def test_a_finding_about_a_name_with_a_uid_is_shrunk():
+    """The uid is another one in each run, so the fault is found by what the request does."""
+    finding = finding_of(NotesFirst, "explore-crash")
+    assert finding.message == "Secret key-<random value of Secret: metadata.name> is missing after a crash"
+    [created] = finding.history.steps
+    assert created.manifest["spec"] == {}
 
 
 def test_a_value_at_an_edge_is_made_smaller():
