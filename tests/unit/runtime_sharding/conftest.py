@@ -16,9 +16,12 @@ from pykb.runtime.sharding._modes import GroupOptions
 
 
 async def settle(turns=60):
-    """Let tasks run."""
+    """Let tasks run, until all of them wait or for so many turns of the event loop."""
+    ready = asyncio.get_running_loop()._ready  # a turn in which nothing is ready changes nothing
     for _ in range(turns):
         await asyncio.sleep(0)
+        if not ready:
+            return
 
 
 async def pass_time(clock, seconds, step=0.5, turns=60):
