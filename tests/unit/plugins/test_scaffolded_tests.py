@@ -11,10 +11,10 @@ import pytest
 
 from pykb.commands.options import NewApi, NewProject, NewWebhook
 from pykb.diagnostics import EnvironmentProblem
+from pykb.envtest import ControlPlane
 from pykb.plugins import Style
 from pykb.project.resource import Operand
 from pykb.testing._explorers import ProjectExplorer
-from tests.conftest import EXPLORE_BRIEFLY
 from tests.unit.plugins.conftest import Grow, pykb
 
 PYTEST = ("pytest", "-q", "-p", "no:cacheprovider", "--assert=plain")
@@ -30,7 +30,7 @@ def run(root: Path, *command: str, **variables: str) -> None:
 
 
 @pytest.mark.apiserver
-def test_objects_without_a_namespace_do_not_meet(grow: Grow) -> None:
+def test_objects_without_a_namespace_do_not_meet(grow: Grow, control_plane: ControlPlane) -> None:
     """Of a cluster-scoped kind, each test makes an object of its own: two controllers, handlers, webhooks of two versions."""
     root = grow(
         NewProject("example.com", "sea"),
@@ -43,7 +43,8 @@ def test_objects_without_a_namespace_do_not_meet(grow: Grow) -> None:
         NewWebhook("deep", "v1", "Squid", validation=True),
     )
     pykb(root, "generate")
-    run(root, *PYTEST, "-m", "not e2e")
+    cluster = {"USE_EXISTING_CLUSTER": "true", "KUBECONFIG": str(control_plane.kubeconfig)}
+    run(root, *PYTEST, "-m", "not e2e", "--ignore-glob", "*_faults.py", **cluster)
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +75,7 @@ def test_what_is_scaffolded_holds_under_faults(several: Path) -> None:
         f"{folder}/deep/test_squid_faults.py",
         f"{folder}/shore/test_squid_faults.py",
     ]
-    run(several, *PYTEST, *(f"tests/{each}" for each in tests), **EXPLORE_BRIEFLY)
+    run(several, *PYTEST, *(f"tests/{each}" for each in tests), PYKB_EXPLORE_SECONDS="1")  # the samples have longer
 
 
 def test_a_limit_that_is_not_a_number_is_said(several: Path, monkeypatch: pytest.MonkeyPatch) -> None:
