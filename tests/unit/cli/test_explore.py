@@ -51,11 +51,14 @@ def explore(root: Path, *words: str, seed: str = "0") -> tuple[int, str, str]:
     return program.returncode, said, shown
 
 
+WRITTEN = ("--html", "page.html", "--junit", "cases.xml", "--export", "tests")
+
+
 @pytest.fixture(scope="module")
 def exploration(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int, str, str]:
     """What several tests begin with: the project, explored once. Then what that gave."""
     root = forgetful(tmp_path_factory.mktemp("explored") / "app")
-    return root, *explore(root, "--only", "explore-history", "--format", "json")
+    return root, *explore(root, "--only", "explore-history", "--format", "json", *WRITTEN)
 
 
 @pytest.fixture
@@ -337,43 +340,46 @@ def test_codes_kinds_histories_and_files_are_completed(tmp_path):
     assert completed("pykb explore handlers.py --sample config/") == ["config/cr.yml", "config/crd.yaml"]
 
 
-def test_a_report_replaces_only_an_earlier_one(project):
+def test_reports_and_tests_are_written(explored):
+    """A later report replaces an earlier one, but a later test does not: people change it."""
+    page, cases = explored / "page.html", explored / "cases.xml"
+    [test] = (explored / "tests").glob("test_explore_*.py")
+    for path in (page, cases, test):
+        path.write_text(f"{path.read_text(encoding='utf-8')}<!-- mine -->", encoding="utf-8")
+    code, _, shown = explore(explored, "--only", "explore-history", *WRITTEN)
+    assert code == 1
+    assert "written: page.html" in shown
+    assert "<h1>1 finding</h1>" in page.read_text(encoding="utf-8")
+    assert 'failures="1"' in cases.read_text(encoding="utf-8")
+    assert "mine" not in page.read_text(encoding="utf-8") + cases.read_text(encoding="utf-8")
+    assert f"`tests/{test.name}` is there already, and stays as it is" in shown
+    assert test.read_text(encoding="utf-8").endswith("mine -->")
+
+
+@pytest.mark.parametrize(
+    ("option", "path", "said"),
+    [
+        ("--html", "PROJECT", "did not write it"),
+        ("--html", "no/page.html", "there is no folder `no`"),
+        ("--export", "absent", "there is no folder `absent` for tests"),
+    ],
+)
+def test_what_is_written_has_a_place(pykb, project, monkeypatch, option, path, said):
     """Before anything runs, a file that pykb did not write is named, and stays."""
-    words = ("--only", "explore-history", "--html", "page.html", "--junit", "cases.xml")
-    for _ in range(2):
-        code, _, shown = explore(project, *words)
-        assert code == 1
-        assert "written: page.html" in shown
-    assert "<h1>1 finding</h1>" in (project / "page.html").read_text(encoding="utf-8")
-    assert 'failures="1"' in (project / "cases.xml").read_text(encoding="utf-8")
+    monkeypatch.chdir(project)
+    monkeypatch.setenv("PYTHONHASHSEED", "0")  # else, it would start itself again
     before = (project / "PROJECT").read_text(encoding="utf-8")
-    for taken, why in (("PROJECT", "did not write it"), ("no/page.html", "there is no folder `no`")):
-        code, _, shown = explore(project, "--html", taken)
-        assert (code, why in shown) == (2, True)
+    ended = pykb("explore", option, path)
+    assert (ended.code, said in ended.err) == (2, True)
     assert (project / "PROJECT").read_text(encoding="utf-8") == before
 
 
-def test_an_exported_test_fails_until_the_operator_is_mended(project):
-    """It is a test of the project like any other, and a later export does not replace it."""
-    words = ("--only", "explore-history", "--workers", "1", "--export", "tests")
-    _, errors = command(project, *words).communicate()
-    [path] = (project / "tests").glob("test_explore_*.py")
-    assert f"written: tests/{path.name}" in errors
+def test_an_exported_test_fails_until_the_operator_is_mended(explored):
+    """It is a test of the project like any other."""
+    [path] = (explored / "tests").glob("test_explore_*.py")
     argv = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(path)]
-    failed = subprocess.run(argv, cwd=project, capture_output=True, text=True, check=False)
+    failed = subprocess.run(argv, cwd=explored, capture_output=True, text=True, check=False)
     assert failed.returncode == 1, failed.stdout
     assert "AssertionError" in failed.stdout
-    path.write_text(f"{path.read_text(encoding='utf-8')}# mine\n", encoding="utf-8")
-    _, errors = command(project, *words).communicate()
-    assert f"`tests/{path.name}` is there already, and stays as it is" in errors
-    assert path.read_text(encoding="utf-8").endswith("# mine\n")
-    shutil.copy(APP / CONTROLLER, project / CONTROLLER)
-    subprocess.run(argv, cwd=project, check=True)
-
-
-def test_tests_are_written_only_into_a_folder_that_is_there(project):
-    """Before anything is explored."""
-    process = command(project, "--export", "absent")
-    _, errors = process.communicate()
-    assert process.returncode == 2
-    assert "there is no folder `absent` for tests" in errors
+    shutil.copy(APP / CONTROLLER, explored / CONTROLLER)
+    subprocess.run(argv, cwd=explored, check=True)
