@@ -13,6 +13,9 @@ from pykb.explore._state import Difference, State
 WORK = ("Job", "Pod")
 """Kinds that have an effect when they are created."""
 
+REVISIONS = ("ReplicaSet", "ControllerRevision")
+"""Kinds of which there may be one for each former spec."""
+
 
 def is_done(identity: Identity, obj: Mapping[str, Any]) -> bool:
     """Whether an object is work that is done."""
@@ -30,7 +33,7 @@ def is_revision(identity: Identity, obj: Mapping[str, Any]) -> bool:
 
 def without_revisions(every: Sequence[Difference], found: State) -> tuple[Difference, ...]:
     """The differences from a state that was made anew, without old revisions, and without the numbers of revisions."""
-    if not any(identity.kind in ("ReplicaSet", "ControllerRevision") for identity in found):
+    if not any(identity.kind in REVISIONS for identity in found):
         return tuple(every)
 
     def is_of_revision(difference: Difference) -> bool:

@@ -52,12 +52,12 @@ from pykb.explore._history import (
     Verb,
 )
 from pykb.explore._outcome import Change, Failure, Outcome, unfitness
-from pykb.explore._past import WORK, is_done
+from pykb.explore._past import REVISIONS, WORK, is_done, is_revision
 from pykb.explore._signs import is_paused, is_refused, is_unchangeable
 from pykb.explore._state import Difference, State, differences, read
 from pykb.explore._variants import another, leaves, patch_of, put, shorten, spell, spread
 from pykb.explore._webhooks import defaulting
-from pykb.meta.json_diff import Path
+from pykb.meta.json_diff import Path, changes
 
 _WORKLOADS_LATE_SECONDS = 120.0
 _LAGS_SECONDS = (3.0, 30.0)
@@ -240,6 +240,7 @@ def history(context: Context) -> Iterator[Case]:
     if row:
         yield Case(codes.HISTORY, History(row), same_end(context, expected, "after two changes in a row"))
     yield from _put_right(context)
+    yield from _many_revisions(context)
     yield from converted(context)
 
 
@@ -313,6 +314,45 @@ def _keeps_default(context: Context, outcome: Outcome, expected: State, found: S
         for change in outcome.changes
         if change.identity == context.own and change.by is not None and change.before and change.after
     )
+
+
+def _many_revisions(context: Context) -> Iterator[Case]:
+    """Somebody changes a text again and again. Of the revisions that stay for a way back, old ones must go."""
+    if not any(identity.kind in REVISIONS for identity in context.children()):
+        return
+    for _, other in context.changed(edges=False):
+        found = changes(context.sample.get("spec"), other.get("spec"))
+        texts = [(path, value) for path, _, value in found if isinstance(value, str)]
+        once = context.undisturbed(context.create, Step(Verb.REPLACE, other))
+        if len(texts) == len(found) == 1 and len(once.states) > 1 and _revisions(once):
+            [(path, text)] = texts
+            steps = [context.create]
+            for number in range(_MANY):
+                manifest = copy.deepcopy(context.sample)
+                put(manifest, ("spec", *path), f"{text}{number}")
+                note = f"{spell(('spec', *path))} = {shorten(f'{text}{number}')}"
+                steps.append(Step(Verb.REPLACE, manifest, note=note))
+            yield Case(codes.HISTORY, History(tuple(steps)), _pruned)
+            return
+
+
+def _revisions(outcome: Outcome) -> list[Identity]:
+    """The old revisions that are there in the end."""
+    last = outcome.states[-1]
+    return [each for each in sorted(last) if is_revision(each, last[each]) and each not in outcome.initial]
+
+
+def _pruned(outcome: Outcome) -> Iterator[Violation]:
+    """Whether not all of them stay."""
+    if outcome.refused or not outcome.at_rest or len(left := _revisions(outcome)) < _MANY:
+        return
+    message = f"{len(left)} {left[0].kind}s of former specs are left after {_MANY} changes: nobody deletes the oldest"
+    found = Difference(left[0], "", None, outcome.states[-1][left[0]])
+    yield Violation(message, place_of(outcome.creator_of(left[0])), (found,), ("revisions", left[0].kind))
+
+
+_MANY = 12
+"""Changes. A Deployment keeps 10 revisions by default."""
 
 
 def _put_right(context: Context) -> Iterator[Case]:

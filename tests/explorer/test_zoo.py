@@ -165,6 +165,7 @@ LATE = {
     branches.CountsPackFirst: None,
     **dict.fromkeys([branches.ForgetsPool, crashes.ForgetsOldName, roles.MayNotDelete, sights.TrustsOwnStatus], 40),
     **dict.fromkeys([specs.KeepsRemovedKeys, specs.UpdatesOnlyNew, specs.WrongGeneration], 40),
+    workloads.KeepsAllRevisions: 40,
 }
 """How many histories find the others; ``None`` for all."""
 

@@ -329,6 +329,24 @@ class KeepsRunningMended(KeepsRunning):
             await self.client.update(former)
 
 
+class KeepsAllRevisions(KeepsRunningMended):
+    """Keeps those of all former specs, one more with each change (kubernetes.io: revisionHistoryLimit)."""
+
+    fault = "explore-history"
+    limit = 1000
+
+    async def keep(self, animal: Animal) -> None:
+        """As those before, with another limit."""
+        await super().keep(animal)
+
+
+class KeepsAllRevisionsMended(KeepsAllRevisions):
+    """Keeps ten."""
+
+    fault = ""
+    limit = 10
+
+
 REVISION = "zoo.example.com/revision"
 
 
