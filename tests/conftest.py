@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 
-# The pytest of a project imports what this environment has and a project does not need, for half a second.
-PLUGINS_OF_PROJECTS = "-p no:pytest-lsp -p no:hypothesispytest"
+# The pytest of a project imports what this environment has and a project does not need, for a tenth of a second.
+PLUGINS_OF_PROJECTS = "-p no:hypothesispytest"
 
 # Projects' own tests explore what they are given. What the explorer finds is judged by its own tests.
 EXPLORE_BRIEFLY = {"PYKB_EXPLORE_SECONDS": "2"}
