@@ -170,21 +170,32 @@ def test_what_has_no_remedy_is_passed_on(project: Project) -> None:
     assert (done.returncode, done.stderr.splitlines()[-1]) == (2, "error: the dog ate it")
 
 
-def test_an_index_without_uv_is_said(project: Project) -> None:
+@pytest.fixture(scope="module")
+def with_pip(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An environment with pip, which takes seconds to make."""
+    folder = tmp_path_factory.mktemp("with-pip") / "python"
+    venv.create(folder, with_pip=True)
+    return folder
+
+
+def test_an_index_without_uv_is_said(project: Project, with_pip: Path) -> None:
     """Where there is none on PATH, pip gets it: from the same index as everything else."""
     (project.programs / "uv").unlink()
-    done = project.make(PIP_NO_INDEX="1", HOME=str(project.root))
+    done = project.make(python=str(with_pip / "bin/python"), PIP_NO_INDEX="1", HOME=str(project.root))
     assert done.returncode == 1
     assert "No matching distribution found for uv" in done.stderr
     assert done.stderr.splitlines()[-1].startswith("help: name a package index that answers and has it")
     assert shutil.which("uv", path=str(project.programs)) is None
 
 
-@pytest.mark.parametrize("with_pip", [True, False])
-def test_pip_installs_uv_once(project: Project, tmp_path: Path, with_pip: bool) -> None:
+@pytest.mark.parametrize("has_pip", [True, False])
+def test_pip_installs_uv_once(project: Project, tmp_path: Path, with_pip: Path, has_pip: bool) -> None:
     """With the pip of this Python, or one that venv brings. Settings for other installations of pip do not matter."""
     (project.programs / "uv").unlink()
-    venv.create(tmp_path / "python", with_pip=with_pip)
+    if has_pip:
+        shutil.copytree(with_pip, tmp_path / "python", symlinks=True)
+    else:
+        venv.create(tmp_path / "python")
     with zipfile.ZipFile(tmp_path / "uv-1.0-py3-none-any.whl", "w") as wheel:
         program = zipfile.ZipInfo("uv-1.0.data/scripts/uv")
         program.external_attr = 0o100755 << 16
