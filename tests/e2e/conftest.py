@@ -211,7 +211,7 @@ def shell(
     directory.mkdir()
     assets = get_assets(kubectl=True)
     assert assets.kubectl is not None
-    hidden = ("PYTHON", "VIRTUAL_ENV", "MAKE")  # so a project's commands write bytecode, as its user's do
+    hidden = ("PYTHON", "PYTEST", "VIRTUAL_ENV", "MAKE")  # its user writes bytecode and has all plugins
     environment = {
         **{key: value for key, value in os.environ.items() if not key.startswith(hidden)},
         "KUBECONFIG": str(control_plane.kubeconfig),
