@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -58,12 +59,13 @@ def record(subject: Subject, name: str, seed: int = 0) -> Earlier:
     Raises:
         EnvironmentProblem: It cannot be run.
     """
-
-    def play(samples: Sequence[Manifest]) -> Sequence[Life | None]:
-        with Runner(subject, seed + _SEED) as runner:
-            return [_life_of(subject, sample, runner) for sample in samples]
-
+    play = partial(_lives_of, subject, seed)
     return Earlier(name, _named(play(subject.samples)), subject.crds, play=play)
+
+
+def _lives_of(subject: Subject, seed: int, samples: Sequence[Manifest]) -> list[Life | None]:
+    with Runner(subject, seed + _SEED) as runner:
+        return [_life_of(subject, sample, runner) for sample in samples]
 
 
 def _life_of(subject: Subject, sample: Manifest, runner: Runner) -> Life | None:
@@ -215,9 +217,7 @@ def _subject_of(tree: Path, samples: Sequence[Manifest]) -> Subject:
 
 
 def _answer(subject: Subject, asked: dict[str, Any]) -> dict[str, Any]:
-    samples = asked.get("smaller") or subject.samples
-    with Runner(subject, asked["seed"] + _SEED) as runner:
-        found = [_life_of(subject, sample, runner) for sample in samples]
+    found = _lives_of(subject, asked["seed"], asked.get("smaller") or subject.samples)
     lives = [life and {"sample": life.sample, "records": [_values(each) for each in life.records]} for life in found]
     return {"lives": lives, "crds": list(subject.crds)}
 
