@@ -13,6 +13,7 @@ from typing import Any
 
 import orjson
 
+from pykb.client.owner import controller_of
 from pykb.client.ranges import Ranges, ShardBy
 from pykb.diagnostics import Code, Span
 from pykb.diagnostics.codes import explore as codes
@@ -806,17 +807,11 @@ def _takeover(context: Context, outcome: Outcome) -> Violation | None:
         identity, before, after = change.identity, change.before, change.after
         if change.by is None or not (before and after and identity in one and identity in two):
             continue
-        if [_controller(read(each)) for each in (before, after)] == owners:
+        if [found and found.name for found in (controller_of(read(each)) for each in (before, after))] == owners:
             message = f"{identity} of {context.own} is taken by {_other_than(context.own)}"
             found = context.compare({identity: one[identity]}, {identity: two[identity]})
             return Violation(message, change.by.place, found, cause_of(found), steps=2)
     return None
-
-
-def _controller(obj: Mapping[str, Any]) -> str | None:
-    """The name of the controller of an object."""
-    references = obj["metadata"].get("ownerReferences") or ()
-    return next((each["name"] for each in references if each.get("controller")), None)
 
 
 def _collision(context: Context, outcome: Outcome) -> Violation | None:

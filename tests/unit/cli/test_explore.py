@@ -344,6 +344,8 @@ def test_reports_and_tests_are_written(explored):
     """A later report replaces an earlier one, but a later test does not: people change it."""
     page, cases = explored / "page.html", explored / "cases.xml"
     [test] = (explored / "tests").glob("test_explore_*.py")
+    assert "<h1>1 finding</h1>" in page.read_text(encoding="utf-8")
+    assert 'failures="1"' in cases.read_text(encoding="utf-8")
     for path in (page, cases, test):
         path.write_text(f"{path.read_text(encoding='utf-8')}<!-- mine -->", encoding="utf-8")
     code, _, shown = explore(explored, "--only", "explore-history", *WRITTEN)
@@ -354,6 +356,8 @@ def test_reports_and_tests_are_written(explored):
     assert "mine" not in page.read_text(encoding="utf-8") + cases.read_text(encoding="utf-8")
     assert f"`tests/{test.name}` is there already, and stays as it is" in shown
     assert test.read_text(encoding="utf-8").endswith("mine -->")
+    test.unlink()
+    assert f"written: tests/{test.name}" in explore(explored, "--only", "explore-history", "--export", "tests")[2]
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from pykb.envtest import ControlPlane
 from pykb.plugins import Style
 from pykb.project.resource import Operand
 from pykb.testing._explorers import ProjectExplorer
+from tests.conftest import EXPLORE_BRIEFLY
 from tests.unit.plugins.conftest import Grow, pykb
 
 PYTEST = ("pytest", "-q", "-p", "no:cacheprovider", "--assert=plain")
@@ -44,7 +45,7 @@ def test_objects_without_a_namespace_do_not_meet(grow: Grow, control_plane: Cont
     )
     pykb(root, "generate")
     cluster = {"USE_EXISTING_CLUSTER": "true", "KUBECONFIG": str(control_plane.kubeconfig)}
-    run(root, *PYTEST, "-m", "not e2e", "--ignore-glob", "*_faults.py", **cluster)
+    run(root, *PYTEST, "-m", "not e2e", **cluster)
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +76,7 @@ def test_what_is_scaffolded_holds_under_faults(several: Path) -> None:
         f"{folder}/deep/test_squid_faults.py",
         f"{folder}/shore/test_squid_faults.py",
     ]
-    run(several, *PYTEST, *(f"tests/{each}" for each in tests), PYKB_EXPLORE_SECONDS="1")  # the samples have longer
+    run(several, *PYTEST, *(f"tests/{each}" for each in tests), **EXPLORE_BRIEFLY)
 
 
 def test_a_limit_that_is_not_a_number_is_said(several: Path, monkeypatch: pytest.MonkeyPatch) -> None:
