@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
@@ -15,13 +16,33 @@ from pykb.runtime.sharding._claims import Claims
 from pykb.runtime.sharding._modes import GroupOptions
 
 
+class Threads(ThreadPoolExecutor):
+    """The threads of an event loop, and what they work on."""
+
+    def __init__(self):
+        super().__init__()
+        self.works = set()
+
+    def submit(self, *args, **kwargs):
+        """Remember it until the event loop knows that it is done: the loop asks first to be called."""
+        work = super().submit(*args, **kwargs)
+        self.works.add(work)
+        asyncio.get_running_loop().call_soon(work.add_done_callback, self.works.discard)
+        return work
+
+
 async def settle(turns=60):
-    """Let tasks run, until all of them wait or for so many turns of the event loop."""
-    ready = asyncio.get_running_loop()._ready  # a turn in which nothing is ready changes nothing
+    """Let tasks and their threads run, until all of them wait or for so many turns of the event loop."""
+    loop = asyncio.get_running_loop()
+    if not isinstance(loop._default_executor, Threads):
+        loop.set_default_executor(Threads())
+    ready, works = loop._ready, loop._default_executor.works
     for _ in range(turns):
         await asyncio.sleep(0)
-        if not ready:
-            return
+        if works:  # a manager returns memory in a thread when it has given a range
+            await asyncio.wait(set(map(asyncio.wrap_future, works.copy())))
+        elif not ready:
+            return  # a turn in which nothing is ready changes nothing
 
 
 async def pass_time(clock, seconds, step=0.5, turns=60):
