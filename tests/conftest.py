@@ -33,8 +33,10 @@ EXPLORE_BRIEFLY = {"PYKB_EXPLORE_SECONDS": "2"}
 # A shell that starts us in the background has Ctrl-C ignored, by us and by every process that we start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# API servers of short lives spend a quarter of their time on collecting garbage.
+# API servers of short lives spend a quarter of their time on collecting garbage, and another one on giving work to
+# each other's threads. Several of them share the processor.
 os.environ.setdefault("GOGC", "200")
+os.environ.setdefault("GOMAXPROCS", "1")
 
 # Records that commands leave are proven with a key of the user, which is not to be that of who runs the tests.
 os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="pykb-tests-")
