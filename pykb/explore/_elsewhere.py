@@ -13,7 +13,6 @@ import sys
 import tempfile
 import time
 from multiprocessing.connection import Connection
-from typing import Self
 
 from pykb.diagnostics import Diagnostic, EnvironmentProblem
 from pykb.diagnostics.codes.explore import NOT_EXPLORED
@@ -66,11 +65,7 @@ class Elsewhere:
         os.close(theirs[0])
         os.close(ours[1])
 
-    def __enter__(self) -> Self:
-        """Take histories."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
         """End it."""
         self._process.kill()
         self._process.wait()

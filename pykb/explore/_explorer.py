@@ -219,9 +219,6 @@ class Explorer:
         """Start the workers. :meth:`run` does it too. Call it before your program starts threads."""
         if self._count > 1 and self._workers is None:
             self._workers = Workers(self._subject, self._seed, self._count)
-        is_long = self._count > 1 or self._seconds is None
-        if is_long and not self._elsewhere and codes.CRASH.slug in self._wanted and is_portable(self._subject):
-            self._elsewhere = [Elsewhere(self._subject, self._seed, hashes) for hashes in _OTHER_HASHES]
 
     def run(self, progress: Callable[[Progress], None] | None = None) -> Report:
         """Run the histories, until all are run, the time is up, or :meth:`stop` is called.
@@ -256,8 +253,7 @@ class Explorer:
             untried = []
         try:
             with contextlib.ExitStack() as stack:
-                for elsewhere in self._elsewhere:  # they work already, also if a world cannot be set up here
-                    stack.enter_context(elsewhere)
+                stack.callback(self._end_elsewhere)
                 stack.enter_context(self._runs)
                 if not self._counts_setup:
                     self._begin_time()
@@ -404,8 +400,7 @@ class Explorer:
             plans[SEARCH] = self._searched(context, self._search, runs)
             again[SEARCH] = self._searched(context, self._search, runs)  # what the plans have reached is known then
         usual = History((context.create,), background=self._background)
-        for elsewhere in self._elsewhere:
-            elsewhere.begin(usual)
+        self._begin_elsewhere(usual)
         try:
             for part in (plans, again, last):
                 self._run_in_turn(context, part, runs)
@@ -753,6 +748,19 @@ class Explorer:
             wrong = next((each.by for each in found.judge(outcome) if each.message == finding.message), None)
             if wrong is not None and wrong.because:
                 self._found[key] = found._replace(finding=replace(finding, because=reason(wrong)))
+
+    def _begin_elsewhere(self, usual: History) -> None:
+        """Let processes with other hashes run a history. They start when the operator runs here."""
+        is_long = self._count > 1 or self._seconds is None
+        if is_long and not self._elsewhere and codes.CRASH.slug in self._wanted and is_portable(self._subject):
+            self._elsewhere = [Elsewhere(self._subject, self._seed, hashes) for hashes in _OTHER_HASHES]
+            self._keep_deadline()
+        for elsewhere in self._elsewhere:
+            elsewhere.begin(usual)
+
+    def _end_elsewhere(self) -> None:
+        for elsewhere in self._elsewhere:
+            elsewhere.close()
 
     def _compare(self, context: Context, history: History, elsewhere: Elsewhere) -> None:
         """Compare with a process in which sets have another order. After a restart, the operator runs in such a one."""
