@@ -12,6 +12,7 @@ import sys
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from http import HTTPStatus
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -155,6 +156,11 @@ class Sent:
     def is_work(self) -> bool:
         """Whether it is a write with which an operator is not at rest."""
         return self.write > 0 and not (self.is_note or self.is_beat)
+
+    @property
+    def is_needless(self) -> bool:
+        """Whether there was nothing to do: the object is there already, or has gone."""
+        return (self.verb, self.status) in (("create", HTTPStatus.CONFLICT), ("delete", HTTPStatus.NOT_FOUND))
 
     @property
     def what(self) -> str:

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from pykb.api.safe_text import safe_text
 from pykb.diagnostics import Diagnostic, Span
-from pykb.explore._gate import Sent, place_in
+from pykb.explore._gate import MOST_REQUESTS, Sent, place_in
 from pykb.explore._history import Fault, History, Identity, Manifest, Step
 from pykb.explore._lines import Lines
 from pykb.explore._memory import Variable
@@ -21,6 +21,10 @@ from pykb.meta.json_diff import changes
 from pykb.runtime.controller.controller import BUGS
 
 _LONGEST_MESSAGE = 120
+_OFTEN = 12
+_ENDS_SECONDS = 3600.0
+"""Writes by the clock have ended after so long, unless they never do."""
+
 _BAD_VALUES = (ValueError, ValidationError)
 """Errors for values that a schema should have refused. Their subclasses may be a user's own."""
 
@@ -141,7 +145,7 @@ class Outcome:
     Attributes:
         history: The history. Set where the outcome is judged.
         initial: The state at rest before the first step.
-        later: The state after some time at rest, at most until the first write. Only of histories with such a time.
+        later: The state after some time at rest, at most after the first write. Only of histories with such a time.
         worked: The actors of the user of which a call did not fail, by number.
         stuck: The last failures of the others, and of these. Those that are no answers of the API server are bugs.
         ignored: The fields of a status that may differ, and did while nothing else changed and nobody acted.
@@ -256,6 +260,25 @@ class Outcome:
         return max(before, key=lambda sent: sent.number, default=None)
 
     @property
+    def repeated(self) -> Sent | None:
+        """The first of the writes that the operator repeats without end, though everything is at rest.
+
+        A child that goes at its time is written once, and steps by the clock have an end.
+        """
+        at_rest = [sent for sent in self.sent if sent.at > self.rested_at]
+        every: dict[tuple[str, str, Span | None], list[Sent]] = {}
+        for sent in at_rest:
+            if sent.is_work and not sent.is_needless:
+                every.setdefault((sent.verb, sent.resource, sent.place), []).append(sent)
+        is_much = len(at_rest) >= MOST_REQUESTS
+        for alike in every.values():
+            first, last = alike[0], alike[-1]
+            is_late = last.at > self.rested_at + _ENDS_SECONDS
+            if last.at > first.at + 1 and (is_much or is_late or len(alike) >= _OFTEN):
+                return first
+        return None
+
+    @property
     def writes(self) -> list[Sent]:
         """The counted writes."""
         return [sent for sent in self.sent if sent.write]
@@ -295,7 +318,7 @@ def unfitness(outcome: Outcome) -> str:
     if outcome.fails:
         last = outcome.failures[-1] if outcome.failures else None
         return f"a reconcile fails: {last.kind}: {last.message}" if last else "a reconcile fails"
-    if any(sent.is_work and sent.at > outcome.rested_at for sent in outcome.sent):
+    if outcome.repeated:
         return "the operator writes though nothing has changed"
     return ""
 

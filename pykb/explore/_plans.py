@@ -1008,11 +1008,10 @@ def loop(context: Context) -> Iterator[Case]:
         if not outcome.at_rest:
             yield restless(outcome, "though nobody else does anything")
             return
-        for sent in outcome.sent:
-            if sent.is_work and sent.at > outcome.rested_at:
-                message = f"the operator writes for ever, though nothing has changed: it {sent}"
-                yield Violation(message, sent.place, (), ("restless", sent.place), by=sent)
-                return
+        if sent := outcome.repeated:
+            message = f"the operator writes for ever, though nothing has changed: it {sent}"
+            yield Violation(message, sent.place, (), ("restless", sent.place), by=sent)
+            return
         late = [moment for moment in outcome.reconciles if moment > outcome.rested_at]
         if len(late) > MOST_RECONCILES:
             took = late[-1] - outcome.rested_at

@@ -161,7 +161,6 @@ class _World:
             await self._take_over()
             if self._history.idle and self.outcome.at_rest:
                 await self._idle()
-                self.outcome.later = self._state()
             self._note_actors()
             self.outcome.fails = self._operator.fails
             self.outcome.strays = list(self._operator.strays())
@@ -183,9 +182,13 @@ class _World:
         began = self._loop.time()
         until = began + self._history.idle
         while (now := self._loop.time()) < until and not self._tape.overrun:
-            if any(sent.is_work and began <= sent.at < now - 1 for sent in reversed(self._tape.sent)):
-                return  # one that was sent just now may still become a beat
+            worked = any(sent.is_work and began <= sent.at < now - 1 for sent in reversed(self._tape.sent))
+            if worked and self.outcome.later is None:  # one that was sent just now may still become a beat
+                self.outcome.later = self._state()
+            if worked and self.outcome.repeated:
+                return
             await asyncio.sleep(min(QUIET_SECONDS, until - now))
+        self.outcome.later = self.outcome.later or self._state()
 
     async def _take_steps(self) -> None:
         """Take the steps that wait for rest. The operator sees only the result of those that are unseen."""

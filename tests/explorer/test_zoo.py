@@ -152,6 +152,7 @@ SOUND = [
     sound.Sleeps,
     sound.Mirrors,
     sound.CreatesFirst,
+    sound.Expires,
     sound.Generates,
     sound.ListsMembers,
 ]

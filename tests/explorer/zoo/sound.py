@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 from pykb.api.apps.v1 import Deployment, DeploymentSpec, StatefulSet, StatefulSetSpec
 from pykb.api.batch.v1 import Job, JobSpec
@@ -78,7 +78,7 @@ class Sleeps(Keeper):
 
 
 class CreatesFirst(Keeper):
-    """Creates in each reconcile. The refusals are writes without an effect: nobody acts after them."""
+    """Creates in each reconcile, also each two minutes. The refusals are writes without an effect."""
 
     async def keep(self, animal: Animal) -> None:
         """Create, or change what is there if it is the animal's."""
@@ -93,6 +93,27 @@ class CreatesFirst(Keeper):
             elif found.data != wanted.data:
                 found.data = wanted.data
                 await self.client.update(found)
+
+    async def report(self, animal: Animal, before: AnimalStatus) -> Result:
+        """Look again, as a timer of kopf does."""
+        await super().report(animal, before)
+        return Result(requeue_after=timedelta(minutes=2))
+
+
+class Expires(Keeper):
+    """Its child goes at its time, half an hour after the animal was made."""
+
+    async def reconcile(self, request: Request) -> Result | None:
+        """Delete the child when its time is up."""
+        animal = await self.client.find(Animal, request)
+        if animal is None or animal.metadata.creation_timestamp is None:
+            return None
+        left = animal.metadata.creation_timestamp + timedelta(minutes=30) - datetime.now(UTC)
+        if left > timedelta(0):
+            await super().reconcile(request)
+            return Result(requeue_after=left)
+        await prune(self.client, ConfigMap, owner=animal)
+        return None
 
 
 class Generates(Keeper):
