@@ -13,9 +13,9 @@ from typing import Any
 from pykb._regular_file import SETTINGS, read_settings
 from pykb.diagnostics import EnvironmentProblem, Span
 from pykb.diagnostics.codes.explore import SETTING
-from pykb.diagnostics.suggest import closest
-from pykb.project.settings import place_of
-from pykb.reading import TomlError, read_toml
+from pykb.diagnostics.suggest import did_you_mean
+from pykb.project.settings import place_of, table_of
+from pykb.reading import TomlError
 
 TABLE = "tool.pykb.explore"
 _MOST = 100
@@ -97,12 +97,9 @@ def settings_of(root: Path) -> Settings:
     if b"explore" not in content:
         return Settings()
     try:
-        tables = read_toml(content)
+        own = table_of(content, TABLE)
     except TomlError as error:
         raise SETTING.problem(str(error), span=Span(SETTINGS, error.line, error.column)) from error
-    own: Any = tables
-    for name in TABLE.split("."):
-        own = own.get(name, {}) if isinstance(own, dict) else {}
     return _Reader(content.decode()).read(own)
 
 
@@ -112,14 +109,11 @@ class _Reader:
     def __init__(self, text: str) -> None:
         self._text = text
 
-    def read(self, own: object) -> Settings:
-        if not isinstance(own, dict):
-            raise self._problem("explore", f"`{TABLE}` is no table", f"[{TABLE}]", table="tool.pykb")
+    def read(self, own: Mapping[str, object]) -> Settings:
         for key in own:
             if key not in _KEYS:
-                near = closest(key, _KEYS)
-                remedy = f"did you mean `{near}`?" if near else f"known keys: {', '.join(sorted(_KEYS))}"
-                raise self._problem(key, f"`[{TABLE}]` has no key `{key}`", remedy)
+                helps = did_you_mean(key, _KEYS) or (f"known keys: {', '.join(sorted(_KEYS))}",)
+                raise self._problem(key, f"`[{TABLE}]` has no key `{key}`", *helps)
         found: dict[str, Any] = {}
         for key, value in own.items():
             match key:
@@ -174,9 +168,8 @@ class _Reader:
             raise self._problem("ignore", message, remedy, near=entry)
         for key in entry:
             if key not in ("field", "code", "reason"):
-                near = closest(key, ("field", "code", "reason"))
-                known = f"did you mean `{near}`?" if near else "known keys: code, field, reason"
-                raise self._problem("ignore", f"{which} has no key `{key}`", known, near=key)
+                helps = did_you_mean(key, ("field", "code", "reason")) or ("known keys: code, field, reason",)
+                raise self._problem("ignore", f"{which} has no key `{key}`", *helps, near=key)
         whats = [entry[key] for key in ("field", "code") if key in entry]
         what, reason = whats[0] if len(whats) == 1 else None, entry.get("reason")
         if not isinstance(what, str) or not what.strip():
@@ -186,14 +179,12 @@ class _Reader:
             raise self._problem("ignore", message, 'write why it may differ: `reason = "..."`', near=what)
         return Ignored(what, reason, self._place("ignore", near=what))
 
-    def _problem(
-        self, key: str, message: str, *helps: str, table: str = TABLE, near: object = None
-    ) -> EnvironmentProblem:
-        return SETTING.problem(message, *helps, span=self._place(key, table=table, near=near))
+    def _problem(self, key: str, message: str, *helps: str, near: object = None) -> EnvironmentProblem:
+        return SETTING.problem(message, *helps, span=self._place(key, near=near))
 
-    def _place(self, key: str, *, table: str = TABLE, near: object = None) -> Span:
+    def _place(self, key: str, *, near: object = None) -> Span:
         """The place of a key, or of a text that stands after it."""
-        place = place_of(self._text, table, key)
+        place = place_of(self._text, TABLE, key)
         if isinstance(near, str) and near:
             lines = self._text.splitlines()
             for number, line in enumerate(lines[place.line - 1 :], start=place.line):

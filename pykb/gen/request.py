@@ -20,7 +20,7 @@ from pykb import _regular_file
 from pykb._regular_file import SETTINGS, real_path
 from pykb.diagnostics import Diagnostic, Diagnostics, EnvironmentProblem, Span
 from pykb.diagnostics.codes.generate import COMMAND_LINE, COMMAND_LINE_GO, OPTION
-from pykb.diagnostics.suggest import closest
+from pykb.diagnostics.suggest import closest, did_you_mean
 from pykb.gen.options import GENERATORS, OPTIONS, ROLE, ROLE_FILE, GenerateOptions, Option, SchemaOptions
 from pykb.gen.output import DEFAULT_FOLDERS, OutputRules, check_places
 from pykb.markers.definition import (
@@ -35,8 +35,8 @@ from pykb.markers.definition import (
 )
 from pykb.markers.parser import parse_arguments, split_name
 from pykb.markers.registry import MarkerRegistry
-from pykb.project.settings import CONFIG, KEY, config_folder, oldest_supported, place_of, swapped
-from pykb.reading import TomlError, read_toml
+from pykb.project.settings import CONFIG, KEY, config_folder, oldest_supported, place_of, swapped, table_of
+from pykb.reading import TomlError
 
 _T = TypeVar("_T")
 KEYS: Mapping[str, Option] = {option.name: option for option in OPTIONS}
@@ -56,7 +56,7 @@ def read_settings(root: Path, diagnostics: Diagnostics) -> Mapping[str, Any]:
     if b"tool.pykb" not in content:
         return {}
     try:
-        own = read_toml(content).get("tool", {}).get("pykb", {})
+        own, ours = table_of(content), table_of(content, "tool.pykb.generate")
     except TomlError as error:
         diagnostics.report(OPTION, Span(SETTINGS, error.line, error.column), str(error))
         return {}
@@ -65,7 +65,7 @@ def read_settings(root: Path, diagnostics: Diagnostics) -> Mapping[str, Any]:
         if key not in _TABLES:
             diagnostics.add(_unknown("tool.pykb", key, text))
     found: dict[str, Any] = {}
-    for key, value in own.get("generate", {}).items():
+    for key, value in ours.items():
         option = KEYS.get(key)
         if option is None:
             diagnostics.add(_unknown("tool.pykb.generate", key, text))
@@ -95,12 +95,8 @@ def _unknown(table: str, key: str, text: str) -> Diagnostic:
         message = f"`[{table}]` has no key `{key}`, but `[{other}]` has"
         return OPTION.at(place_of(text, table, key), message, f"[{other}]")
     known = _TABLES if is_outer else KEYS
-    near = closest(key, known)
-    return OPTION.at(
-        place_of(text, table, key),
-        f"`[{table}]` has no key `{key}`",
-        f"did you mean `{near}`?" if near else f"known keys: {', '.join(sorted(known))}",
-    )
+    helps = did_you_mean(key, known) or (f"known keys: {', '.join(sorted(known))}",)
+    return OPTION.at(place_of(text, table, key), f"`[{table}]` has no key `{key}`", *helps)
 
 
 FROM_CLUSTER = "cluster"

@@ -20,6 +20,7 @@ from pykb.reading import TomlError, read_toml
 # Plugins and commands that scaffold speak of `config/`, wherever it is. A plan maps their paths.
 
 
+_TABLE = "tool.pykb"
 CONFIG = "config"
 """Where `init` puts the manifests."""
 _FOLDERS = "autoscaling|availability|certificates|certmanager|crd|default|manager|manifests|network-policy"
@@ -101,16 +102,31 @@ def place_of(text: str, table: str, key: str) -> Span:
     return Span(SETTINGS, 1, 1)
 
 
+def table_of(content: bytes, name: str = _TABLE) -> dict[str, Any]:
+    """A table of the settings, such as ``[tool.pykb]``. Empty if it is not there.
+
+    Raises:
+        TomlError: The file is not TOML, or has something else in the place of the table.
+    """
+    table, outer = read_toml(content), ""
+    for key in name.split("."):
+        table, whole = table.get(key, {}), f"{outer}.{key}".lstrip(".")
+        if not isinstance(table, dict):
+            place = place_of(content.decode(), outer, key)
+            raise TomlError(f"expected the table `[{whole}]`, found another value", place.line, place.column)
+        outer = whole
+    return table
+
+
 @lru_cache(maxsize=4)
 def _named(content: bytes) -> Any:
     """What the settings name; ``None`` for nothing."""
     if b"tool" not in content or CONFIG.encode() not in content:
         return None
     try:
-        own = read_toml(content).get("tool", {}).get("pykb", {})
-    except (TomlError, AttributeError):
+        return table_of(content).get(CONFIG)
+    except TomlError:
         return None  # the generator reports it
-    return own.get(CONFIG) if isinstance(own, dict) else None
 
 
 def _checked(root: Path, named: object) -> str:
@@ -137,7 +153,6 @@ OLDEST, NEWEST = (1, 28), (1, 37)
 """The versions whose features pykb knows. The newest is that of its built-in types and of its control plane."""
 Minor = tuple[int, int]
 """A version without its patch number."""
-_TABLE = "tool.pykb"
 _VERSION = re.compile(r"v?(?P<major>[0-9]{1,3})\.(?P<minor>[0-9]{1,3})")
 _AT_LEAST = re.compile(r">=\s*")
 
@@ -178,10 +193,10 @@ def oldest_supported(root: Path) -> Minor | None:
     """
     try:
         content = read_settings(root)
-        own = read_toml(content).get("tool", {}).get("pykb", {}) if KEY.encode() in content else {}
-    except (OSError, TomlError, AttributeError):
+        own = table_of(content) if KEY.encode() in content else {}
+    except (OSError, TomlError):
         return None  # the generator reports it
-    if not isinstance(own, dict) or KEY not in own:
+    if KEY not in own:
         return None
     value = own[KEY]
     version, problem = _read(value) if isinstance(value, str) and _AT_LEAST.match(value) else (None, _NO_VERSION)

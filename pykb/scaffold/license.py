@@ -11,7 +11,8 @@ from pykb.diagnostics import Diagnostics, Span
 from pykb.diagnostics.codes.cli import LICENSE_FILE, LICENSE_NAME
 from pykb.diagnostics.codes.scaffold import BOILERPLATE_BROKEN
 from pykb.diagnostics.suggest import closest
-from pykb.reading import TomlError, read_toml
+from pykb.project.settings import table_of
+from pykb.reading import TomlError
 from pykb.scaffold.plan import PlanBuilder
 
 
@@ -101,10 +102,9 @@ HEADER = "hack/boilerplate.py.txt"
 def header_path(plan: PlanBuilder, diagnostics: Diagnostics) -> str:
     """Where the licence header is: as ``boilerplate`` in ``[tool.pykb]`` says, for a project that moved it."""
     try:
-        own = read_toml(read_settings(plan.root)).get("tool", {}).get("pykb", {})
+        path = table_of(read_settings(plan.root)).get("boilerplate", HEADER)
     except (OSError, TomlError):
         return HEADER  # the generator reports it
-    path = own.get("boilerplate", HEADER) if isinstance(own, dict) else HEADER
     if path == HEADER:
         return HEADER
     if isinstance(path, str) and plan.current(path) is not None:

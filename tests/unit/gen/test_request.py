@@ -124,6 +124,9 @@ def test_unknown_settings_are_errors_that_name_the_nearest(
     [
         (b"[project]\n[tool.pykb\n", "expected TOML: Expected ']' at the end of a table declaration", (2, 11)),
         (b"[tool.pykb.generate]\n\xff\xfe", "expected TOML, which is UTF-8: found another encoding", (1, 1)),
+        (b"[tool.pykb]\ngenerate = 1\n", "expected the table `[tool.pykb.generate]`, found another value", (2, 1)),
+        (b"[tool]\npykb = 'tool.pykb'\n", "expected the table `[tool.pykb]`, found another value", (2, 1)),
+        (b"tool = 'tool.pykb'\n", "expected the table `[tool]`, found another value", (1, 1)),
     ],
 )
 def test_settings_that_cannot_be_read_are_said(
