@@ -17,6 +17,7 @@ from pykb.client._reader import Reader
 from pykb.client.bridge import await_in_thread
 from pykb.client.codec import AnyObject, Key, Kind, ReadKind, ReadT, UnreadableObjects
 from pykb.client.connection import Connection
+from pykb.client.ending import end_tasks
 from pykb.client.login import Credentials, CredentialSource, Impersonation, KubeconfigSource, discover_credentials
 from pykb.client.login.credentials import StaticCredentials
 from pykb.client.mapper import ResourceMapper
@@ -209,10 +210,7 @@ async def _settle(connection: Connection) -> None:
     if not tasks:
         return
     _, late = await asyncio.wait(tasks, timeout=CLOSING_LIMIT.total_seconds())
-    for task in late:
-        task.cancel()
-    if late:
-        await asyncio.wait(late)
+    await end_tasks(*late)
 
 
 P = ParamSpec("P")

@@ -14,6 +14,7 @@ from pykb.api.object import Object
 from pykb.client.clock import Clock, SystemClock
 from pykb.client.codec import Kind, ReadKind, ReadT, UnreadableObjects, gvk_of, kind_of, resource_of
 from pykb.client.connection import NotMirrored
+from pykb.client.ending import end_tasks
 from pykb.client.errors import NoKindMatch
 from pykb.client.listwatch import ListWatch, WatchTarget
 from pykb.client.mapper import ResourceMapper, ResourceMapping
@@ -115,8 +116,7 @@ class InformerCache:
     async def __aexit__(self, *_: object) -> None:
         running, self._running = self._running, None
         if running is not None:
-            running.cancel()
-            await asyncio.wait({running})
+            await end_tasks(running)
             if not running.cancelled():
                 running.result()
 
@@ -186,8 +186,7 @@ class InformerCache:
         informer.close()
         task = self._by_informer.get(informer)
         if task is not None:
-            task.cancel()
-            await asyncio.wait({task})
+            await end_tasks(task)
 
     def _informer(self, kind: Kind, *, metadata_only: bool) -> Informer[Any]:
         gvk = gvk_of(kind)

@@ -10,6 +10,7 @@ from typing import Any, Generic
 
 from pykb.client.client import Client
 from pykb.client.codec import Kind
+from pykb.client.ending import end_tasks
 from pykb.client.options import check_function, check_kind, checked_predicates
 from pykb.meta.gvk import NamespacedName
 from pykb.runtime.cache.event import Event, EventFilters
@@ -199,9 +200,7 @@ class _Engaged:
 
     async def left(self, cluster: Cluster) -> None:
         """A cluster has left. Returns when nothing works for it any more."""
-        task = self._running.pop(cluster)
-        task.cancel()
-        await asyncio.wait({task})
+        await end_tasks(self._running.pop(cluster))
         await self.queue.expel(lambda request: getattr(request, "cluster", None) == cluster.name)
 
     async def _feed(self, cluster: Cluster) -> None:
