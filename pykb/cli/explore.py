@@ -330,13 +330,12 @@ def _fix_hashes() -> None:
 
 def _check_codes(codes: Sequence[str], flag: str) -> None:
     from pykb.diagnostics.codes.cli import USAGE
-    from pykb.diagnostics.suggest import closest
+    from pykb.diagnostics.suggest import did_you_mean
     from pykb.explore import CODES
 
     for code in codes:
         if code not in CODES:
-            near = closest(code, CODES)
-            helps = (f"did you mean `{near}`?",) if near else (f"the codes: {', '.join(CODES)}",)
+            helps = did_you_mean(code, CODES) or (f"the codes: {', '.join(CODES)}",)
             finish([USAGE.at(None, f"`{flag}` does not know `{code}`", *helps)], code=EXIT_USAGE)
 
 

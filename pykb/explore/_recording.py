@@ -19,7 +19,7 @@ from pykb.client.codec import gvk_of
 from pykb.diagnostics import Diagnostic, EnvironmentProblem
 from pykb.diagnostics.codes.environment import TOOL_MISSING
 from pykb.diagnostics.codes.explore import NOT_EXPLORED
-from pykb.diagnostics.suggest import closest
+from pykb.diagnostics.suggest import did_you_mean
 from pykb.envtest.crds import read_crds
 from pykb.explore._earlier import Earlier, Life, Record, name_of
 from pykb.explore._history import History, Identity, Manifest, Step, Verb
@@ -155,8 +155,7 @@ def _commit_of(root: Path, revision: str) -> git.Commit:
         raise NOT_EXPLORED.problem(message, "make it one: `git init`, then commit each version that you release")
     commit = git.Commit.find(root, revision)
     if commit is None:
-        near = closest(revision, git.names(root))
-        helps = (f"did you mean `{near}`?",) if near else ("name a tag, a branch or a commit: `git log --oneline`",)
+        helps = did_you_mean(revision, git.names(root)) or ("name a tag, a branch or a commit: `git log --oneline`",)
         raise NOT_EXPLORED.problem(f"the repository has no revision `{revision}`", *helps)
     return commit
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from pykb.api.builtin import find_class
 from pykb.diagnostics import Span
 from pykb.diagnostics.codes.explore import NOT_EXPLORED
-from pykb.diagnostics.suggest import closest
+from pykb.diagnostics.suggest import did_you_mean
 from pykb.explore._actors import Actor
 from pykb.explore._history import Identity, Manifest
 from pykb.explore._invariants import Check, invariant_of
@@ -199,7 +199,6 @@ def _definition_of(sample: Manifest, span: Span, own: Mapping[tuple[str, str], M
     if find_class(group_version.with_kind(kind)) is not None:
         return None
     kinds = sorted(name for _, name in own)
-    near = closest(kind, kinds)
-    helps = (f"did you mean `{near}`?",) if near else ("name the file that defines it: `--crd crd.yaml`",)
+    helps = did_you_mean(kind, kinds) or ("name the file that defines it: `--crd crd.yaml`",)
     known = f" (defined: {', '.join(kinds)})" if kinds else ""
     raise NOT_EXPLORED.problem(f"no CustomResourceDefinition is given for {version} {kind}{known}", *helps, span=span)

@@ -14,7 +14,7 @@ from pykb._regular_file import read_text
 from pykb.api.builtin import kinds
 from pykb.diagnostics import Diagnostic, Diagnostics, Span
 from pykb.diagnostics.codes.crd import SAMPLE_BROKEN, SAMPLE_REFUSED
-from pykb.diagnostics.suggest import closest, only_meaning
+from pykb.diagnostics.suggest import closest, did_you_mean, only_meaning
 from pykb.gen.checks.value import broken_rules, misfits, with_defaults
 from pykb.gen.ir import Crd, CrdVersion, SchemaNode
 from pykb.gen.manifest import ManifestLoader, load_manifest
@@ -146,10 +146,8 @@ def _in_own_group(root: Path, wanted: GroupKind, version: str, own: Sequence[Crd
             return (f"`{wanted.kind}` has {there}", f"or add the version: `pykb create api --version {version} ...`")
     if wanted in _foreign_kinds(root, own):
         return ()
-    near = closest(wanted.kind, [crd.names.kind for crd in own])
-    if near:
-        return (f"did you mean `{near}`?",)
-    return ("change its kind, delete the sample, or list a kind of another project in PROJECT",)
+    others = ("change its kind, delete the sample, or list a kind of another project in PROJECT",)
+    return did_you_mean(wanted.kind, [crd.names.kind for crd in own]) or others
 
 
 def _foreign_kinds(root: Path, own: Iterable[Crd]) -> frozenset[GroupKind]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from pykb.diagnostics import Diagnostic, EnvironmentProblem
 from pykb.diagnostics.codes.environment import KUBECONFIG
-from pykb.diagnostics.suggest import closest
+from pykb.diagnostics.suggest import did_you_mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,9 +177,8 @@ def _entry(config: Kubeconfig, section: str, noun: str, name: str, by: Entry | N
         return entries[name]
     wanted_by = f", which context `{by.name}` names" if by else ""
     message = f"there is no {noun} `{name}` in kubeconfig {config.where}{wanted_by}"
-    close = closest(name, entries)
-    help_text = f"did you mean `{close}`?" if close else f"known {noun}s: {', '.join(sorted(entries)) or 'none'}"
-    raise KUBECONFIG.problem(message, help_text)
+    helps = did_you_mean(name, entries) or (f"known {noun}s: {', '.join(sorted(entries)) or 'none'}",)
+    raise KUBECONFIG.problem(message, *helps)
 
 
 def _no_context(config: Kubeconfig) -> Diagnostic:
