@@ -7,14 +7,13 @@ defaults of its inner fields.
 
 from __future__ import annotations
 
-import ast
 import functools
 import operator
 import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from pykb.gen.cel.syntax import Call, CelSyntaxError, Expression, Index, Literal, Name, Select, Sequence, parse
+from pykb.gen.cel.syntax import Call, CelSyntaxError, Expression, Index, Literal, Name, Select, Sequence, parse, text_of
 from pykb.gen.ir import SchemaNode
 
 _OPAQUE_FORMATS = frozenset({"date", "date-time", "datetime", "duration", "byte"})
@@ -271,20 +270,10 @@ def literal(node: Literal) -> object:
         case "number" if re.fullmatch(r"[0-9.]+(?:[eE][-+]?[0-9]+)?", node.text):
             return float(node.text)
         case "string":
-            return _text(node.text)
+            found = text_of(node)
+            return OPAQUE if found is None else found
         case _:
             return OPAQUE
-
-
-def _text(written: str) -> object:
-    """The text of a literal. Escapes that Python reads differently are left to the server."""
-    if not re.match(r"[rR]?[\"']", written) or re.search(r"\\[?`]", written):
-        return OPAQUE
-    try:
-        found = ast.literal_eval(written)
-    except (SyntaxError, ValueError):
-        return OPAQUE
-    return found if isinstance(found, str) else OPAQUE
 
 
 _COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -10,7 +9,7 @@ from functools import cache
 from itertools import chain, product, takewhile
 
 from pykb.diagnostics.suggest import closest
-from pykb.gen.cel.syntax import Call, CelSyntaxError, Expression, Index, Literal, Name, Select, Sequence
+from pykb.gen.cel.syntax import Call, CelSyntaxError, Expression, Index, Literal, Name, Select, Sequence, text_of
 from pykb.gen.cel.types import (
     BOOL,
     DYN,
@@ -593,14 +592,8 @@ class _Walk:
         return Value(BOOL, self.visit(argument, scope).cost)
 
     def _pattern(self, tree: Expression) -> None:
-        if not isinstance(tree, Literal) or tree.kind != "string":
-            return
-        try:
-            value = ast.literal_eval(tree.text)
-        except (ValueError, SyntaxError):
-            return
-        if isinstance(value, str):
-            self.findings.patterns.append((value, tree.offset))
+        if isinstance(tree, Literal) and (pattern := text_of(tree)) is not None:
+            self.findings.patterns.append((pattern, tree.offset))
 
     def _macro(self, tree: Call, target: Expression, scope: Scope) -> Value:
         """A macro such as ``list.all(x, ...)``.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from pykb.meta.names import CEL_RESERVED
+from pykb.reading import read_python
 
 
 class CelSyntaxError(ValueError):
@@ -37,6 +39,17 @@ class Literal:
     kind: str
     offset: int
     text: str = ""
+
+
+def text_of(literal: Literal) -> str | None:
+    """The value of a string. ``None`` for another literal, and for one with escapes that Python reads differently."""
+    if not re.fullmatch(r"[rR][\"'].*|[\"'](?:[^\\]|\\[^?`])*", literal.text, re.DOTALL):
+        return None
+    try:
+        [statement] = read_python(literal.text).body
+    except SyntaxError:
+        return None
+    return str(ast.literal_eval(statement.value)) if isinstance(statement, ast.Expr) else None
 
 
 @dataclass(frozen=True, slots=True)
