@@ -211,13 +211,11 @@ def marks_of(sources: Iterable[str], others: Iterable[str] = ()) -> tuple[Mark, 
     sources = [*sources]
     texts = [*others, *sources]
     named, compared = _read(texts).named, constants_of(texts)
-    looked_up: dict[tuple[str, str], None] = {}
+    nodes = [node for source in sources for node in _code_of(source).nodes]
+    looked_up = dict.fromkeys(each for node in nodes for each in _looked_up(node, named))
     values: dict[str, list[str]] = {}
-    for node in _read(sources).nodes:
-        for field, key in _looked_up(node, named):
-            looked_up.setdefault((field, key))
-        for key, value in _compared_marks(node, named, compared):
-            values.setdefault(key, []).append(value)
+    for key, value in (each for node in nodes for each in _compared_marks(node, named, compared)):
+        values.setdefault(key, []).append(value)
     certain = [(field, key) for field, key in looked_up if field]
     known = {key for _, key in certain}
     every = [*certain, *((MARKED[0], key) for field, key in looked_up if not field and key not in known)]

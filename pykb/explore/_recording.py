@@ -11,7 +11,6 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -48,22 +47,17 @@ _LIMITS = Limits(seconds=300, size=64 * 1024**2)
 _REMEDY = "the modules of then are imported in today's environment: install what they need beside today's requirements"
 
 
-def record(subject: Subject, name: str, seed: int = 0) -> Earlier:
+def lives_of(subject: Subject, seed: int, samples: Sequence[Manifest]) -> list[Life | None]:
     """Run an operator for each sample, and keep what is there after its writes and in the end.
 
     Args:
         subject: The earlier operator. Its modules must not be imported by today's in this process.
-        name: Its revision.
         seed: Selects the random values of the worlds.
+        samples: The samples.
 
     Raises:
         EnvironmentProblem: It cannot be run.
     """
-    play = partial(_lives_of, subject, seed)
-    return Earlier(name, _named(play(subject.samples)), subject.crds, play=play)
-
-
-def _lives_of(subject: Subject, seed: int, samples: Sequence[Manifest]) -> list[Life | None]:
     with Runner(subject, seed + _SEED) as runner:
         return [_life_of(subject, sample, runner) for sample in samples]
 
@@ -77,7 +71,8 @@ def _life_of(subject: Subject, sample: Manifest, runner: Runner) -> Life | None:
     return Life(sample, records) if is_known else None
 
 
-def _named(lives: Iterable[Life | None]) -> dict[str, Life]:
+def named(lives: Iterable[Life | None]) -> dict[str, Life]:
+    """The lives of samples that the operator has not refused, by the names of those."""
     return {name_of(Identity.of(life.sample)): life for life in lives if life is not None}
 
 
@@ -118,7 +113,7 @@ def earlier_of(
         return lives
 
     lives, crds = _read(_answer_of(root, revision, order, seconds), revision)
-    return Earlier(revision, _named(lives), crds, play=play)
+    return Earlier(revision, named(lives), crds, play=play)
 
 
 def _answer_of(root: Path, revision: str, asked: dict[str, Any], seconds: float | None) -> dict[str, Any]:
@@ -216,7 +211,7 @@ def _subject_of(tree: Path, samples: Sequence[Manifest]) -> Subject:
 
 
 def _answer(subject: Subject, asked: dict[str, Any]) -> dict[str, Any]:
-    found = _lives_of(subject, asked["seed"], asked.get("smaller") or subject.samples)
+    found = lives_of(subject, asked["seed"], asked.get("smaller") or subject.samples)
     lives = [life and {"sample": life.sample, "records": [_values(each) for each in life.records]} for life in found]
     return {"lives": lives, "crds": list(subject.crds)}
 

@@ -6,12 +6,15 @@ They stand outside the zoo's folder, so that findings name lines of the zoo.
 from __future__ import annotations
 
 import copy
+from functools import partial
 from typing import ClassVar
 
 from pykb.api.core.v1 import ConfigMap, Secret
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.api.object import Object
-from pykb.explore import Check
+from pykb.explore import Check, Subject
+from pykb.explore._earlier import Earlier
+from pykb.explore._recording import lives_of, named
 from pykb.runtime import (
     ControllerBuilder,
     Manager,
@@ -143,3 +146,9 @@ class Guard(Keeper):
             return [Request("default", (secret.metadata.name or "").removesuffix("-key"))]
 
         ControllerBuilder(manager).for_(Animal).watches(Secret, owner).complete(self)
+
+
+def record(subject: Subject, name: str) -> Earlier:
+    """Run an earlier operator in this process."""
+    play = partial(lives_of, subject, 0)
+    return Earlier(name, named(play(subject.samples)), subject.crds, play=play)

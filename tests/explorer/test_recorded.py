@@ -13,9 +13,8 @@ import yaml
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.render import render
 from pykb.explore import Explorer, Recorded, Report, Subject, recorded_in_file, with_record
-from pykb.explore._recording import record
 from pykb.runtime import Manager, Reconciler
-from tests.explorer.keeper import Guard, Keeper
+from tests.explorer.keeper import Guard, Keeper, record
 from tests.explorer.zoo import kinds, specs, upgrades
 
 PASSWORD = "hunter2"

@@ -18,10 +18,10 @@ import pytest
 from pykb.api.core.v1 import ConfigMap
 from pykb.diagnostics import Diagnostic, EnvironmentProblem
 from pykb.explore import Explorer, History, Report, Subject, subject_of
-from pykb.explore._recording import earlier_of, record
+from pykb.explore._recording import earlier_of
 from pykb.runtime import Manager, Result
 from pykb.testing import ProjectExplorer
-from tests.explorer.keeper import Keeper
+from tests.explorer.keeper import Keeper, record
 from tests.explorer.test_project import CONTROLLER, DEFINITION, PACKAGE, SAMPLE, change, root
 from tests.explorer.zoo import kinds, upgrades
 from tests.explorer.zoo.kinds import Animal, AnimalStatus

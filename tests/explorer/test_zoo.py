@@ -11,11 +11,10 @@ import pytest
 
 from pykb.diagnostics.render import render
 from pykb.explore import CODES, Explorer, Finding, History, Report, Subject
-from pykb.explore._recording import record
 from pykb.runtime import Manager, Reconciler, Result
 from tests.explorer.feeder import Feeder
 from tests.explorer.handled import Handled
-from tests.explorer.keeper import Guard, Keeper
+from tests.explorer.keeper import Guard, Keeper, record
 from tests.explorer.zoo import (
     branches,
     clusters,
