@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 import typer
 
 from pykb.cli import console
-from pykb.cli.errors import EXIT_FINDINGS, EXIT_USAGE, finish, report, report_rendered
+from pykb.cli.errors import EXIT_FINDINGS, EXIT_USAGE, finish, refuse, report, report_rendered
 from pykb.cli.options import How, Preview
 from pykb.cli.project import own_pykb
 from pykb.diagnostics import Diagnostics, Severity
@@ -176,14 +176,11 @@ def _described(change: Change) -> dict[str, str]:
 def check_options(*, fix: bool, shows: str, reads: str) -> None:
     """Report options that do not go together. ``shows`` and ``reads`` are those that were given."""
     if shows and not fix:
-        helps = (f"`pykb generate --fix {shows}`, or `--check` for a diff of the manifests",)
-        finish([FLAG_REQUIRED.at(None, f"`{shows}` shows what `--fix` would change", *helps)], code=EXIT_USAGE)
+        remedy = f"`pykb generate --fix {shows}`, or `--check` for a diff of the manifests"
+        refuse(f"`{shows}` shows what `--fix` would change", remedy, kind=FLAG_REQUIRED)
     if reads and fix:
         message = f"`{reads}` writes nothing, but `--fix` changes the source"
-        finish(
-            [FLAG_CONFLICT.at(None, message, f"run `pykb generate --fix` before it, without `{reads}`")],
-            code=EXIT_USAGE,
-        )
+        refuse(message, f"run `pykb generate --fix` before it, without `{reads}`", kind=FLAG_CONFLICT)
 
 
 def fixed(root: Path, result: GenerateResult, again: Callable[[], GenerateResult]) -> GenerateResult:

@@ -348,7 +348,7 @@ def _find_cluster(name: str) -> Cluster:
 
     Without a name: that of the project, else the user's default one.
     """
-    from pykb.cli.errors import EXIT_USAGE, finish
+    from pykb.cli.errors import refuse
     from pykb.diagnostics.codes.environment import CLUSTER_NAME
     from pykb.envtest.cluster import NAME, Cluster, named_folder
     from pykb.files.state import STATE
@@ -359,7 +359,7 @@ def _find_cluster(name: str) -> Cluster:
         return Cluster(root / STATE / "cluster")
     if name and not NAME.fullmatch(name):
         message = f"`{name}` is not a valid cluster name, expected lower-case letters, digits and `-`"
-        finish([CLUSTER_NAME.at(None, message)], code=EXIT_USAGE)
+        refuse(message, kind=CLUSTER_NAME)
     return Cluster(named_folder(name or "default"))
 
 

@@ -151,16 +151,15 @@ def sideload(version: Exact) -> None:
       tar czf - -C "$(pykb envtest path)" . | ssh HOST pykb envtest sideload 1.37.2
     """
     from pykb.cli.console import ProgressReporter
-    from pykb.cli.errors import EXIT_USAGE, finish
-    from pykb.diagnostics.codes.cli import USAGE
+    from pykb.cli.errors import refuse
     from pykb.envtest.assets import sideload as keep
     from pykb.envtest.cache import is_exact, parse_version
 
     wanted = parse_version(version)
     if not is_exact(wanted):
-        finish([USAGE.at(None, f"`{version}` selects versions, expected one such as 1.37.2")], code=EXIT_USAGE)
+        refuse(f"`{version}` selects versions, expected one such as 1.37.2")
     if sys.stdin is None or sys.stdin.isatty():
-        finish([USAGE.at(None, "expected an archive on stdin: `< envtest.tar.gz`")], code=EXIT_USAGE)
+        refuse("expected an archive on stdin: `< envtest.tar.gz`")
     with ProgressReporter() as reporter:
         assets = keep(wanted, sys.stdin.buffer, reporter)
     console.out(str(assets.folder))

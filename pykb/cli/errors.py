@@ -13,7 +13,7 @@ import shlex
 import sys
 import traceback
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 import typer
@@ -21,7 +21,7 @@ import typer
 from pykb import __version__
 from pykb._regular_file import UnsuitableFileError
 from pykb.cli import console
-from pykb.diagnostics import Diagnostic, Diagnostics, EnvironmentProblem, Severity
+from pykb.diagnostics import Code, Diagnostic, Diagnostics, EnvironmentProblem, Severity
 from pykb.diagnostics.codes import cli as codes
 from pykb.diagnostics.render import Format, document, entries, entries_of, render
 from pykb.diagnostics.suggest import closest
@@ -78,6 +78,12 @@ def finish(diagnostics: Iterable[Diagnostic], *, code: int = EXIT_FINDINGS) -> N
     report(findings)
     if any(d.severity is Severity.ERROR for d in findings):
         raise typer.Exit(code)
+
+
+def refuse(message: str, *helps: str, kind: Code = codes.USAGE) -> NoReturn:
+    """End a command that was called in a wrong way: say so, and what to type."""
+    report([kind.at(None, message, *helps)])
+    raise typer.Exit(EXIT_USAGE)
 
 
 def _from_usage_error(error: click.UsageError) -> Diagnostic:

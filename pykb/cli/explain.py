@@ -9,14 +9,15 @@ from collections.abc import Iterable, Iterator
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType, NoneType, UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, NoReturn, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
 
 import typer
 
 import pykb
 from pykb.cli import console
-from pykb.cli.errors import EXIT_USAGE, report
+from pykb.cli.errors import refuse
 from pykb.cli.options import beginning
+from pykb.diagnostics.codes.cli import UNKNOWN_CODE
 
 if TYPE_CHECKING:
     from pykb.api import Struct
@@ -92,16 +93,8 @@ def _marker(name: str) -> None:
     if definition is None:
         near = registry.suggest(name)
         what = f"a marker with a similar name exists: `pykb explain +{near}`" if near else "`pykb explain markers`"
-        _finish_unknown(f"no marker has the name `+{name}`", what)
+        refuse(f"no marker has the name `+{name}`", what, kind=UNKNOWN_CODE)
     console.raw(explain_marker(definition))
-
-
-def _finish_unknown(message: str, what: str) -> NoReturn:
-    """End the command: nothing has the name. Says what to type."""
-    from pykb.diagnostics.codes.cli import UNKNOWN_CODE
-
-    report([UNKNOWN_CODE.at(None, message, what)])
-    raise typer.Exit(EXIT_USAGE)
 
 
 def _python(dotted: str) -> None:
@@ -114,7 +107,7 @@ def _python(dotted: str) -> None:
     if missing:
         near = closest(missing, names_of(found))
         what = f"a similar name exists: `pykb explain {path}.{near}`" if near else f"`pykb explain {path}`"
-        _finish_unknown(f"nothing public has the name `{dotted}`", what)
+        refuse(f"nothing public has the name `{dotted}`", what, kind=UNKNOWN_CODE)
     text = describe(dotted, found)
     if not console.data({"name": dotted, "text": text}):
         console.raw(text)
@@ -158,7 +151,7 @@ def _code(slug: str, pages: Iterable[str] = ()) -> None:
         near = closest(slug, [*codes, *pages]) or closest(first, [each.kind for each in kinds()])
         similar = f"{near}{dot}{below}" if near and dot else near
         what = f"a similar name exists: `pykb explain {similar}`" if near else "`pykb explain` lists the codes"
-        _finish_unknown(f"neither a message nor a built-in kind has the name `{slug}`", what)
+        refuse(f"neither a message nor a built-in kind has the name `{slug}`", what, kind=UNKNOWN_CODE)
     whole = {"severity": str(found.severity), "title": found.title, "explanation": found.explanation}
     if console.data({"code": found.slug, **whole}):
         return
@@ -321,7 +314,7 @@ def show_fields(called: str, cls: type[Struct], below: str) -> None:
         if field is None:
             near = closest(word, [each.wire for each in known])
             what = f"a similar name exists: `pykb explain {called}.{near}`" if near else f"`pykb explain {called}`"
-            _finish_unknown(f"`{called}` has no field `{word}`", what)
+            refuse(f"`{called}` has no field `{word}`", what, kind=UNKNOWN_CODE)
         called, annotation = f"{called}.{field.wire}", field.annotation
     shown = fields_of(_type_within(annotation))
     if console.data({"name": called, "type": type_text(annotation), "fields": [each.to_json() for each in shown]}):

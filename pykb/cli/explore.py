@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pykb.cli import console
-from pykb.cli.errors import EXIT_FINDINGS, EXIT_INTERRUPTED, EXIT_USAGE, finish, report
+from pykb.cli.errors import EXIT_FINDINGS, EXIT_INTERRUPTED, refuse, report
 from pykb.cli.options import complete_kinds, taking
 from pykb.project.options import option
 
@@ -131,12 +131,11 @@ def explore(
       pykb explore handlers.py --crd crd.yaml --sample cr.yaml
     """
     from pykb.cli.console import ProgressReporter
-    from pykb.diagnostics.codes.cli import USAGE
     from pykb.explore import Explorer, junit
 
     if options.pdb and options.replay is None:
         example = "for example: `pykb explore --replay .pykb/explore/1-explore-crash.json --pdb`"
-        finish([USAGE.at(None, "`--pdb` goes with `--replay FILE`", example)], code=EXIT_USAGE)
+        refuse("`--pdb` goes with `--replay FILE`", example)
     began = time.monotonic()
     root, subject = _subject(what or [], options)
     spent = time.monotonic() - began if any(value for _, value in _beginnings(options)) else 0.0
@@ -249,23 +248,18 @@ def _with_record(subject: Subject, kind: str, options: Options) -> Subject:
 
 def _check_words(what: Sequence[str], files: Sequence[Path], options: Options) -> None:
     """Check that the words are one kind, or files with what goes with them."""
-    from pykb.diagnostics.codes.cli import USAGE
-
     example = "for example: `pykb explore handlers.py --crd crd.yaml --sample cr.yaml`"
     others = [each for each in what if not each.endswith(".py")]
     if (files and others) or len(others) > 1:
-        finish(
-            [USAGE.at(None, f"`{others[-1]}` is one word too many: name a kind, or files", example)], code=EXIT_USAGE
-        )
+        refuse(f"`{others[-1]}` is one word too many: name a kind, or files", example)
     begins = [flag for flag, value in _beginnings(options) if value]
     if len(begins) > 1:
-        finish([USAGE.at(None, f"`{begins[0]}` and `{begins[1]}` exclude each other", "name one")], code=EXIT_USAGE)
+        refuse(f"`{begins[0]}` and `{begins[1]}` exclude each other", "name one")
     if files and begins:
-        helps = ("make a project of the handlers: `pykb init`",)
-        finish([USAGE.at(None, f"`{begins[0]}` goes with a project", *helps)], code=EXIT_USAGE)
+        refuse(f"`{begins[0]}` goes with a project", "make a project of the handlers: `pykb init`")
     if not files and (options.crd or options.sample):
         given = "--crd" if options.crd else "--sample"
-        finish([USAGE.at(None, f"`{given}` goes with files of handlers", example)], code=EXIT_USAGE)
+        refuse(f"`{given}` goes with files of handlers", example)
 
 
 def _beginnings(options: Options) -> list[tuple[str, object]]:
@@ -278,13 +272,11 @@ def _beginnings(options: Options) -> list[tuple[str, object]]:
 
 
 def _check_all_codes(options: Options) -> None:
-    from pykb.diagnostics.codes.cli import USAGE
     from pykb.diagnostics.codes.explore import UPGRADE
 
     if UPGRADE.slug in options.only and not any(value for _, value in _beginnings(options)):
         message = f"`--only {UPGRADE.slug}` has nothing to explore"
-        helps = ("name the revision from which to upgrade: `--from v1.2.0`",)
-        finish([USAGE.at(None, message, *helps)], code=EXIT_USAGE)
+        refuse(message, "name the revision from which to upgrade: `--from v1.2.0`")
     _check_codes(options.only, "--only")
     _check_codes([each for each in options.ignore if each.startswith("explore-")], "--ignore")
 
@@ -329,14 +321,13 @@ def _fix_hashes() -> None:
 
 
 def _check_codes(codes: Sequence[str], flag: str) -> None:
-    from pykb.diagnostics.codes.cli import USAGE
     from pykb.diagnostics.suggest import did_you_mean
     from pykb.explore import CODES
 
     for code in codes:
         if code not in CODES:
             helps = did_you_mean(code, CODES) or (f"the codes: {', '.join(CODES)}",)
-            finish([USAGE.at(None, f"`{flag}` does not know `{code}`", *helps)], code=EXIT_USAGE)
+            refuse(f"`{flag}` does not know `{code}`", *helps)
 
 
 def _words_again(what: Sequence[str], options: Options) -> str:
@@ -429,13 +420,12 @@ def _save(result: Report, root: Path, seed: int) -> list[Path]:
 def _check_place(path: Path | None) -> None:
     """Check, before the exploration, that a report can be written. It replaces only an earlier one."""
     from pykb._regular_file import read_text
-    from pykb.diagnostics.codes.cli import USAGE
     from pykb.explore import MADE_BY
 
     if path is None:
         return
     if not path.parent.is_dir():
-        finish([USAGE.at(None, f"`{path}` cannot be written: there is no folder `{path.parent}`")], code=EXIT_USAGE)
+        refuse(f"`{path}` cannot be written: there is no folder `{path.parent}`")
     if not path.exists() and not path.is_symlink():
         return
     try:
@@ -444,20 +434,18 @@ def _check_place(path: Path | None) -> None:
         is_ours = False
     if not is_ours:
         message = f"`{path}` is there already, and `pykb explore` did not write it"
-        finish([USAGE.at(None, message, "name another file, or remove it")], code=EXIT_USAGE)
+        refuse(message, "name another file, or remove it")
 
 
 def _check_export(what: Sequence[str], options: Options) -> None:
     """Check, before the exploration, that tests can be written."""
-    from pykb.diagnostics.codes.cli import USAGE
-
     if options.export is None:
         return
     if any(each.endswith(".py") for each in what) or any(value for _, value in _beginnings(options)):
         message = "`--export` writes tests of a project that begin with its samples, without another beginning"
-        finish([USAGE.at(None, message, "for example: `pykb explore --export tests`")], code=EXIT_USAGE)
+        refuse(message, "for example: `pykb explore --export tests`")
     if not options.export.is_dir():
-        finish([USAGE.at(None, f"there is no folder `{options.export}` for tests", "create it")], code=EXIT_USAGE)
+        refuse(f"there is no folder `{options.export}` for tests", "create it")
 
 
 def _export(result: Report, subject: Subject, folder: Path, seed: int) -> None:
@@ -488,7 +476,6 @@ def _write(path: Path, content: bytes) -> None:
 def _replay(subject: Subject, path: Path, root: Path | None) -> None:
     """Run a history again, in pdb if there is a folder of the code."""
     from pykb._regular_file import read_bytes
-    from pykb.diagnostics.codes.cli import USAGE
     from pykb.explore import Explorer, History
     from pykb.reading import read_json
 
@@ -499,8 +486,7 @@ def _replay(subject: Subject, path: Path, root: Path | None) -> None:
         number = int(line or 0)
     except (OSError, ValueError, KeyError, TypeError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
-        finish([USAGE.at(None, f"`{path}` holds no history: {reason}")], code=EXIT_USAGE)
-        return
+        refuse(f"`{path}` holds no history: {reason}")
     with _debugging(root, file, number):
         for told in Explorer(subject, seed=seed).replay(history):
             console.out(told)

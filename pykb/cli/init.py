@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from pykb.cli import console
-from pykb.cli.errors import EXIT_FINDINGS, EXIT_USAGE, finish, report
+from pykb.cli.errors import EXIT_FINDINGS, EXIT_USAGE, refuse, report
 from pykb.cli.options import How, Preview, taking
 from pykb.commands.options import Edits, NewProject, Updates
 from pykb.diagnostics.codes.project import PROJECT_EXISTS
@@ -45,7 +45,7 @@ def init(options: NewProject, how: Preview) -> None:
         from pykb.diagnostics.codes.cli import FLAG_CONFLICT
 
         message = f"`--project-version {options.project_version}`: pykb writes version 3 of PROJECT only"
-        finish([FLAG_CONFLICT.at(None, message, "leave the option out")], code=EXIT_USAGE)
+        refuse(message, "leave the option out", kind=FLAG_CONFLICT)
     root = Path.cwd()
     settle(root, writes=how.writes)
     plan, found = plan_project(options, root, year=_this_year())

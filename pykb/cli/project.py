@@ -11,12 +11,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
 from pykb import __version__
 from pykb._regular_file import read_settings
 from pykb.cli import console
-from pykb.cli.errors import EXIT_USAGE, finish, flush, report
+from pykb.cli.errors import finish, flush, refuse, report
 from pykb.diagnostics.codes.environment import ENVIRONMENT_OUTDATED, KUBECONFIG_UNUSABLE
 from pykb.diagnostics.codes.project import PROJECT_CLI_VERSION, PROJECT_MISSING
 from pykb.project import find_root, version_numbers
@@ -75,13 +73,8 @@ def require_project(*, writes: bool, updates: bool = False, imports: bool = Fals
 
     root = find_root()
     if root is None:
-        finding = PROJECT_MISSING.at(
-            None,
-            "no project was found: no file `PROJECT` in this directory or its parents",
-            "to start one: `pykb init --domain example.com`",
-        )
-        finish([finding], code=EXIT_USAGE)
-        raise typer.Exit(EXIT_USAGE)
+        message = "no project was found: no file `PROJECT` in this directory or its parents"
+        refuse(message, "to start one: `pykb init --domain example.com`", kind=PROJECT_MISSING)
     if (writes and not updates) or imports:
         hand_over(root)
     settle(root, writes=writes, updates=updates)
