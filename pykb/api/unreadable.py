@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from pykb.diagnostics import PykbError
 from pykb.meta.gvk import GroupVersionKind, NamespacedName
+from pykb.reading import mapping
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
@@ -131,8 +132,7 @@ class UnreadableObject(PykbError, ValueError):  # noqa: N818 - says what it is a
 
 def _identity(wire: Mapping[str, Any]) -> tuple[NamespacedName, str]:
     """The key and the resourceVersion of an object."""
-    metadata = wire.get("metadata")
-    known = metadata if isinstance(metadata, Mapping) else {}
+    known = mapping(wire.get("metadata"))
     key = NamespacedName(str(known.get("namespace") or ""), str(known.get("name") or ""))
     return key, str(known.get("resourceVersion") or "")
 

@@ -37,6 +37,7 @@ from pykb.markers.model import Marker, SourceFile
 from pykb.meta.gvk import MUTATE, VALIDATE
 from pykb.meta.names import is_label, is_label_value, is_qualified_name, is_rfc_1035_label, is_subdomain
 from pykb.project.settings import Minor
+from pykb.reading import mapping
 
 _Shape = Mapping[str, object]
 _STRINGS = [str]
@@ -499,11 +500,11 @@ def problems(webhook: _Object) -> Iterator[str]:
     if isinstance(timeout, int) and not 1 <= timeout <= 30:
         yield f"expected 1 to 30 as timeoutSeconds after the patch, found `{timeout}`"
     yield from version_problems(_texts(webhook, "admissionReviewVersions"))
-    yield from _client(_mapping(webhook.get("clientConfig")))
+    yield from _client(mapping(webhook.get("clientConfig")))
     for rule in _mappings(webhook.get("rules")):
         yield from _rule(rule)
     for field in ("namespaceSelector", "objectSelector"):
-        yield from (f"in `{field}`, {problem}" for problem in _selector(_mapping(webhook.get(field))))
+        yield from (f"in `{field}`, {problem}" for problem in _selector(mapping(webhook.get(field))))
     yield from _conditions(list(_mappings(webhook.get("matchConditions"))))
 
 
@@ -626,7 +627,7 @@ def _rule(rule: _Object) -> Iterator[str]:
 
 
 def _selector(selector: _Object) -> Iterator[str]:
-    for key, value in _mapping(selector.get("matchLabels")).items():
+    for key, value in mapping(selector.get("matchLabels")).items():
         if not is_qualified_name(key):
             yield f"`{key}` is not a valid label name"
         if isinstance(value, str) and not is_label_value(value):
@@ -671,10 +672,6 @@ def check_conditions(webhook: _Object, oldest: Minor | None, span: Span | None) 
         found = in_scope(parse(str(condition["expression"])), _VARIABLES)
         for feature, _, _ in missing(found.uses, oldest):
             yield from report(feature, f"the match condition `{condition['name']}`", oldest, span)
-
-
-def _mapping(value: object) -> _Object:
-    return value if isinstance(value, Mapping) else {}
 
 
 def _mappings(value: object) -> Iterator[_Object]:

@@ -16,7 +16,7 @@ from pykb.diagnostics.codes.commands import CRD_FORM, CRD_INCOMPLETE, CRD_OLD, N
 from pykb.gen.checks.form import FLAG, INTEGER, SCHEMA, TEXT, TEXT_MAP, Anything, Many, Object, Text
 from pykb.gen.manifest import ManifestLoader
 from pykb.meta.names import is_rfc_1035_label, is_subdomain
-from pykb.reading import yaml_text
+from pykb.reading import mapping, yaml_text
 from pykb.tools.kubectl import Kubectl
 from pykb.tools.process import Finished
 
@@ -268,11 +268,11 @@ def _objects(content: object) -> list[tuple[_Path, Mapping[str, Any]]]:
 def _definition(
     item: Mapping[str, Any], document: Document, path: _Path, diagnostics: Diagnostics
 ) -> Definition | None:
-    metadata, spec = _mapping(item.get("metadata")), _mapping(item.get("spec"))
+    metadata, spec = mapping(item.get("metadata")), mapping(item.get("spec"))
     if problem := _problem(item, document, path):
         diagnostics.add(problem)
         return None
-    names, conversion = spec["names"], _mapping(spec.get("conversion"))
+    names, conversion = spec["names"], mapping(spec.get("conversion"))
     group = str(spec["group"])
     return Definition(
         name=str(metadata.get("name") or "") or f"{names['plural']}.{group}",
@@ -291,8 +291,8 @@ def _definition(
 
 def _problem(item: Mapping[str, Any], document: Document, path: _Path) -> Diagnostic | None:
     """Why a CRD cannot be imported."""
-    spec = _mapping(item.get("spec"))
-    name = str(_mapping(item.get("metadata")).get("name") or "")
+    spec = mapping(item.get("spec"))
+    name = str(mapping(item.get("metadata")).get("name") or "")
     version = str(item.get("apiVersion") or "")
     if version != "apiextensions.k8s.io/v1":
         return CRD_OLD.at(
@@ -305,7 +305,7 @@ def _problem(item: Mapping[str, Any], document: Document, path: _Path) -> Diagno
     if fault is not None:
         place = document.place(*path, *re.findall(r"[^.\[\]]+", fault.path))
         return CRD_FORM.at(place, f"`{fault.path}` of `{name or KIND}` is invalid: {fault.message}")
-    names = _mapping(spec.get("names"))
+    names = mapping(spec.get("names"))
     gap = next(_gaps(spec), None)
     if gap is not None:
         shown = name or names.get("kind") or KIND
@@ -319,7 +319,7 @@ def _problem(item: Mapping[str, Any], document: Document, path: _Path) -> Diagno
 
 def _gaps(spec: Mapping[str, Any]) -> Iterator[str]:
     """What an import needs and a CRD of the right form does not have."""
-    names, versions = _mapping(spec.get("names")), spec.get("versions")
+    names, versions = mapping(spec.get("names")), spec.get("versions")
     needed = {"group": spec.get("group"), "names.kind": names.get("kind"), "names.plural": names.get("plural")}
     yield from (f"`spec.{path}` is missing" for path, value in needed.items() if not value)
     if not versions:
@@ -330,7 +330,7 @@ def _gaps(spec: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _schema(version: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    value = _mapping(version.get("schema")).get("openAPIV3Schema")
+    value = mapping(version.get("schema")).get("openAPIV3Schema")
     return value if isinstance(value, Mapping) else None
 
 
@@ -351,12 +351,8 @@ def cleaned(schema: Mapping[str, Any]) -> dict[str, Any]:
     return out
 
 
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
 def _texts(value: object) -> dict[str, str]:
-    return {str(k): str(v) for k, v in _mapping(value).items() if k not in _TOOLS}
+    return {str(k): str(v) for k, v in mapping(value).items() if k not in _TOOLS}
 
 
 def _one_of(*texts: str) -> Text:

@@ -17,6 +17,7 @@ from pykb.api.object import Object
 from pykb.api.struct import Struct
 from pykb.importer._expression import survives
 from pykb.meta.names import pluralize, to_camel, to_snake, words
+from pykb.reading import mapping
 
 # Names that annotations in the same class body may use.
 _IN_ANNOTATIONS = frozenset({"bool", "bytes", "date", "datetime", "dict", "float", "int", "list", "str"})
@@ -276,8 +277,7 @@ def is_struct(schema: Schema) -> bool:
 
 def children(schema: Schema) -> Mapping[str, Schema]:
     """The properties of a schema."""
-    properties = schema.get("properties")
-    return properties if isinstance(properties, Mapping) else {}
+    return mapping(schema.get("properties"))
 
 
 class Shapes:

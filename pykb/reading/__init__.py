@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -28,6 +29,11 @@ class TomlError(ValueError):
     def __init__(self, problem: str, line: int = 1, column: int = 1) -> None:
         super().__init__(problem)
         self.line, self.column = line, column
+
+
+def mapping(value: object) -> Mapping[str, Any]:
+    """A part of a document that is to be an object. An empty one stands for anything else."""
+    return value if isinstance(value, Mapping) else {}
 
 
 def read_json(text: str | bytes) -> Any:

@@ -29,6 +29,7 @@ from pykb.client.task import current_call
 from pykb.diagnostics import PykbError
 from pykb.meta.gvk import GroupVersionKind, GroupVersionResource
 from pykb.meta.json_diff import MISSING, Change, Parts, Path, changes, fields_of
+from pykb.reading import mapping
 from pykb.serving import JSON, HttpRequest, HttpResponse
 from pykb.webhook.steps import Steps, WebhookMetrics, call, following
 
@@ -262,8 +263,7 @@ class AdmissionRequest:
         """A name to show. Before the server generates one, the object's own name or ``generateName``."""
         if self.name:
             return self.name
-        metadata = (self.object or {}).get("metadata")
-        known = metadata if isinstance(metadata, Mapping) else {}
+        known = mapping((self.object or {}).get("metadata"))
         return str(known.get("name") or known.get("generateName") or "")
 
 
@@ -656,11 +656,6 @@ def _texts(raw: object, key: str) -> tuple[str, ...]:
     if raw is not None and not isinstance(raw, list):
         raise ValueError(f"expected a list as `{key}` of the user, found `{type(raw).__name__}`")
     return tuple(map(str, raw or ()))
-
-
-def mapping(raw: object) -> dict[str, Any]:
-    """A part of a review that is to be an object; an empty one in place of anything else."""
-    return raw if isinstance(raw, dict) else {}
 
 
 def _string(raw: Mapping[str, Any], key: str) -> str:

@@ -23,6 +23,7 @@ from pykb.client.task import current_call
 from pykb.diagnostics import PykbError
 from pykb.diagnostics.codes.runtime import CONVERTER
 from pykb.meta.gvk import GroupKind, GroupVersion, GroupVersionKind, NamespacedName
+from pykb.reading import mapping
 from pykb.serving import JSON, HttpRequest, HttpResponse
 from pykb.webhook.steps import CONVERSION, WebhookMetrics, in_thread
 
@@ -248,7 +249,6 @@ def finished(source: Mapping[str, Any], result: dict[str, Any], gvk: GroupVersio
 
 
 def _key(wire: Mapping[str, Any]) -> NamespacedName:
-    found = wire.get("metadata")
-    metadata = found if isinstance(found, Mapping) else {}
+    metadata = mapping(wire.get("metadata"))
     name = metadata.get("name") or metadata.get("generateName") or ""
     return NamespacedName(str(metadata.get("namespace") or ""), str(name))

@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from pykb.reading import yaml_text
+from pykb.reading import mapping, yaml_text
 
 Schemas = Mapping[tuple[str, str], Mapping[str, Any]]
 """The schema of each kind, by its API version and its name."""
@@ -141,27 +141,27 @@ def _names(which: int, named: Mapping[str, str], schemas: Schemas) -> list[str]:
 
 def _schema_of(named: Mapping[str, str], schemas: Schemas) -> Mapping[str, Any]:
     schema = schemas.get((named.get("apiVersion", ""), named.get("kind", "")), {})
-    inner = {name: each for name, each in _mapping(schema.get("properties")).items() if name != "status"}
+    inner = {name: each for name, each in mapping(schema.get("properties")).items() if name != "status"}
     required = [*_OBJECT["required"], *schema.get("required", ())]
-    return {"properties": {**inner, **_mapping(_OBJECT["properties"])}, "required": required}
+    return {"properties": {**inner, **mapping(_OBJECT["properties"])}, "required": required}
 
 
 def _inner(schema: Mapping[str, Any], path: Iterable[str | None]) -> Mapping[str, Any]:
     for step in path:
         if step is _ITEM:
-            schema = _mapping(schema.get("items"))
+            schema = mapping(schema.get("items"))
         else:
-            known = _mapping(schema.get("properties"))
-            schema = _mapping(known.get(step, schema.get("additionalProperties")))
+            known = mapping(schema.get("properties"))
+            schema = mapping(known.get(step, schema.get("additionalProperties")))
     return schema
 
 
 def _fields(schema: Mapping[str, Any], present: frozenset[str]) -> list[tuple[str, Mapping[str, Any], bool]]:
     """The fields that are missing, required ones first."""
     required = schema.get("required", ())
-    missing = [(name, each) for name, each in _mapping(schema.get("properties")).items() if name not in present]
+    missing = [(name, each) for name, each in mapping(schema.get("properties")).items() if name not in present]
     return sorted(
-        ((name, _mapping(each), name in required) for name, each in missing), key=lambda it: (not it[2], it[0])
+        ((name, mapping(each), name in required) for name, each in missing), key=lambda it: (not it[2], it[0])
     )
 
 
@@ -192,11 +192,7 @@ def _type_of(schema: Mapping[str, Any]) -> str:
         return "integer or string"
     kind = str(schema.get("type", ""))
     if kind == "array":
-        return f"list of {_type_of(_mapping(schema.get('items'))) or 'anything'}"
+        return f"list of {_type_of(mapping(schema.get('items'))) or 'anything'}"
     if kind == "object" and schema.get("additionalProperties"):
-        return f"map of {_type_of(_mapping(schema['additionalProperties'])) or 'anything'}"
+        return f"map of {_type_of(mapping(schema['additionalProperties'])) or 'anything'}"
     return f"{kind} ({schema['format']})" if schema.get("format") else kind
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}

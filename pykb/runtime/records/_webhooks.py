@@ -13,6 +13,7 @@ import orjson
 from pykb.api.safe_text import safe_text
 from pykb.client.json_text import read_around, writable
 from pykb.meta.json_patch import patched
+from pykb.reading import mapping
 from pykb.runtime.records.causes import (
     FieldChange,
     ObjectId,
@@ -25,7 +26,7 @@ from pykb.runtime.records.causes import (
 )
 from pykb.runtime.records.context import Ledger, current_webhook
 from pykb.serving import HttpError, HttpRequest, HttpResponse
-from pykb.webhook._admission import PLACES, mapping, read_request
+from pykb.webhook._admission import PLACES, read_request
 
 _MOST = 20
 """Warnings, and fields that are refused."""
