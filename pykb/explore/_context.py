@@ -448,10 +448,16 @@ def same_end(context: Context, expected: Outcome, what: str, *, is_alone: bool =
     )
 
 
-def comes_back(context: Context, after: str, cause: tuple[str, ...] = ()) -> Verdict:
-    """A verdict: what somebody did to a child has no lasting effect.
+def comes_back(context: Context, after: str, cause: tuple[str, ...] = (), undo: tuple[Step, ...] = ()) -> Verdict:
+    """A verdict: what somebody did to a child has no lasting effect, unless nobody can undo it.
 
     The operator may look again for a child that it cannot watch.
+
+    Args:
+        context: The sample.
+        after: What somebody did.
+        cause: See :class:`Violation`.
+        undo: What somebody did, and the opposite. The API server may refuse it, as if a volume became smaller.
     """
 
     def unlike_in(outcome: Outcome, state: State) -> tuple[Difference, ...]:
@@ -469,11 +475,11 @@ def comes_back(context: Context, after: str, cause: tuple[str, ...] = ()) -> Ver
             yield restless(outcome, f"after the {after}")
             return
         unlike = unlike_in(outcome, outcome.states[-1])
-        if unlike and not comes_later(outcome):
+        if unlike and not comes_later(outcome) and not (undo and context.undisturbed(context.create, *undo).refused):
             place = place_among(unlike, outcome, context.base)
             yield Violation(f"{unlike[0]} after the {after}", place, unlike, cause or cause_of(unlike))
 
-    return Verdict(judge, lambda other, _: comes_back(other, after, cause))
+    return Verdict(judge, lambda other, _: comes_back(other, after, cause, undo))
 
 
 def unbroken(*, hinders: bool = False) -> Verdict:

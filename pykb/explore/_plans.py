@@ -689,11 +689,17 @@ def _drifts(context: Context, identity: Identity) -> Iterator[Case]:
     for path, value in _owned(made):
         if context.is_random(identity, path):
             continue
-        change = {**identity.manifest, **patch_of(made, path, another(identity.kind, path, value))}
-        change["metadata"] = {**change.get("metadata", {}), **identity.manifest["metadata"]}
-        step = Step(Verb.PATCH, change, note=spell(path))
-        judge = comes_back(context, f"change of `{spell(path)}`", cause=(identity.kind, "changed"))
+        step, undo = (
+            Step(Verb.PATCH, _merged(identity.manifest, patch_of(made, path, each)), note=spell(path))
+            for each in (another(identity.kind, path, value), value)
+        )
+        judge = comes_back(context, f"change of `{spell(path)}`", cause=(identity.kind, "changed"), undo=(step, undo))
         yield Case(codes.DRIFT, History((context.create, step)), judge)
+
+
+def _merged(manifest: Manifest, change: Manifest) -> Manifest:
+    """A patch of an object, which it names."""
+    return {**manifest, **change, "metadata": {**change.get("metadata", {}), **manifest["metadata"]}}
 
 
 def leak(context: Context) -> Iterator[Case]:
@@ -1076,7 +1082,7 @@ def _leads_back(context: Context, path: str) -> Verdict:
             if _keeps_default(context, outcome, base.states[0], outcome.states[1]):
                 return
             unlike = context.compare_with_new(base.states[0], outcome.states[1], outcome=outcome, of=base)
-            if unlike:
+            if unlike and not _is_left_alone(context, base, base, outcome, 2):
                 place = place_among(unlike, outcome, context.base)
                 message = f"{unlike[0]}: no way back from `{path}`"
                 yield Violation(message, place, unlike, cause_of(unlike))

@@ -28,7 +28,16 @@ _REFUSES = re.compile(
 )
 """How operators say that they do not do what the spec wants."""
 
-_CANNOT_CHANGE = re.compile(r"immutable|cannot (be )?chang|may not (be )?chang|must not (be )?chang", re.IGNORECASE)
+_NEVER = (
+    r"(cannot|can.?not|can't|(may|must|do(es)?).?not|not.?(allow|support|permit|possible)|never|only|unsupport|disallow"
+    r"|refus|reject|forbid|prohibit|den(y|ied)|invalid|illegal)"
+)
+_CHANGE = (
+    r"(chang|shr[iu]nk|resiz|reduc|(de|in)creas|downgrad|downsiz|lower|grow|scal(e|ing).?(down|in)|switch|renam|modif)"
+)
+_CANNOT_CHANGE = re.compile(f"immutable|{_NEVER}.{{0,40}}{_CHANGE}|{_CHANGE}.{{0,40}}{_NEVER}", re.IGNORECASE)
+"""How they say that a field cannot be changed. Of a fresh object, it may have the value."""
+
 _NAMES = re.compile(r"error|fail|refus|reject|invalid|problem|paus|suspend", re.IGNORECASE)
 """Fields of a status that have a text, or are true, only if something is wrong."""
 

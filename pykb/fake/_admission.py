@@ -18,6 +18,7 @@ from typing import Any
 
 import orjson
 
+from pykb.api.quantity import Quantity
 from pykb.api.time import format_time
 from pykb.client.errors import ApiError
 from pykb.client.structure import Shape, Structure, prune
@@ -95,6 +96,12 @@ _IMMUTABLE: Mapping[str, tuple[str, ...]] = {
     "StatefulSet": ("selector", "volumeClaimTemplates", "serviceName", "podManagementPolicy"),
 }
 _CONTENT_RULE = "Forbidden: field is immutable when `immutable` is set"
+_CLAIM_RULE = (
+    "Forbidden: spec is immutable after creation except resources.requests and volumeAttributesClassName "
+    "for bound claims"
+)
+_SIZE_RULE = "Forbidden: field can not be less than status.capacity"
+_SELECTS_ITS_PODS = ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet")
 _KEY = "[-._a-zA-Z0-9]+"
 _KEY_RULE = (
     "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or "
@@ -505,18 +512,55 @@ def _content_mistakes(resource: Resource, obj: Mapping[str, Any]) -> Causes:
     ]
 
 
-def forbidden_changes(resource: Resource, old: Mapping[str, Any], new: Mapping[str, Any]) -> Causes:
-    """Return which parts of a change the kind does not allow."""
+def _unselected(spec: Mapping[str, Any]) -> Causes:
+    """A workload that does not select the pods of its own template by ``matchLabels``."""
+    labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels") or {}
+    if ((spec.get("selector") or {}).get("matchLabels") or {}).items() <= labels.items():
+        return []
+    why = "`selector` does not match template `labels`"
+    shown = orjson.dumps(labels, option=orjson.OPT_SORT_KEYS).decode()
+    return [cause("spec.template.metadata.labels", "FieldValueInvalid", f"Invalid value: {shown}: {why}")]
+
+
+def forbidden_changes(resource: Resource, old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> Causes:
+    """Return which parts of a new object or of a change the kind does not allow."""
     if resource.custom:
         return []
-    kind, was, wanted = resource.gvk.kind, old.get("spec") or {}, new.get("spec") or {}
+    kind, wanted = resource.gvk.kind, new.get("spec") or {}
+    found = _unselected(wanted) if kind in _SELECTS_ITS_PODS else []
+    if old is None:
+        return found
+    was = old.get("spec") or {}
     changed = {name for name in {*was, *wanted} if was.get(name) != wanted.get(name)}
-    found = [_immutable(f"spec.{name}", wanted.get(name)) for name in _IMMUTABLE.get(kind, ()) if name in changed]
+    found += [_immutable(f"spec.{name}", wanted.get(name)) for name in _IMMUTABLE.get(kind, ()) if name in changed]
+    if kind == "PersistentVolumeClaim":
+        found += _claim_changes(was, wanted, old.get("status") or {})
     if kind == "Secret" and old.get("type") != new.get("type"):
         found.append(_immutable("type", new.get("type")))
     if old.get("immutable"):
         found += _content_changes(kind, old, new)
     return found
+
+
+def _claim_changes(was: Mapping[str, Any], wanted: Mapping[str, Any], status: Mapping[str, Any]) -> Causes:
+    """The changes of a claim, but those with which it is bound, and its size and class once it is."""
+    is_bound = status.get("phase") == "Bound"
+    before, after = ({"volumeMode": "Filesystem", **spec} for spec in (was, wanted))
+    changed = {name for name in {*before, *after} if before.get(name) != after.get(name)}
+    changed -= {name for name in ("volumeName", "storageClassName") if not before.get(name)}
+    found = []
+    if changed - ({"resources", "volumeAttributesClassName"} if is_bound else set()):
+        found.append(cause("spec", "FieldValueForbidden", _CLAIM_RULE))
+    old, new, least = (_storage(part) for part in (was.get("resources"), wanted.get("resources"), status))
+    if is_bound and new < old and new <= least:
+        found.append(cause("spec.resources.requests.storage", "FieldValueForbidden", _SIZE_RULE))
+    return found
+
+
+def _storage(part: Mapping[str, Any] | None) -> Quantity:
+    """The size that resources request, or that a status says."""
+    sizes = (part or {}).get("requests") or (part or {}).get("capacity") or {}
+    return Quantity(sizes.get("storage", "0"))
 
 
 def _content_changes(kind: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Causes:

@@ -231,8 +231,8 @@ class Writing:
         def accept() -> dict[str, Any]:
             admit(resource, new, strict=strict)
             self._check_rules(resource, new, old)
+            _check_change(resource, old, new)
             if old is not None:
-                _check_change(resource, old, new)
                 count_generation(resource, old, new)
             elif resource.gvk.kind == "Namespace":
                 new.update(status={"phase": "Active"}, spec={"finalizers": ["kubernetes"]})
@@ -411,8 +411,8 @@ def _check_preconditions(resource: Resource, old: Mapping[str, Any], preconditio
         raise resource.conflict(name, f"{why}. The object might have been {reason}", of=kind)
 
 
-def _check_change(resource: Resource, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
-    if error := refuse_new_finalizers(resource, old, new):
+def _check_change(resource: Resource, old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> None:
+    if old is not None and (error := refuse_new_finalizers(resource, old, new)):
         raise error
     if causes := forbidden_changes(resource, old, new):
         raise resource.invalid(new["metadata"]["name"], causes)

@@ -90,10 +90,28 @@ def test_what_names_no_refusal_is_none(found):
     assert not is_refused(found, OWN, 1, USUAL)
 
 
-@pytest.mark.parametrize("text", ["house is immutable", "the house cannot be changed", "house must not change"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "house is immutable",
+        "the house cannot be changed",
+        "house must not change",
+        "the claim has 20Gi and cannot shrink",
+        "ShrinkNotSupported",
+        "storage can only be increased",
+        "refused to scale down",
+        "a downgrade from 3 to 2 is not allowed",
+    ],
+)
 def test_a_field_that_cannot_be_changed_is_said_as_well(text):
     """Then a fresh object may have the value."""
     assert is_unchangeable(outcome({"message": text}), OWN, 1, USUAL)
+
+
+@pytest.mark.parametrize("text", ["another size: changed", "count must be at most 2", "update failed: conflict"])
+def test_a_failure_to_change_is_not_a_rule(text):
+    """Somebody may try again, or a fresh object may not have the value either."""
+    assert not is_unchangeable(outcome({"message": text}), OWN, 1, USUAL)
 
 
 @pytest.mark.parametrize(

@@ -215,6 +215,52 @@ async def test_a_stateful_set_changes_only_what_it_can(client, namespace, minor,
         assert found[f"spec.{field}"].endswith("field is immutable")
 
 
+async def test_a_bound_claim_can_only_grow(client, namespace):
+    """Down to what the volume has. Nothing else of it can be changed."""
+    metadata, resources = {"name": "c", "namespace": namespace}, {"requests": {"storage": "2Gi"}}
+    claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata}
+    await client.create({**claim, "spec": {"accessModes": ["ReadWriteOnce"], "resources": resources}})
+    await client.status.patch(claim, MergePatch({"status": {"phase": "Bound", "capacity": {"storage": "2048Mi"}}}))
+    await client.patch(claim, MergePatch({"metadata": {"labels": {"a": "b"}}}))
+    path, rule = "spec.resources.requests.storage", "Forbidden: field can not be less than status.capacity"
+    for change, field, words in (
+        ({"resources": {"requests": {"storage": "1Gi"}}}, path, rule),
+        ({"accessModes": ["ReadWriteMany"]}, "spec", "Forbidden: spec is immutable after creation except"),
+    ):
+        with pytest.raises(Invalid) as caught:
+            await client.patch(dict(claim), MergePatch({"spec": change}))
+        (cause,) = caught.value.causes
+        assert (cause.field, cause.message.startswith(words)) == (field, True)
+    await client.patch(claim, MergePatch({"spec": {"storageClassName": "fast"}}))
+
+
+async def test_a_claim_without_a_volume_keeps_its_size(client, namespace):
+    """Who gets a volume by then gets one of this size."""
+    metadata, resources = {"name": "c", "namespace": namespace}, {"requests": {"storage": "2Gi"}}
+    claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata}
+    await client.create({**claim, "spec": {"accessModes": ["ReadWriteOnce"], "resources": resources}})
+    with pytest.raises(Invalid, match="spec is immutable after creation except"):
+        await client.patch(claim, MergePatch({"spec": {"resources": {"requests": {"storage": "1Gi"}}}}))
+
+
+@pytest.mark.parametrize("kind", ["DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"])
+async def test_a_workload_selects_its_own_pods(client, namespace, kind):
+    """When it is made, and when it is changed."""
+    selector, name = {"matchLabels": {"app": "x"}}, {"name": "w", "namespace": namespace}
+    metadata, template = {"labels": {"app": "y"}}, pod_template("a")
+    obj = {"apiVersion": "apps/v1", "kind": kind, "metadata": name}
+    spec = {"selector": selector, "template": template, **({"serviceName": "x"} if kind == "StatefulSet" else {})}
+    with pytest.raises(Invalid) as created:
+        await client.create({**obj, "spec": {**spec, "template": {**template, "metadata": metadata}}})
+    await client.create({**obj, "spec": spec})
+    with pytest.raises(Invalid) as changed:
+        await client.patch(obj, MergePatch({"spec": {"template": {"metadata": metadata}}}))
+    for caught in (created, changed):
+        (cause,) = caught.value.causes
+        assert cause.field == "spec.template.metadata.labels"
+        assert cause.message == 'Invalid value: {"app":"y"}: `selector` does not match template `labels`'
+
+
 @pytest.mark.parametrize(("kind", "field"), [("ConfigMap", "data"), ("Secret", "data")])
 async def test_keys_of_data_are_file_names(client, namespace, kind, field):
     """They are mounted as such."""

@@ -10,8 +10,20 @@ from typing import ClassVar
 from pykb.api.apps.v1 import Deployment, DeploymentSpec, StatefulSet, StatefulSetSpec
 from pykb.api.batch.v1 import Job, JobSpec
 from pykb.api.conditions import Condition
-from pykb.api.core.v1 import ConfigMap, Container, PodSpec, PodTemplateSpec, Service, ServicePort, ServiceSpec
+from pykb.api.core.v1 import (
+    ConfigMap,
+    Container,
+    PersistentVolumeClaim,
+    PersistentVolumeClaimSpec,
+    PodSpec,
+    PodTemplateSpec,
+    Service,
+    ServicePort,
+    ServiceSpec,
+    VolumeResourceRequirements,
+)
 from pykb.api.meta.v1 import LabelSelector, ObjectMeta
+from pykb.api.quantity import Quantity
 from pykb.runtime import (
     AlreadyExists,
     Conflict,
@@ -245,6 +257,48 @@ class SwallowsRefusalMended(SwallowsRefusal):
     async def refused(self, animal: Animal) -> None:
         """Delete it."""
         await CannotChangeSetMended.refused(self, animal)  # type: ignore[arg-type] # it uses nothing of its own
+
+
+class ShrinksClaim(Keeper):
+    """Asks for a smaller volume. The API server refuses it each time, so nothing after it is done (Acto, 6: storage)."""
+
+    fault = "explore-history"
+    owned = (ConfigMap, PersistentVolumeClaim)
+
+    async def keep(self, animal: Animal) -> None:
+        """Apply the claim, then the child."""
+        claim = self.claim(animal)
+        found = await self.client.live.find(PersistentVolumeClaim, claim)
+        if found is None or self.may_become(animal, found, claim):
+            await ensure_applied(self.client, claim, owner=animal)  # fault
+        await super().keep(animal)
+
+    def claim(self, animal: Animal) -> PersistentVolumeClaim:
+        """As many gigabytes as there are animals, and one more."""
+        resources = VolumeResourceRequirements(requests={"storage": f"{animal.spec.count + 1}Gi"})
+        spec = PersistentVolumeClaimSpec(access_modes=["ReadWriteOnce"], resources=resources)
+        return PersistentVolumeClaim(metadata=self.metadata(animal), spec=spec)
+
+    def child(self, animal: Animal) -> ConfigMap:
+        """A child that does not depend on the size."""
+        return ConfigMap(metadata=self.metadata(animal), data={"food": animal.spec.food})
+
+    def may_become(self, animal: Animal, found: PersistentVolumeClaim, claim: PersistentVolumeClaim) -> bool:
+        """Whether the claim may have the new size."""
+        return True
+
+
+class ShrinksClaimMended(ShrinksClaim):
+    """Leaves the claim as it is, and says so."""
+
+    fault = ""
+
+    def may_become(self, animal: Animal, found: PersistentVolumeClaim, claim: PersistentVolumeClaim) -> bool:
+        """Only if it is not smaller. A claim of somebody else is refused in any case."""
+        old, new = (Quantity(each.spec.resources.requests["storage"]) for each in (found, claim))  # type: ignore[union-attr, index]
+        is_smaller = is_controlled_by(found, animal) and new < old
+        animal.status.phase = f"the volume has {old} and cannot shrink to {new}" if is_smaller else "Ready"
+        return not is_smaller
 
 
 class WrongGeneration(Keeper):
