@@ -116,8 +116,7 @@ def _generate(root: Path) -> None:
         from pykb.diagnostics.codes.scaffold import GENERATE_FAILED
 
         message = "the files were written, but the manifests could not be generated"
-        helps = ("see above; then: `pykb generate`",)
-        report([GENERATE_FAILED.at(None, message, *helps)])
+        report([GENERATE_FAILED.at(None, message, "see above; then: `pykb generate`")])
         raise typer.Exit(EXIT_FINDINGS)
 
 

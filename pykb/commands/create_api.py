@@ -221,8 +221,7 @@ def _say_unconverted(resource: Resource, project: Project, diagnostics: Diagnost
     )
     group = f"--group {hub.group} " if hub.group else ""
     words = f"{group}--version {hub.version} --kind {hub.kind} --conversion --spoke {resource.version}"
-    helps = (f"`pykb create webhook {words}`",)
-    diagnostics.report(CONVERTER_MISSING, project.span(hub), message, *helps, label="the hub")
+    diagnostics.report(CONVERTER_MISSING, project.span(hub), message, f"`pykb create webhook {words}`", label="the hub")
 
 
 FILE_NAME_LENGTH = 255
@@ -275,8 +274,7 @@ def _check_operand(options: NewApi, has_plugin: bool, diagnostics: Diagnostics) 
         helps = ("lower case letters, digits and `/`, then a tag or digest: `--image example.com/team/cache:1.6`",)
         diagnostics.report(IMAGE_NAME, None, message, *helps)
     for option, why in _unfit(options):
-        message = f"`{option}` does not fit `--image`: {why}"
-        diagnostics.report(FLAG_CONFLICT, None, message, f"leave `{option}` out")
+        diagnostics.report(FLAG_CONFLICT, None, f"`{option}` does not fit `--image`: {why}", f"leave `{option}` out")
 
 
 def _unfit(options: NewApi) -> Iterator[tuple[str, str]]:

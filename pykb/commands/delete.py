@@ -206,8 +206,7 @@ def _agree(options: OldApi, diagnostics: Diagnostics) -> bool:
         return False
     if options.controller_name and (options.resource or options.controller is False):
         message = "`--controller-name` deletes one controller and keeps the API"
-        helps = (f"`--no-resource --controller-name {options.controller_name}`",)
-        diagnostics.report(FLAG_CONFLICT, None, message, *helps)
+        diagnostics.report(FLAG_CONFLICT, None, message, f"`--no-resource --controller-name {options.controller_name}`")
         return False
     return True
 

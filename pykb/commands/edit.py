@@ -239,8 +239,7 @@ def _followed(
             if isinstance(error, SyntaxError):
                 span, why = Span(path, error.lineno or 1, error.offset or 1), f"does not parse ({error.msg})"
             message = f"`{path}` {why}, and may use modules that would move"
-            helps = ("correct the file first",)
-            diagnostics.report(NOT_FOLLOWED, span, message, *helps, notes="nothing was written")
+            diagnostics.report(NOT_FOLLOWED, span, message, "correct the file first", notes="nothing was written")
         return content
     rewritten = _rewrite(source, path, new, renames, style)
     for line, why in sorted(set(rewritten.problems)):

@@ -223,8 +223,7 @@ class Cache:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             message = f"there can be no cache for the programs in `{self.folder}`: {error.strerror}"
-            helps = ("name a folder of yours: `export XDG_CACHE_HOME=FOLDER`",)
-            raise ASSETS_MISSING.problem(message, *helps) from error
+            raise ASSETS_MISSING.problem(message, "name a folder of yours: `export XDG_CACHE_HOME=FOLDER`") from error
         with (self.folder / f".lock-{version}").open("a") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

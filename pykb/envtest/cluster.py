@@ -334,8 +334,7 @@ class Cluster:
                 check_owner(place.name, place.lstat())
             except UnusableError as error:
                 message = f"`{place}` is not a folder for a control plane: {error}"
-                helps = (f"remove it: `rm -r {shlex.quote(str(place))}`",)
-                raise CLUSTER_STATE.problem(message, *helps) from error
+                raise CLUSTER_STATE.problem(message, f"remove it: `rm -r {shlex.quote(str(place))}`") from error
 
     def _alive(self) -> bool:
         """Whether a supervisor holds the lock."""

@@ -204,8 +204,7 @@ def oldest_supported(root: Path) -> Minor | None:
         return version
     nearest = _nearest(f"{value:.2f}" if isinstance(value, float) else str(value))  # TOML reads 1.30 as 1.3
     message = f"`{KEY}` in `[{_TABLE}]` {problem}, found {_quoted(value)}"
-    helps = (setting(nearest),)
-    raise KUBERNETES_VERSION.problem(message, *helps, span=place_of(content.decode(), _TABLE, KEY))
+    raise KUBERNETES_VERSION.problem(message, setting(nearest), span=place_of(content.decode(), _TABLE, KEY))
 
 
 def of_option(text: str) -> Minor:

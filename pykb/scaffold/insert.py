@@ -327,12 +327,10 @@ class _FormError(Exception):
 
 
 def _unfit(path: str, line: int, members: Sequence[Member]) -> Diagnostic:
-    message = f"`{path}` has a list that pykb cannot add to"
-    helps = ("add these lines in the right place, then run the command again:\n" + pasted(members),)
     return KUSTOMIZATION_FORM.at(
         Span(path, line + 1, 1),
-        message,
-        *helps,
+        f"`{path}` has a list that pykb cannot add to",
+        "add these lines in the right place, then run the command again:\n" + pasted(members),
         label="expected one entry per line, each after a dash",
         notes="nothing was written",
     )

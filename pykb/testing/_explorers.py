@@ -193,6 +193,5 @@ def _seconds(limit: timedelta | None, usual: float | None) -> float | None:
         try:
             limits.append(float(text))
         except ValueError as error:
-            helps = (f"for example: `{LIMIT}=2`",)
-            raise NOT_EXPLORED.problem(f"`{LIMIT}={text}` is not a number", *helps) from error
+            raise NOT_EXPLORED.problem(f"`{LIMIT}={text}` is not a number", f"for example: `{LIMIT}=2`") from error
     return min(limits, default=None)

@@ -544,10 +544,9 @@ def _of_types(node: SchemaNode, what: str) -> Iterator[_StructureProblem]:
 def _of_objects(node: SchemaNode, what: str) -> Iterator[_StructureProblem]:
     if node.get(MAP_TYPE) is not None and node.type != "object":
         spelling = node.keywords[MAP_TYPE].spelling or MAP_TYPE
-        message = f"`{spelling}` applies to objects and maps, but {what} is `{node.type_name}`"
         yield (
             MAP_TYPE,
-            message,
+            f"`{spelling}` applies to objects and maps, but {what} is `{node.type_name}`",
             ("for lists: `ListAtomic()`, `ListSet()`, `ListMap(...)`",) if node.type == "array" else (),
         )
     elif node.get(MAP_TYPE) not in {None, "atomic", "granular"}:

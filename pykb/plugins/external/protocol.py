@@ -121,8 +121,7 @@ def ask(key: PluginKey, program: Path, question: Question, root: Path, diagnosti
 def fault(key: PluginKey, problem: str, *, notes: tuple[str, ...] = ()) -> Diagnostic:
     """A finding about a mistake of a plugin."""
     message = f"the plugin `{key}` {problem}"
-    helps = ("report it to the authors of the plugin",)
-    return PLUGIN_FAULT.at(None, message, *helps, notes=(*notes, *_NOTHING))
+    return PLUGIN_FAULT.at(None, message, "report it to the authors of the plugin", notes=(*notes, *_NOTHING))
 
 
 def _read(key: PluginKey, text: bytes, diagnostics: Diagnostics) -> Answer | None:

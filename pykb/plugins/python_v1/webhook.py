@@ -226,12 +226,10 @@ def _unfit(path: str, additions: Sequence[Addition], source: Source, function: s
     reason = f"`{function}` calls no `complete()`" if function_definition else f"there is no function `{function}`"
     # Without a builder, paste the function. The next run of the command adds the rest to it.
     pasted = [setup.strip()] if setup and not _has_builder(source) else _to_paste(absent)
-    message = f"`{path}` cannot take another webhook: {reason}"
-    helps = ("add these lines to it in the right places, then run the command again:\n" + "\n".join(pasted),)
     return WEBHOOK_MODULE.at(
         Span(path, function_definition.lineno if function_definition else 1, 1),
-        message,
-        *helps,
+        f"`{path}` cannot take another webhook: {reason}",
+        "add these lines to it in the right places, then run the command again:\n" + "\n".join(pasted),
         notes="nothing was written",
     )
 
