@@ -22,8 +22,7 @@ class MarkerError(Exception):
     """A mistake in a marker. It is raised where the reading of the marker ends, and never leaves ``pykb.markers``.
 
     Attributes:
-        start: Offset of the first wrong character in the marker's text.
-        end: Offset after the last one.
+        place: The offsets in the marker's text: of the first wrong character, and after the last one.
         message: The headline.
         help: What to type.
         code: Its kind.
@@ -34,8 +33,7 @@ class MarkerError(Exception):
 
     def __init__(
         self,
-        start: int,
-        end: int,
+        place: tuple[int, int],
         message: str,
         *help: str,  # noqa: A002 - the word the output uses
         code: Code = MARKER_ARGUMENT,
@@ -44,7 +42,7 @@ class MarkerError(Exception):
         fix: tuple[int, int, str] | None = None,
     ) -> None:
         super().__init__(message)
-        self.start, self.end, self.message, self.help = start, end, message, help
+        self.place, self.message, self.help = place, message, tuple(filter(None, help))
         self.code, self.label, self.notes, self.fix = code, label, notes, fix
 
 
@@ -162,23 +160,23 @@ def require_sound(token: Token) -> None:
         MarkerError: A quote is not closed, or a number is malformed.
     """
     if token.flaw:
-        raise MarkerError(token.start, token.end, f"{token.flaw} in `{token.text}`", label="starts here")
+        raise MarkerError((token.start, token.end), f"{token.flaw} in `{token.text}`", label="starts here")
 
 
 def expected(what: str, lexer: Lexer, start: int, token: Token) -> MarkerError:
     """An error that shows the whole word found in place of the expected value."""
     if token.kind is TokenKind.END:
-        return MarkerError(start, start + 1, f"expected {what}, found the end of the marker", label="ends here")
+        return MarkerError((start, start + 1), f"expected {what}, found the end of the marker", label="ends here")
     end = token.end
     while end < len(lexer.text) and token.text not in DELIMITERS and lexer.text[end] not in " ,;}":
         end += 1
-    hint: tuple[str, ...] = ()
+    hint = ""
     if token.text == "-" and lexer.text[end : end + 1].isdigit():
-        hint = ("a `-` is only read directly after `=`, `;`, `{` or `:`: remove the blank before it",)
+        hint = "a `-` is only read directly after `=`, `;`, `{` or `:`: remove the blank before it"
     found = lexer.text[start:end]
     if found[:1] in {'"', "'"} and len(found) > 2:
-        hint = (f"write it without quotes: `{found.strip(found[0])}`",)
-    return MarkerError(start, end, f"expected {what}, found `{found}`", *hint, label=f"expected {what}")
+        hint = f"write it without quotes: `{found.strip(found[0])}`"
+    return MarkerError((start, end), f"expected {what}, found `{found}`", hint, label=f"expected {what}")
 
 
 INT64 = 1 << 63
@@ -194,13 +192,9 @@ def read_integer(lexer: Lexer, _: ValueType) -> object:
         raise expected("an integer", lexer, start, token)
     require_sound(token)
     if not _DECIMAL_INTEGER.fullmatch(text):
-        raise MarkerError(
-            start,
-            token.end,
-            f"expected a decimal integer, found `{text}`",
-            label="only digits and a leading `-` are read",
-        )
-    return _in_64_bits(int(text), start, token.end)
+        message = f"expected a decimal integer, found `{text}`"
+        raise MarkerError((start, token.end), message, label="only digits and a leading `-` are read")
+    return _in_64_bits(int(text), (start, token.end))
 
 
 def read_number(lexer: Lexer, _: ValueType) -> object:
@@ -211,7 +205,7 @@ def read_number(lexer: Lexer, _: ValueType) -> object:
     require_sound(token)
     if not _BARE_NUMBER.fullmatch(text):
         raise expected("a decimal number", lexer, start, token)
-    return _finite(text, start, token.end)
+    return _finite(text, (start, token.end))
 
 
 def read_bare_number(lexer: Lexer, kind: ValueType) -> object:
@@ -223,14 +217,12 @@ def read_bare_number(lexer: Lexer, kind: ValueType) -> object:
         start = lexer.position
         raise expected("an integer" if integer else "a number", lexer, start, lexer.next())
     lexer.position = match.end()
-    if integer:
-        return _in_64_bits(int(match[1]), match.start(1), match.end(1))
-    return _finite(match[1], match.start(1), match.end(1))
+    return _in_64_bits(int(match[1]), match.span(1)) if integer else _finite(match[1], match.span(1))
 
 
-def _finite(text: str, start: int, end: int) -> int | float:
+def _finite(text: str, place: tuple[int, int]) -> int | float:
     if isinf(float(text)):
-        raise MarkerError(start, end, f"`{text}` is too large", label="out of range")
+        raise MarkerError(place, f"`{text}` is too large", label="out of range")
     return to_number(text)
 
 
@@ -249,10 +241,10 @@ def to_number(text: str) -> int | float:
     return int(Decimal(repr(value)))
 
 
-def _in_64_bits(value: int, start: int, end: int) -> int:
+def _in_64_bits(value: int, place: tuple[int, int]) -> int:
     if -INT64 <= value < INT64:
         return value
-    raise MarkerError(start, end, f"`{value}` does not fit into 64 bits", label="out of range")
+    raise MarkerError(place, f"`{value}` does not fit into 64 bits", label="out of range")
 
 
 def _signed(lexer: Lexer) -> tuple[int, str, Token]:
@@ -321,8 +313,7 @@ def _escaped(match: re.Match[str], token: Token) -> bytes:
         return chr(code).encode()
     start = token.start + 1 + match.start()
     raise MarkerError(
-        start,
-        start + max(2, len(match[0])),
+        (start, start + max(2, len(match[0]))),
         f"`{match[0]}` is not an escape sequence of a double-quoted string",
         f"write the value in back-ticks, where nothing is escaped: `{_raw(token.text)}`",
         label="unknown escape",

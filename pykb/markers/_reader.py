@@ -127,7 +127,7 @@ class MarkerReader:
         for problem in problems:
             self._diagnostics.report(
                 problem.code,
-                comment.span(problem.start, problem.end),
+                comment.span(*problem.place),
                 problem.message,
                 *problem.help,
                 label=problem.label,
@@ -302,7 +302,7 @@ class MarkerReader:
 def _wrong_shape(
     start: int, end: int, message: str, help_: str, fix: tuple[int, int, str] | None = None
 ) -> MarkerError:
-    return MarkerError(start, end, message, help_, code=MARKER_SYNTAX, label="here", fix=fix)
+    return MarkerError((start, end), message, help_, code=MARKER_SYNTAX, label="here", fix=fix)
 
 
 def _in_namespace(word: str) -> bool:

@@ -45,7 +45,7 @@ def _read_json(lexer: Lexer, _: ValueType) -> object:
     lexer.position = len(lexer.text)
     if text.strip().startswith("ref("):
         message = f"`{text.strip()}` names a Go constant, which Python does not have"
-        raise MarkerError(start, len(lexer.text), message, "write the value itself", label="no JSON")
+        raise MarkerError((start, len(lexer.text)), message, "write the value itself", label="no JSON")
     try:
         value = json.loads(
             text,
@@ -65,7 +65,7 @@ def _read_json(lexer: Lexer, _: ValueType) -> object:
         elif not isinstance(error, json.JSONDecodeError):
             what = str(error)
         raise MarkerError(
-            where, len(lexer.text), what, f"for a string, write `+default={bare}`", label="wrong from here on"
+            (where, len(lexer.text)), what, f"for a string, write `+default={bare}`", label="wrong from here on"
         ) from None
     return cast("object", value)
 
@@ -144,7 +144,7 @@ def _read_map(lexer: Lexer, kind: ValueType) -> object:
         key = read_string(lexer, in_map=True)
         if key in values:
             message = f"the key `{key}` appears twice in a map"
-            raise MarkerError(start, lexer.position, message, label="a second time")
+            raise MarkerError((start, lexer.position), message, label="a second time")
         _require(lexer, ":", f"`:` after the key `{key}`")
         values[key] = read_value(lexer, item)
         if lexer.peek_past_blanks() == "}":
@@ -220,50 +220,43 @@ def _guess_number(ahead: Lexer) -> ValueType:
     return STRING
 
 
-def check_value(argument: Argument, value: object, text: str, start: int, end: int) -> MarkerError | None:
+def check_value(argument: Argument, value: object, text: str, place: tuple[int, int]) -> MarkerError | None:
     """Find the first problem of a value of the right type, or ``None``.
 
     Args:
         argument: The argument's definition.
         value: The value that was read.
         text: The text of the marker.
-        start: Offset of the value in it.
-        end: Offset after the value.
+        place: The offsets of the value in it.
     """
-    found = text[start:end]
+    found = text[slice(*place)]
     if quoted := _single_quotes(argument, found):
         return MarkerError(
-            start,
-            end,
+            place,
             f"single quotes are not quotes in a marker: the value would contain them, found `{found}`",
             f"write {quoted}",
             label="the quotes become part of the value",
-            fix=(start, end, quoted.strip("`")) if quoted.startswith("`") else None,
+            fix=(*place, quoted.strip("`")) if quoted.startswith("`") else None,
         )
     if argument.textual and not isinstance(value, str):
         return MarkerError(
-            start,
-            end,
-            f"expected a string, found `{found}`",
-            f'write `"{found}"`',
-            label="read as another type",
+            place, f"expected a string, found `{found}`", f'write `"{found}"`', label="read as another type"
         )
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):
-        return _check_range(argument, value, start, end)
+        return _check_range(argument, value, place)
     if isinstance(value, str) and argument.choices:
-        return _check_choice(argument, value, start, end)
+        return _check_choice(argument, value, place)
     if isinstance(value, Sequence) and not isinstance(value, str):
         if not value and argument.type.kind is ValueKind.LIST:
             return MarkerError(
-                start,
-                end,
+                place,
                 f"{argument.spelling} is an empty list",
                 'an empty string (the core group, for example) is written `""`',
                 label="nothing there",
             )
-        return _check_elements(argument, value, text, start, end)
+        return _check_elements(argument, value, text, place)
     return None
 
 
@@ -277,7 +270,7 @@ def _single_quotes(argument: Argument, found: str) -> str:
     return f'`"{inner}"`' if plain else f"the value in back-ticks: `{inner}`"
 
 
-def _check_range(argument: Argument, value: float, start: int, end: int) -> MarkerError | None:
+def _check_range(argument: Argument, value: float, place: tuple[int, int]) -> MarkerError | None:
     low, high = argument.minimum, argument.maximum
     if (low is None or value >= low) and (high is None or value <= high):
         return None
@@ -285,10 +278,10 @@ def _check_range(argument: Argument, value: float, start: int, end: int) -> Mark
         wanted = f"a number from {low} to {high}"
     else:
         wanted = f"at least {low}" if low is not None else f"at most {high}"
-    return MarkerError(start, end, f"expected {wanted}, found `{value}`", label="out of range")
+    return MarkerError(place, f"expected {wanted}, found `{value}`", label="out of range")
 
 
-def _check_choice(argument: Argument, value: str, start: int, end: int) -> MarkerError | None:
+def _check_choice(argument: Argument, value: str, place: tuple[int, int]) -> MarkerError | None:
     known = {c.casefold() for c in argument.choices} if argument.folded else set(argument.choices)
     if (value.casefold() if argument.folded else value) in known:
         return None
@@ -296,41 +289,37 @@ def _check_choice(argument: Argument, value: str, start: int, end: int) -> Marke
     listed = [f"`{c}`" for c in argument.choices]
     wanted = " or ".join([", ".join(listed[:-1]), listed[-1]] if len(listed) > 1 else listed)
     return MarkerError(
-        start,
-        end,
+        place,
         f"expected {wanted}, found `{value}`",
-        *((f"write `{nearest}`",) if nearest else ()),
+        f"write `{nearest}`" if nearest else "",
         label=f"not a value of {argument.spelling}",
-        fix=(start, end, meant) if meant else None,
+        fix=(*place, meant) if meant else None,
     )
 
 
 def _check_elements(
-    argument: Argument, values: Sequence[object], text: str, start: int, end: int
+    argument: Argument, values: Sequence[object], text: str, place: tuple[int, int]
 ) -> MarkerError | None:
     for element in values:
         if not isinstance(element, str):
             continue
         if element.startswith(";"):
             return MarkerError(
-                start,
-                end,
+                place,
                 f"the list has an empty element: it would be read as `{element}`",
                 'an empty string is written `""`',
                 label="two `;` in a row",
             )
         if len(element) > 1 and element[0] == element[-1] == "'":
             return MarkerError(
-                start,
-                end,
+                place,
                 f"single quotes are not quotes in a marker: the element would be `{element}`",
                 f'write `"{element[1:-1]}"`, or leave the quotes out',
                 label="the quotes become part of the value",
             )
-        if argument.choices and (problem := _check_choice(argument, element, start, end)):
-            place = find_element(text, start, end, element)  # a long search, so only for a finding
-            if place:
-                return _check_choice(argument, element, *place)
+        if argument.choices and (problem := _check_choice(argument, element, place)):
+            if at := find_element(text, *place, element):  # a long search, so only for a finding
+                return _check_choice(argument, element, at)
             problem.fix = None
             return problem
     return None

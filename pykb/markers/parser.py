@@ -69,8 +69,7 @@ def parse_arguments(definition: MarkerDefinition, text: str) -> ParsedArguments:
             start, end = len(definition.name) + 1, len(text)
             parsed.problems.append(
                 MarkerError(
-                    start,
-                    end,
+                    (start, end),
                     f"`+{definition.name}` takes no value, found `{text[start:]}`",
                     f"write `+{definition.name}`",
                     label="remove this",
@@ -90,8 +89,7 @@ def _parse_anonymous(
     if extra:
         start = len(definition.name) + 2
         raise MarkerError(
-            start,
-            start + len(extra),
+            (start, start + len(extra)),
             f"`+{definition.name}` takes one value without a name, found an argument `{extra}`",
             f"write `+{definition.name}={text[split.value_start :]}`",
             code=MARKER_ARGUMENT_UNKNOWN,
@@ -100,10 +98,9 @@ def _parse_anonymous(
     if not lexer.rest.strip() and argument.type.kind is not ValueKind.RAW:
         if not argument.optional or split.has_value:
             raise MarkerError(
-                0,
-                len(text),
+                (0, len(text)),
                 f"`+{definition.name}` needs a value ({argument.type}), found none",
-                *_examples(definition),
+                _example(definition),
                 code=MARKER_ARGUMENT_MISSING,
                 label="no value",
             )
@@ -115,16 +112,15 @@ def _parse_anonymous(
     _store(argument, value, text, (start, end), parsed)
 
 
-def _examples(definition: MarkerDefinition) -> tuple[str, ...]:
-    return (f"for example `{definition.example}`",) if definition.example else ()
+def _example(definition: MarkerDefinition) -> str:
+    return f"for example `{definition.example}`" if definition.example else ""
 
 
 def _parse_named(definition: MarkerDefinition, text: str, split: SplitName, parsed: ParsedArguments) -> None:
     if split.has_value and split.whole == definition.name:
         names = ", ".join(f"`{a.name}`" for a in definition.arguments)
         raise MarkerError(
-            len(definition.name) + 1,
-            len(text),
+            (len(definition.name) + 1, len(text)),
             f"`+{definition.name}` takes named arguments, found a value without a name",
             f"write `+{definition.name}:{definition.arguments[0].name}={text[split.value_start :]}`",
             code=MARKER_SYNTAX,
@@ -147,10 +143,9 @@ def _suggested(definition: MarkerDefinition, problem: MarkerError) -> str | None
 
 def _missing_argument(definition: MarkerDefinition, argument: Argument, end: int) -> MarkerError:
     return MarkerError(
-        0,
-        end,
+        (0, end),
         f"`+{definition.name}` needs the argument `{argument.name}` ({argument.type}), found none",
-        *_examples(definition),
+        _example(definition),
         code=MARKER_ARGUMENT_MISSING,
         label=f"`{argument.name}` is missing",
         notes=(argument.summary,) if argument.summary else (),
@@ -189,10 +184,9 @@ def unknown_argument(definition: MarkerDefinition, name: str, start: int) -> Mar
     meant = only_meaning(name, names)
     listed = ", ".join(f"`{each}`" for each in names)
     return MarkerError(
-        start,
-        start + len(name),
+        (start, start + len(name)),
         f"`+{definition.name}` has no argument `{name}`",
-        *((f"an argument with a similar name exists: `{nearest}`",) if nearest else ()),
+        f"an argument with a similar name exists: `{nearest}`" if nearest else "",
         code=MARKER_ARGUMENT_UNKNOWN,
         label="not an argument of this marker",
         notes=() if nearest else (f"its arguments are {listed}" if listed else "it takes none",),
@@ -203,18 +197,16 @@ def unknown_argument(definition: MarkerDefinition, name: str, start: int) -> Mar
 def _no_argument_name(lexer: Lexer, start: int, found: str) -> MarkerError:
     if not found:
         return MarkerError(
-            max(0, len(lexer.text.rstrip()) - 1),
-            len(lexer.text),
+            (max(0, len(lexer.text.rstrip()) - 1), len(lexer.text)),
             "expected an argument after the comma, found the end of the marker",
             code=MARKER_SYNTAX,
             label="ends here",
             notes=("a marker is one line: it does not continue in the next comment",),
         )
     return MarkerError(
-        start,
-        start + len(found),
+        (start, start + len(found)),
         f"expected the name of an argument, found `{found}`",
-        *(("write `=` without a colon before it",) if found == "=" else ()),
+        "write `=` without a colon before it" if found == "=" else "",
         code=MARKER_SYNTAX,
         label="expected a name",
     )
@@ -227,9 +219,9 @@ def _no_equals(definition: MarkerDefinition, lexer: Lexer, name: str, start: int
         help_ = ("separate the elements of a list by `;`", "a value that contains a comma needs quotes or back-ticks")
     elif found == ":":
         help_ = (f"write `{name}=`",)
+    end = len(lexer.text)
     return MarkerError(
-        start if found else max(0, len(lexer.text) - len(name)),
-        start + max(1, len(found)) if found else len(lexer.text),
+        (start, start + len(found)) if found else (max(0, end - len(name)), end),
         f"expected `=` after the argument name `{name}`, found {f'`{found}`' if found else 'the end of the marker'}",
         *help_,
         code=MARKER_SYNTAX,
@@ -243,8 +235,7 @@ def _no_comma(lexer: Lexer, name: str) -> MarkerError:
     if found.startswith("#"):
         help_ = "put the comment on a line of its own"
     return MarkerError(
-        lexer.position,
-        len(lexer.text),
+        (lexer.position, len(lexer.text)),
         f"expected a comma or the end of the marker after the value of `{name}`, found `{found}`",
         help_,
         code=MARKER_SYNTAX,
@@ -257,21 +248,17 @@ def _at_end(definition: MarkerDefinition, lexer: Lexer, text: str) -> None:
         return
     found, start = lexer.rest, lexer.position
     value = text[split_name(text).value_start :].strip()
-    quoted = f"write the whole value in back-ticks: `+{definition.name}=`{value}``"
-    help_: tuple[str, ...] = (quoted,)
-    if "#" in found and found.lstrip().startswith("#"):
-        help_ = ("put the comment on a line of its own",)
-    elif definition.value and definition.value.type.kind in {ValueKind.INTEGER, ValueKind.NUMBER, ValueKind.BOOLEAN}:
-        help_ = (f"write `+{definition.name}={value.removesuffix(found).rstrip()}`",)
-    elif definition.value and definition.value.type.kind is ValueKind.LIST:
-        help_ = ("separate the elements of a list by `;`, or put all of them into `{...}`",)
-    raise MarkerError(
-        start,
-        len(text),
-        f"expected the end of the marker after the value, found `{found}`",
-        *help_,
-        label="not a part of the value",
-    )
+    kind = definition.value.type.kind if definition.value else None
+    if found.lstrip().startswith("#"):
+        help_ = "put the comment on a line of its own"
+    elif kind in {ValueKind.INTEGER, ValueKind.NUMBER, ValueKind.BOOLEAN}:
+        help_ = f"write `+{definition.name}={value.removesuffix(found).rstrip()}`"
+    elif kind is ValueKind.LIST:
+        help_ = "separate the elements of a list by `;`, or put all of them into `{...}`"
+    else:
+        help_ = f"write the whole value in back-ticks: `+{definition.name}=`{value}``"
+    message = f"expected the end of the marker after the value, found `{found}`"
+    raise MarkerError((start, len(text)), message, help_, label="not a part of the value")
 
 
 def _store(
@@ -287,19 +274,15 @@ def _store(
     piece = text[start:end]
     start += len(piece) - len(piece.lstrip())
     end -= len(piece) - len(piece.rstrip())
-    end = max(end, start + 1)
-    problem = check_value(argument, value, text, start, end)
+    place = (start, max(end, start + 1))
+    problem = check_value(argument, value, text, place)
     if problem is None and argument.name in parsed.values:
-        problem = MarkerError(
-            start if name_start is None else name_start,
-            end,
-            f"the argument `{argument.name}` is given twice",
-            label="a second time",
-        )
+        at = place if name_start is None else (name_start, place[1])
+        problem = MarkerError(at, f"the argument `{argument.name}` is given twice", label="a second time")
     if problem is not None:
         parsed.problems.append(problem)
     parsed.values[argument.name] = value
-    parsed.places[argument.name] = (start, end)
+    parsed.places[argument.name] = place
 
 
 # The grammar of `+k8s:` tags: `name(arguments)=value  # comment`. A value may be a tag.
@@ -379,8 +362,7 @@ class _TagReader:
             found = self.text[start : self.position]
             listed = ", ".join(f"`{n}`" for n in names)
             raise MarkerError(
-                start,
-                self.position,
+                (start, self.position),
                 f"`+{self.definition.name}` takes no argument without a name, found `{found}`",
                 label="not expected here",
                 notes=(f"its arguments are {listed}",) if names else (),
@@ -427,9 +409,8 @@ class _TagReader:
         self.position += 1
         if argument is None:
             name = f"+{self.definition.name}"
-            raise MarkerError(
-                equals, len(self.text), f"`{name}` takes no value, found `{self.text[equals:]}`", label="remove this"
-            )
+            message = f"`{name}` takes no value, found `{self.text[equals:]}`"
+            raise MarkerError((equals, len(self.text)), message, label="remove this")
         self._skip_blanks()
         start = self.position
         if self._char() in {"", "#"} and not argument.optional:
@@ -445,8 +426,7 @@ class _TagReader:
         if self._char() != "+":
             name, found = self.definition.name, self.text[start:]
             raise MarkerError(
-                start,
-                len(self.text),
+                (start, len(self.text)),
                 f"`+{name}` takes a tag, found `{found}`",
                 f"for example `{self.definition.example}`",
                 label="expected `+k8s:...`",
@@ -501,12 +481,10 @@ class _TagReader:
 
     def _lacks(self, argument: Argument) -> MarkerError:
         what = f"the argument {argument.spelling}" if argument.name else "a value"
-        example = self.definition.example
         return MarkerError(
-            0,
-            len(self.text),
+            (0, len(self.text)),
             f"`+{self.definition.name}` needs {what} ({argument.type}), found none",
-            f"for example `{example}`",
+            _example(self.definition),
             code=MARKER_ARGUMENT_MISSING,
             label="nothing there",
         )
@@ -543,10 +521,11 @@ class _TagReader:
     def _keep(self, argument: Argument, value: object, start: int) -> None:
         if argument.name in self.parsed.values:
             raise self._wrong(f"the argument {argument.spelling} is given twice", start, end=self.position)
-        if problem := check_value(argument, value, self.text, start, max(self.position, start + 1)):
+        place = (start, max(self.position, start + 1))
+        if problem := check_value(argument, value, self.text, place):
             self.parsed.problems.append(problem)
         self.parsed.values[argument.name] = value
-        self.parsed.places[argument.name] = (start, max(self.position, start + 1))
+        self.parsed.places[argument.name] = place
 
     def _char(self) -> str:
         return self.text[self.position : self.position + 1]
@@ -563,7 +542,7 @@ class _TagReader:
             if ", found" not in message:
                 message += f", found `{word[0]}`" if word else ", found the end of the tag"
         code = MARKER_SYNTAX if "`" in message and "expected `" in message else MARKER_ARGUMENT
-        return MarkerError(start, end, message, *((help_,) if help_ else ()), code=code, label="not expected here")
+        return MarkerError((start, end), message, help_, code=code, label="not expected here")
 
 
 def _article(argument: Argument) -> str:
