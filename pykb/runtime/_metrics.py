@@ -263,7 +263,7 @@ class _Controllers(Collector):
         self._queues.pop(controller, None)
 
     def collect(self) -> Iterator[Metric]:
-        label = ["controller"]
+        label, labels = ["controller"], ["name", "controller"]
         total = CounterMetricFamily(f"{_PREFIX}_reconcile", "Reconciliations by result", labels=[*label, "result"])
         seconds = HistogramMetricFamily(
             f"{_PREFIX}_reconcile_time_seconds", "Duration of a reconciliation", labels=label
@@ -275,25 +275,20 @@ class _Controllers(Collector):
             seconds.add_metric([name], counts.seconds.buckets(), counts.seconds.sum)
             active.add_metric([name], counts.active.value)
         yield from (total, seconds, active)
-        for metric, text, tally_of in _COUNTERS:
-            counter = CounterMetricFamily(metric, text, labels=label)
-            for name, counts in self._by_name.items():
-                counter.add_metric([name], tally_of(counts).value)
-            yield counter
-        yield from self._of_queues()
-
-    def _of_queues(self) -> Iterator[Metric]:
-        labels = ["name", "controller"]
-        for metric, text, tally_of in _QUEUE_COUNTERS:
-            counter = CounterMetricFamily(metric, text, labels=labels)
-            for name, counts in self._by_name.items():
-                counter.add_metric([name, name], tally_of(counts).value)
-            yield counter
+        for counters, names in ((_COUNTERS, label), (_QUEUE_COUNTERS, labels)):
+            for metric, text, tally_of in counters:
+                counter = CounterMetricFamily(metric, text, labels=names)
+                for name, counts in self._by_name.items():
+                    counter.add_metric([name] * len(names), tally_of(counts).value)
+                yield counter
         for metric, text, times_of in _QUEUE_TIMES:
             times = HistogramMetricFamily(metric, text, labels=labels)
             for name, counts in self._by_name.items():
                 times.add_metric([name, name], times_of(counts).buckets(), times_of(counts).sum)
             yield times
+        yield from self._of_queues(labels)
+
+    def _of_queues(self, labels: list[str]) -> Iterator[Metric]:
         depth = GaugeMetricFamily("workqueue_depth", "Keys ready to be worked on", labels=[*labels, "priority"])
         unfinished = GaugeMetricFamily(
             "workqueue_unfinished_work_seconds", "Time spent on keys not yet done, summed", labels=labels

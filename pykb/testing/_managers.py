@@ -78,9 +78,7 @@ async def eventually(
                 result: T = await answer if inspect.isawaitable(answer) else answer
             if result is not False:
                 return result
-        except RETRIED as error:
-            last = error
-        except TimeoutError as error:
+        except (*RETRIED, TimeoutError) as error:
             last = error
         if clock.now() >= deadline:
             reason = str(last) if last else "it returned False"
