@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from pykb.api.safe_text import safe_text
 from pykb.diagnostics import Diagnostic, EnvironmentProblem, PykbError
+from pykb.reading import mapping
 
 if TYPE_CHECKING:
     from pykb.client.codec import AnyObject
@@ -485,7 +486,7 @@ def error_from_status(code: int, body: object, *, retry_after: timedelta | None 
 
 
 def _details(raw: object, retry_after: timedelta | None) -> StatusDetails:
-    details = raw if isinstance(raw, dict) else {}
+    details = mapping(raw)
     causes = details.get("causes")
     if retry_after is None:
         retry_after = seconds_to_wait(details.get("retryAfterSeconds"))

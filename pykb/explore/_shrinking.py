@@ -12,6 +12,7 @@ from pykb.explore._history import Fault, History, Identity, Manifest, Verb
 from pykb.explore._outcome import Outcome
 from pykb.explore._variants import AND, put, shorten, spell
 from pykb.meta.json_diff import MISSING, Path, at, changes
+from pykb.reading import mapping
 
 
 def counted_by_step(history: History, outcome: Outcome) -> History:
@@ -150,12 +151,12 @@ def _smaller(schema: Mapping[str, Any], value: Any, path: Path) -> Iterator[tupl
     """Yield values to remove, shorter lists and smaller numbers, the largest savings first."""
     if isinstance(value, dict):
         properties: Mapping[str, Any] = schema.get("properties") or {}
-        extra = schema.get("additionalProperties")
+        extra = mapping(schema.get("additionalProperties"))
         for name in value:
             if name not in (schema.get("required") or ()):
                 yield (*path, name), MISSING
         for name, each in value.items():
-            inner = properties.get(name) or (extra if isinstance(extra, dict) else {})
+            inner = properties.get(name) or extra
             yield from _smaller(inner, each, (*path, name))
     elif isinstance(value, list):
         if len(value) > schema.get("minItems", 0):

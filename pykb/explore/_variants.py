@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from pykb.explore._constants import Constant, plain
 from pykb.explore._history import Manifest
 from pykb.meta.json_diff import MISSING, Path, at
+from pykb.reading import mapping
 
 _DEPTH = 8
 _INT32 = 2**31 - 1
@@ -165,8 +166,8 @@ def _at(schema: Mapping[str, Any], path: Path) -> Mapping[str, Any]:
     """The schema of a field; empty if there is none."""
     for step in path:
         extra = schema.get("additionalProperties")
-        known = schema.get("items") if isinstance(step, int) else (schema.get("properties") or {}).get(step) or extra
-        schema = known if isinstance(known, dict) else {}
+        fields = schema.get("properties") or {}
+        schema = mapping(schema.get("items") if isinstance(step, int) else fields.get(step) or extra)
     return schema
 
 
@@ -203,7 +204,7 @@ def _of_object(
     required = schema.get("required") or ()
     extra = schema.get("additionalProperties")
     for name, each in value.items():
-        inner = properties.get(name) or (extra if isinstance(extra, dict) else {})
+        inner = properties.get(name) or mapping(extra)
         yield from _changes(inner, each, (*path, name), edges=edges)
         if name in properties and name not in required and inner.get("default", MISSING) != each:
             yield (*path, name), MISSING
@@ -212,7 +213,7 @@ def _of_object(
             every = () if path else _choices(inner)
             yield from (((*path, name), each) for each in every or (_sample(inner),) if each is not None)
     if extra and not edges and not properties:
-        yield (*path, "other"), _sample(extra if isinstance(extra, dict) else {}) or "other"
+        yield (*path, "other"), _sample(mapping(extra)) or "other"
 
 
 def _choices(schema: Mapping[str, Any]) -> list[Any]:

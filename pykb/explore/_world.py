@@ -29,6 +29,7 @@ from pykb.explore._project import Subject
 from pykb.explore._state import State, beats, look_at, state_of
 from pykb.explore._webhooks import Rules
 from pykb.fake import FakeApiServer, new_uid
+from pykb.reading import mapping
 from pykb.runtime import ApiError, Client, ClientOptions, MergePatch, NoKindMatch, NotFound
 from pykb.runtime.options import DEFAULT_LEADER_ELECTION_ID
 
@@ -365,7 +366,7 @@ def _merged(present: Any, before: Any, wanted: Any) -> Any:
     """What `kubectl apply` makes of an object: fields that somebody has never set stay. Lists are replaced."""
     if not (isinstance(present, dict) and isinstance(wanted, dict)):
         return wanted
-    before = before if isinstance(before, dict) else {}
+    before = mapping(before)
     kept = {name: value for name, value in present.items() if name in wanted or name not in before}
     changed = {name: _merged(present.get(name), before.get(name), value) for name, value in wanted.items()}
     return {**kept, **changed}

@@ -21,7 +21,7 @@ from pykb.gen.manifest import ManifestLoader, load_manifest
 from pykb.meta.gvk import GroupKind
 from pykb.meta.names import is_subdomain
 from pykb.project.settings import config_path
-from pykb.reading import yaml_text
+from pykb.reading import mapping, yaml_text
 
 SAMPLES = "samples"
 _SEEN = ("name", "generateName")
@@ -162,9 +162,9 @@ def _refusals(data: Mapping[str, Any], version: CrdVersion) -> list[str]:
     judged = {key: value for key, value in data.items() if key != "status" or not version.status}
     value = with_defaults({**judged, "metadata": {}}, version.schema)
     refusals = list(misfits(value, version.schema))
-    metadata = data.get("metadata")
-    refusals += _refusals_of_name(metadata if isinstance(metadata, dict) else {})
-    if isinstance(metadata, dict) and isinstance(value, dict):
+    metadata = mapping(data.get("metadata"))
+    refusals += _refusals_of_name(metadata)
+    if isinstance(value, dict):
         value["metadata"] = {key: metadata[key] for key in _SEEN if isinstance(metadata.get(key), str)}
     return refusals or [str(each) for each in broken_rules(value, version.schema)]
 

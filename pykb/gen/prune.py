@@ -22,6 +22,7 @@ from pykb.gen.run import GenerateResult
 from pykb.meta.gvk import GroupKind
 from pykb.project import FILE_NAME as PROJECT
 from pykb.project.settings import config_folder
+from pykb.reading import mapping
 
 if TYPE_CHECKING:
     from pykb.project.file import Project
@@ -124,7 +125,7 @@ def _gone(root: Path, path: str) -> Diagnostic:
     from pykb.gen.manifest import load_manifest
 
     document = load_manifest(_text(root / path).rpartition("---\n")[2])
-    spec = document.get("spec") if isinstance(document, dict) else None
+    spec = mapping(document).get("spec")
     names, group = (spec["names"], str(spec["group"])) if isinstance(spec, dict) else ({}, "")
     kind, plural = str(names.get("kind")), str(names.get("plural"))
     users = ", ".join(f"`{user}`" for user in _users(root, path, group, kind, plural))

@@ -17,7 +17,7 @@ import yaml
 
 from pykb._regular_file import UnsuitableFileError, check_folder, read_bytes, real_path
 from pykb.diagnostics.codes.environment import KUSTOMIZATION, TOOL_MISSING
-from pykb.reading import yaml_text
+from pykb.reading import mapping, yaml_text
 from pykb.tools.process import Finished, find_program, run, succeeded
 
 NAME = "kubectl"
@@ -167,8 +167,7 @@ def _read_folders(folder: Path, root: Path) -> Iterator[Path]:
                 content = yaml_text.load(read_bytes(place / name))
             except (OSError, yaml.YAMLError):
                 continue  # kustomize says what is wrong with it
-            fields = content if isinstance(content, dict) else {}
-            lists = [found for key in _FOLDERS if isinstance(found := fields.get(key), list)]
+            lists = [found for key in _FOLDERS if isinstance(found := mapping(content).get(key), list)]
             paths = [place / text for names in lists for text in names if isinstance(text, str)]
             left += [real_path(path) for path in paths if _is_folder(path) and real_path(path).is_relative_to(root)]
 
@@ -190,7 +189,7 @@ def _missing_files(folder: Path, seen: set[Path]) -> Iterator[Path]:
         content = yaml_text.load(read_bytes(folder / "kustomization.yaml"))
     except (OSError, yaml.YAMLError):
         return
-    named = content.get("resources") if isinstance(content, dict) else None
+    named = mapping(content).get("resources")
     for name in named if isinstance(named, list) else ():
         path = folder / str(name)
         if path.is_dir():

@@ -507,7 +507,7 @@ class AdmissionEndpoint:
         """Return the review with the response."""
         try:
             review = read_around(request.body, *PLACES)
-            asked = read_request(review if isinstance(review, dict) else {})
+            asked = read_request(mapping(review))
         except ValueError as error:
             review = None if isinstance(error, orjson.JSONDecodeError) else review
             reason = "the body is not JSON" if review is None else safe_text(error)

@@ -13,6 +13,7 @@ from urllib.parse import quote
 from pykb.dev.page.history import MOST_OBJECTS, History
 from pykb.diagnostics import EnvironmentProblem
 from pykb.envtest.rest import APPLY, MERGE, Answer, Rest
+from pykb.reading import mapping
 from pykb.runtime.records.causes import without_secrets
 
 _PAGE = 500
@@ -130,8 +131,7 @@ class Cluster:
 
 def identity_of(manifest: Manifest) -> dict[str, str]:
     """What names an object. A part that is missing is empty."""
-    metadata = manifest.get("metadata")
-    named = metadata if isinstance(metadata, dict) else {}
+    named = mapping(manifest.get("metadata"))
     return {
         **{key: str(manifest.get(key, "")) for key in ("apiVersion", "kind")},
         **{key: str(named.get(key, "")) for key in ("namespace", "name")},
@@ -192,8 +192,7 @@ def _show(history: History, shown: dict[str, str], found: Mapping[str, Manifest]
 
 def summary(obj: Manifest) -> dict[str, Any]:
     """What the page shows of an object: nothing of its data."""
-    metadata, status = obj["metadata"], obj.get("status")
-    status = status if isinstance(status, dict) else {}
+    metadata, status = obj["metadata"], mapping(obj.get("status"))
     conditions = [
         {
             "type": str(each.get("type", "")),
