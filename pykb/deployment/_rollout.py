@@ -484,7 +484,7 @@ def _untrusted(cluster: Cluster, called: Sequence[Object]) -> Obstacle | None:
     names = [f"{each['kind']}/{each['metadata']['name']}" for each in called]
     answer = json.loads(cluster.kubectl("get", *names, "--output=json"))
     for each in answer.get("items", [answer]):  # a single one is not in a list
-        if all(map(_is_trusted, _clients(each))):
+        if all(client.get("caBundle") for client in _clients(each)):
             continue
         source = (each["metadata"].get("annotations") or {}).get(_INJECTED)
         title = f"`{title_of(each)}` has no caBundle"
@@ -494,10 +494,6 @@ def _untrusted(cluster: Cluster, called: Sequence[Object]) -> Obstacle | None:
         look = f"kubectl describe certificate {name} --namespace {namespace}"
         return Obstacle(title, "the cainjector of cert-manager sets it when the Certificate was issued", (look,))
     return None
-
-
-def _is_trusted(client: dict[str, Any]) -> bool:
-    return bool(client.get("caBundle"))
 
 
 def _questions(operator: Sequence[Object], samples: Iterable[Object]) -> Iterator[tuple[str, Object]]:

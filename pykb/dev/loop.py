@@ -54,6 +54,7 @@ from pykb.meta.gvk import GroupKind
 from pykb.project import FILE_NAME
 from pykb.project.settings import config_path
 from pykb.runtime.manager.manager import RECORDS
+from pykb.runtime.options import FALSE
 from pykb.tools.kubectl import Kubectl
 from pykb.tools.process import describe_exit
 
@@ -551,7 +552,6 @@ PREFIX = "pykb-dev-"
 """The prefix of the configurations' names. It is stable, so that a new loop replaces those of a killed one."""
 
 SWITCH = "ENABLE_WEBHOOKS"
-_OFF = frozenset({"0", "f", "F", "false", "FALSE", "False"})
 
 
 @dataclass(slots=True)
@@ -707,6 +707,6 @@ class LocalWebhooks:
 
 def is_wanted(project: DevProject) -> bool:
     """Whether a project has webhooks that kubebuilder's variable does not disable."""
-    if os.environ.get(SWITCH) in _OFF:
+    if os.environ.get(SWITCH) in FALSE:
         return False
     return project.webhook_manifest.exists() or bool(project.converted_kinds())

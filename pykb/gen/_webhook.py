@@ -186,10 +186,13 @@ CONFIGURATION = "kubebuilder:webhookconfiguration"
 _API_VERSION = "admissionregistration.k8s.io/v1"
 _KINDS = {True: "MutatingWebhookConfiguration", False: "ValidatingWebhookConfiguration"}
 _NAMES = {True: "mutating-webhook-configuration", False: "validating-webhook-configuration"}
-_SPELLINGS = {
-    word.lower(): word
-    for word in ("Ignore", "Fail", "Exact", "Equivalent", "None", "NoneOnDryRun", "Never", "IfNeeded")
+_CHOICES = {
+    "failurePolicy": ("Fail", "Ignore"),
+    "matchPolicy": ("Exact", "Equivalent"),
+    "reinvocationPolicy": ("Never", "IfNeeded"),
+    "sideEffects": ("None", "NoneOnDryRun"),
 }
+_SPELLINGS = {word.lower(): word for words in _CHOICES.values() for word in words}
 
 
 def generate_webhook(
@@ -252,7 +255,7 @@ def _webhook(marker: Marker) -> dict[str, object]:
             }
         ],
     }
-    for name in ("failurePolicy", "matchPolicy", "sideEffects", "reinvocationPolicy"):
+    for name in _CHOICES:
         if value := given.get(name):
             webhook[name] = _SPELLINGS.get(str(value).lower(), value)
     if given.get("timeoutSeconds"):
@@ -474,12 +477,6 @@ def _check_review(marker: Marker) -> Iterator[Diagnostic]:
         )
 
 
-_CHOICES = {
-    "failurePolicy": ("Fail", "Ignore"),
-    "matchPolicy": ("Exact", "Equivalent"),
-    "reinvocationPolicy": ("Never", "IfNeeded"),
-    "sideEffects": ("None", "NoneOnDryRun"),
-}
 _SCOPES = ("Cluster", "Namespaced", "*")
 _OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT", "*")
 _OPERATORS = {"In": True, "NotIn": True, "Exists": False, "DoesNotExist": False}
