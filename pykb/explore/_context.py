@@ -47,6 +47,7 @@ class Violation:
         cause: Violations with the same cause are one finding.
         steps: How many steps of the history show it. Defaults to all.
         by: The request that should not have been sent.
+        remedy: What to do, if that of the code does not fit.
     """
 
     message: str
@@ -55,6 +56,7 @@ class Violation:
     cause: tuple[Any, ...] = ()
     steps: int | None = None
     by: Sent | None = None
+    remedy: str = ""
 
 
 Judge = Callable[["Outcome"], Iterable[Violation]]

@@ -652,6 +652,7 @@ class Explorer:
             history,
             is_of_kopf=outcome.is_of_kopf,
             refusal=refused.refusal if refused is not None else "",
+            remedy=violation.remedy,
         )
         follows = _follows(context, history, violation, outcome)
         return key, _Found(finding, evidence, case.judge, violation.by, outcome.forgotten, context, follows)

@@ -54,6 +54,7 @@ from pykb.explore._history import (
 )
 from pykb.explore._outcome import Change, Failure, Outcome, unfitness
 from pykb.explore._past import REVISIONS, WORK, is_done, is_revision
+from pykb.explore._selecting import mixed_up
 from pykb.explore._signs import is_paused, is_refused, is_unchangeable
 from pykb.explore._state import Difference, State, differences, read
 from pykb.explore._variants import another, leaves, patch_of, put, shorten, spell, spread
@@ -797,7 +798,7 @@ def _apart(context: Context, what: str) -> Verdict:
     nothing_taken = _nothing_taken(context, what)
 
     def judge(outcome: Outcome) -> Iterator[Violation]:
-        wrong = _takeover(context, outcome) or _collision(context, outcome)
+        wrong = _takeover(context, outcome) or _collision(context, outcome) or _mixed_up(context, outcome)
         yield from nothing_taken(outcome) if wrong is None else (wrong,)
 
     return Verdict(judge, lambda other, _: _apart(other, what))
@@ -840,6 +841,20 @@ def _collision(context: Context, outcome: Outcome) -> Violation | None:
 def _has_trouble(context: Context, outcome: Outcome, second: Identity) -> bool:
     """Whether the operator fails for an object that came second, or says that it refuses it."""
     return last_failure(outcome, 2) is not None or is_refused(outcome, second, 2, context.base)
+
+
+def _mixed_up(context: Context, outcome: Outcome) -> Violation | None:
+    """Whether a child selects the pods of a second object as well."""
+    if len(outcome.states) < 2 or outcome.refused:
+        return None
+    alone, both = outcome.states[:2]
+    found = next(mixed_up(context.children(), alone, both, context.sample), None)
+    if found is None:
+        return None
+    (child, selector), place = found, place_of(context.base.maker_of(found[0]))
+    message = f"{child} of {context.own} selects the pods of {_other_than(context.own)}, too: `{selector}`"
+    remedy = f"give the pods of each {context.own.kind} a label with its name, and select them by it"
+    return Violation(message, place, (), ("selects", place), steps=2, remedy=remedy)
 
 
 def _as_alone(context: Context, what: str) -> Verdict:

@@ -43,6 +43,7 @@ class Finding:
         is_of_kopf: Whether the operator has handlers of kopf only.
         refusal: The field and the rule for which the API server refuses a write each time.
         forgotten: The variables of modules that a process kept, and without which the next one went wrong.
+        remedy: What to do, if that of the code does not fit.
     """
 
     code: Code
@@ -56,6 +57,7 @@ class Finding:
     is_of_kopf: bool = False
     refusal: str = ""
     forgotten: tuple[str, ...] = ()
+    remedy: str = ""
 
     @property
     def steps(self) -> Sequence[str]:
@@ -75,8 +77,8 @@ class Finding:
             NO_SUCH in step.note or step.manifest["kind"] == "ResourceQuota" for step in self.history.steps
         )
         is_unmarked = self.history.steps[-1].note.startswith("no metadata.")
-        first = _PUT_RIGHT if is_put_right else _RESUMED if is_unmarked else advice[self.code.slug]
-        helps = (first, f"more about this: `pykb explain {self.code.slug}`")
+        usual = _PUT_RIGHT if is_put_right else _RESUMED if is_unmarked else advice[self.code.slug]
+        helps = (self.remedy or usual, f"more about this: `pykb explain {self.code.slug}`")
         refused = (f"the API server refuses this write each time, {self.refusal}: {_REFUSED}",) if self.refusal else ()
         return self.code.at(self.span, self.message, *refused, *self._accepting(), *helps, notes=tuple(notes))
 
@@ -209,7 +211,8 @@ class Report:
 
 _FAILS = "Each reconcile fails with"
 _REFUSED = (
-    "forbid such a change in your type with a CEL rule (`self == oldSelf`), or delete the child and create it anew"
+    "forbid such a change in your type with a CEL rule (`self == oldSelf`), or delete the child and create it anew if "
+    "nothing in it gets lost"
 )
 
 _PUT_RIGHT = (

@@ -6,9 +6,9 @@ import asyncio
 import hashlib
 from datetime import UTC, datetime, timedelta
 
-from pykb.api.apps.v1 import Deployment, ReplicaSet, ReplicaSetSpec
+from pykb.api.apps.v1 import Deployment, DeploymentSpec, ReplicaSet, ReplicaSetSpec
 from pykb.api.batch.v1 import Job, JobSpec
-from pykb.api.core.v1 import ConfigMap
+from pykb.api.core.v1 import ConfigMap, PodTemplateSpec, Service, ServicePort, ServiceSpec
 from pykb.api.meta.v1 import LabelSelector, ObjectMeta
 from pykb.runtime import Result, ensure_applied, is_controlled_by, patch_status, prune, set_controller_reference
 from tests.explorer.feeder import Feeder
@@ -143,6 +143,41 @@ class ChangesOnlyReplicasMended(ChangesOnlyReplicas):
     async def keep(self, animal: Animal) -> None:
         """Apply the Deployment."""
         await Feeder.keep(self, animal)
+
+
+class SelectsAllPods(Feeder):
+    """The pods of all animals have the same labels, so each Service leads to all of them (kubernetes.io: selectors)."""
+
+    fault = "explore-theft"
+    owned = (Deployment, Service)
+
+    async def keep(self, animal: Animal) -> None:
+        """Apply the Deployment and the Service."""
+        found, _ = await ensure_applied(self.client, self.wanted(animal), owner=animal)
+        spec = ServiceSpec(selector=self.labels(animal), ports=[ServicePort(port=80)])
+        await ensure_applied(self.client, Service(metadata=self.metadata(animal), spec=spec), owner=animal)  # fault
+        self.look(animal, found)
+
+    def wanted(self, animal: Animal) -> Deployment:
+        """The Deployment, with these labels."""
+        pods = PodTemplateSpec(metadata=ObjectMeta(labels=self.labels(animal)), spec=template(animal).spec)
+        selector = LabelSelector(match_labels=self.labels(animal))
+        spec = DeploymentSpec(replicas=animal.spec.count, selector=selector, template=pods)
+        return Deployment(metadata=self.metadata(animal), spec=spec)
+
+    def labels(self, animal: Animal) -> dict[str, str]:
+        """What all pods are."""
+        return {"app": "animal"}
+
+
+class SelectsAllPodsMended(SelectsAllPods):
+    """Whose pods they are."""
+
+    fault = ""
+
+    def labels(self, animal: Animal) -> dict[str, str]:
+        """With the name."""
+        return {"app": "animal", "animal": animal.metadata.name or ""}
 
 
 class CallsForHelp(Feeder):
