@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from pykb.client.errors import allows, rule_marker
-from pykb.diagnostics import Diagnostic, EnvironmentProblem, Span
+from pykb.diagnostics import Code, Diagnostic, EnvironmentProblem, Span
 from pykb.diagnostics.codes import explore as codes
 from pykb.diagnostics.suggest import closest
 from pykb.explore._context import (
@@ -638,7 +638,7 @@ class Explorer:
     ) -> tuple[tuple[object, ...], _Found]:
         """What did not hold as a finding, with its cause."""
         history = self._placed(case.history.first(violation.steps))
-        evidence = evidence_of(context, history, violation, outcome)
+        evidence = evidence_of(case.code, context, history, violation, outcome)
         key = (case.code.slug, evidence.asleep, *violation.cause)
         differs = any(each.path for each in violation.found)
         steps = tuple(story(history, outcome, evidence.asleep, differs=differs))
@@ -959,6 +959,10 @@ _UNSAID = "said"
 _UNSEEN = {_MISSING, _NO_VALUE, _OLD_VALUE, _OTHER_VALUE, _UNSAID}
 """What is wrong with an object at which nobody looks."""
 
+_VALUES = {_NO_VALUE, _OLD_VALUE, _OTHER_VALUE}
+_ALIKE = {FaultKind.LOSE_ANSWER: FaultKind.CRASH_AFTER}
+"""After both, a write has had its effect, and the operator does not know it."""
+
 
 class Mark(NamedTuple):
     """What is wrong with an object. Names and numbers do not matter.
@@ -991,8 +995,10 @@ class Evidence:
             last step.
         stays: What the status has then that it has in no undisturbed run, right or wrong.
         refused: The line of a write that the API server refuses each time, and why.
-        fault: The fault that the request of the line met.
+        faults: The faults that requests have met, at the line or before.
         lost: The kinds of the objects that are missing since then, each with the line that writes it.
+        bug: The error of programming with which the operator fails in the end, and its line.
+        former: The fields that depend on former specs, whatever else happens.
     """
 
     marks: frozenset[Mark] = frozenset()
@@ -1003,8 +1009,10 @@ class Evidence:
     stuck: frozenset[tuple[str, str]] = frozenset()
     stays: frozenset[tuple[str, str]] = frozenset()
     refused: tuple[Line, str] | None = None
-    fault: FaultKind | None = None
+    faults: frozenset[FaultKind] = frozenset()
     lost: frozenset[tuple[str, Line]] = frozenset()
+    bug: tuple[object, ...] = ()
+    former: frozenset[tuple[object, ...]] = frozenset()
 
     def explains(self, other: Evidence, changed: Collection[Part]) -> bool:
         """Whether another finding has the same root cause.
@@ -1021,6 +1029,8 @@ class Evidence:
             return True  # the operator never writes the object, or this part, a second time, whatever happens
         if self.ends_as(other):
             return True
+        if self.former and all(mark.how in _VALUES and mark.what in self.former for mark in other.marks):
+            return True  # what a fault does to them cannot be known
         return bool(self.marks) and self.line == other.line and self.marks <= other.marks
 
     def ends_as(self, other: Evidence) -> bool:
@@ -1028,25 +1038,32 @@ class Evidence:
         if self.asleep or other.asleep:
             return False
         pairs = ((self, other), (other, self))
-        if self.refused and self.refused == other.refused:
+        if (self.refused and self.refused == other.refused) or (self.bug and self.bug == other.bug):
             return True
         if any(one.stuck and (one.stuck == two.stuck or one.stuck <= two.stays) for one, two in pairs):
             return True  # it has come into this state, and looks no further
-        return self.fault is not None and (self.fault, self.line) == (other.fault, other.line) and self._loses_as(other)
+        if self.faults.isdisjoint(other.faults) or self.line != other.line:
+            return False
+        return self._loses_as(other) or not self._wrong().isdisjoint(other._wrong())
 
     def _loses_as(self, other: Evidence) -> bool:
         pairs = ((one, two) for one in self.lost for two in other.lost if one[0] == two[0])
         return any(one == two or isinstance(one[1], str) or isinstance(two[1], str) for one, two in pairs)
+
+    def _wrong(self) -> set[tuple[str, str]]:
+        """The kinds and parts of the objects in which fields are wrong."""
+        return {(identity.kind, part) for (identity, part), _ in self.fields}
 
     def _frozen(self, changed: Collection[Part]) -> set[tuple[Line, str]]:
         whole = {(line, "") for (identity, _), line in self.fields if (identity, "") not in changed}
         return whole | {(line, part) for (identity, part), line in self.fields if (identity, part) not in changed}
 
 
-def evidence_of(context: Context, history: History, violation: Violation, outcome: Outcome) -> Evidence:
+def evidence_of(code: Code, context: Context, history: History, violation: Violation, outcome: Outcome) -> Evidence:
     """What is known about the root cause of a violation.
 
     Args:
+        code: Its code.
         context: The sample.
         history: The history, up to the violation.
         violation: What did not hold.
@@ -1055,13 +1072,16 @@ def evidence_of(context: Context, history: History, violation: Violation, outcom
     place = violation.place or ""
     if not violation.found:
         how, *what = violation.cause
-        return Evidence(frozenset({Mark(str(how), tuple(what), gone=False, line=place)}), place)
+        bug = violation.cause if code is codes.BUG else ()
+        return Evidence(frozenset({Mark(str(how), tuple(what), gone=False, line=place)}), place, bug=bug)
     gone = _is_about_own(history, context) and history.steps[-1].verb is Verb.DELETE
     lines = [(each, _line(each, context, outcome)) for each in violation.found]
     asleep = _asleep(history, context, outcome)
     refused = _refused(history, violation, outcome)
+    marks = frozenset(_mark(each, line, gone=gone) for each, line in lines)
+    last = last_failure(outcome, len(history.steps))
     return Evidence(
-        frozenset(_mark(each, line, gone=gone) for each, line in lines),
+        marks,
         place,
         frozenset(
             ((each.identity, _part_of(each.path)), line)
@@ -1073,8 +1093,10 @@ def evidence_of(context: Context, history: History, violation: Violation, outcom
         frozenset() if asleep else frozenset(_stuck(history, violation, context, outcome)),
         frozenset() if asleep else frozenset(_stays(history, context, outcome)),
         (refused.place or "", refused.refusal) if refused is not None else None,
-        history.fault.kind if history.fault is not None and outcome.struck and violation.place is not None else None,
+        frozenset(_ALIKE.get(each.kind, each.kind) for each in outcome.struck) if place else frozenset(),
         frozenset() if gone else frozenset((each.identity.kind, line) for each, line in lines if _is_missing(each)),
+        (last.kind, last.place) if last is not None and last.is_bug else (),
+        frozenset(mark.what for mark in marks if mark.how in _VALUES) if code is codes.HISTORY else frozenset(),
     )
 
 

@@ -9,6 +9,7 @@ from pykb.api.core.v1 import ConfigMap, Secret
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.runtime import (
     AlreadyExists,
+    Client,
     ControllerBuilder,
     Manager,
     Reconciler,
@@ -251,6 +252,55 @@ class NotesFirst(Keeper):
         """The same for each spec."""
         metadata = ObjectMeta(name=name, namespace=animal.metadata.namespace)
         return Job(metadata=metadata, spec=JobSpec(template=template(animal, "Never")))
+
+
+class NotesGeneration(Keeper):
+    """Says that it has seen a spec before it has followed it: whichever field is wrong then, it is one bug."""
+
+    bugs: ClassVar = {"explore-crash": 1}
+    only: ClassVar = ("explore-crash", "explore-error", "explore-two-faults")
+
+    async def keep(self, animal: Animal) -> None:
+        """Apply the child when the spec is new, or the child is not there."""
+        seen, generation = animal.status.checked, str(animal.metadata.generation)
+        if seen != generation:
+            animal.status.checked = generation
+            await self.client.status.update(animal)
+        if seen != generation or await self.client.live.find(ConfigMap, self.child(animal)) is None:
+            await super().keep(animal)
+
+
+class FollowsOneField(Keeper):
+    """Follows the food only, and all of the spec when it starts. What a restart does to the count is the same bug."""
+
+    bugs: ClassVar = {"explore-history": 1}
+    only: ClassVar = ("explore-history", "explore-crash", "explore-stale")
+
+    def __init__(self, client: Client) -> None:
+        super().__init__(client)
+        self._seen: dict[str, str] = {}
+
+    async def keep(self, animal: Animal) -> None:
+        """Apply the child when the food is new, or the child is not there."""
+        uid, found = animal.metadata.uid or "", await self.client.live.find(ConfigMap, self.child(animal))
+        if found is None or not found.metadata.owner_references or self._seen.get(uid) != animal.spec.food:
+            await super().keep(animal)
+            self._seen[uid] = animal.spec.food
+
+
+class CallsWrongly(Keeper):
+    """Fails whenever it has to change its child. What it does not do then is the same bug."""
+
+    bugs: ClassVar = {"explore-bug": 1}
+    only: ClassVar = ("explore-bug", "explore-history", "explore-drift")
+
+    async def keep(self, animal: Animal) -> None:
+        """Create the child, and change it."""
+        found = await self.client.live.find(ConfigMap, self.child(animal))
+        if found is None or not found.metadata.owner_references:
+            await super().keep(animal)
+        elif found.data != self.child(animal).data:
+            await self.client.update(found, self.child(animal))  # type: ignore[call-arg]
 
 
 class NotesAll(Keeper):
