@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from pykb.diagnostics import PykbError
 from pykb.meta.gvk import GroupVersionKind, NamespacedName
-from pykb.reading import mapping
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
@@ -132,7 +131,8 @@ class UnreadableObject(PykbError, ValueError):  # noqa: N818 - says what it is a
 
 def _identity(wire: Mapping[str, Any]) -> tuple[NamespacedName, str]:
     """The key and the resourceVersion of an object."""
-    known = mapping(wire.get("metadata"))
+    metadata = wire.get("metadata")
+    known = metadata if isinstance(metadata, Mapping) else {}
     key = NamespacedName(str(known.get("namespace") or ""), str(known.get("name") or ""))
     return key, str(known.get("resourceVersion") or "")
 
