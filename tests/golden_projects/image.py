@@ -22,6 +22,9 @@ UV = f"""#!/usr/bin/env bash
 exec '{sys.executable}' '{__file__}' "$UV_PROJECT_ENVIRONMENT"
 """
 
+NO_BYTECODE = "import compileall\n\ncompileall.compile_dir = lambda *_, **__: True\n"
+"""For a process. To compile the standard library takes seconds, and `tests/unit/image` judges what comes of it."""
+
 
 def build(project: Path, folder: Path) -> Path:
     """Run the first stage of the Dockerfile. What it writes to `/` goes into `folder`. Returns the image's files."""
@@ -31,9 +34,14 @@ def build(project: Path, folder: Path) -> Path:
     for name, text in {"pip": "#!/bin/sh\n", "uv": UV}.items():
         (programs / name).write_text(text, encoding="utf-8")
         (programs / name).chmod(0o755)
+    (programs / "sitecustomize.py").write_text(NO_BYTECODE, encoding="utf-8")
     (folder / "build").mkdir()
-    variables = {"PATH": f"{programs}:{os.environ['PATH']}", "UV_PROJECT_ENVIRONMENT": str(folder / "opt/venv")}
-    environment = {**os.environ, **variables}
+    environment = {
+        **os.environ,
+        "PATH": f"{programs}:{os.environ['PATH']}",
+        "PYTHONPATH": str(programs),
+        "UV_PROJECT_ENVIRONMENT": str(folder / "opt/venv"),
+    }
     stage = (project / "Dockerfile").read_text(encoding="utf-8").partition("\nFROM ${RUNTIME_IMAGE}")[0]
     for word, rest in re.findall(r"^(COPY|RUN) ((?:.*\\\n)*.*)", stage, re.MULTILINE):
         if word == "COPY":
