@@ -8,6 +8,7 @@ The tests of this file are one story: each goes on where the one before it stopp
 from __future__ import annotations
 
 import shutil
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -47,11 +48,19 @@ def test_scaffold(shell: Shell) -> None:
 
 
 def test_two_makes_at_once_make_one_environment(shell: Shell, wheels: Path) -> None:
-    """Without a package index. uv gets the folder of wheels that pip is configured with."""
+    """Without a package index, without uv and without pip, which venv brings. uv gets pip's folder of wheels.
+
+    Settings for other installations of pip do not matter.
+    """
+    assert find_spec("pip") is None
     shell.environment.update(PIP_NO_INDEX="1", PIP_FIND_LINKS=wheels.as_uri())
+    shell.environment.update(PIP_USER="1", PIP_REQUIRE_VIRTUALENV="1")
     with shell.running("make", "environment") as other:
-        shell.run("make", "environment")
+        printed = shell.run("make", "environment", both=True)
         assert other.handle.wait(300) == 0, other.log
+    assert f"{printed}{other.log}".count("Creating the environment") == 1
+    local = {path.name for path in (shell.directory / ".pykb").iterdir()}
+    assert local - {"lock", "wheels", ".gitignore"} == {"uv"}
     shell.run("make", "manifests")
     assert (shell.directory / "config/crd/bases/fleet.drydock.example.com_ships.yaml").exists()
     assert has(shell, "typer")
@@ -69,11 +78,6 @@ def test_changed_requirements_are_installed_and_removed(shell: Shell) -> None:
     shell.edit("pyproject.toml", ("line-length = 120", "line-length = 100"))
     assert "nstalled" not in shell.run("make", "manifests", both=True)
     (shell.directory / "pyproject.toml").write_text(text, encoding="utf-8")
-
-
-def test_passes_its_own_tests(shell: Shell) -> None:
-    """On the cluster that is there. The last test of this story sees format, lint and types."""
-    shell.run("make", "test", "USE_EXISTING_CLUSTER=true")
 
 
 def test_deployed_manager_needs_its_namespace_only(shell: Shell, control_plane: ControlPlane) -> None:
@@ -95,7 +99,7 @@ def test_deployed_manager_needs_its_namespace_only(shell: Shell, control_plane: 
 
 
 def test_a_project_that_was_moved_keeps_its_environment(shell: Shell) -> None:
-    """All programs of the environment run from the new place."""
+    """All programs of the environment run from the new place. Format, lint and types are in order."""
     moved = shell.directory.with_name("a new place")
     shutil.move(shell.directory, moved)
     here = Shell(moved, shell.kubectl, shell.environment)
@@ -103,3 +107,4 @@ def test_a_project_that_was_moved_keeps_its_environment(shell: Shell) -> None:
     assert "install" not in printed
     assert "Creating" not in printed
     assert "Success: no issues found" in printed
+    assert "1 passed" in here.run(".venv/bin/python", "-P", "-m", "pytest", "tests/test_manager.py")

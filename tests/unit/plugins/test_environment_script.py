@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ensurepip
 import json
 import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 import venv
 import zipfile
 from pathlib import Path
@@ -172,9 +174,13 @@ def test_what_has_no_remedy_is_passed_on(project: Project) -> None:
 
 @pytest.fixture(scope="module")
 def with_pip(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An environment with pip, which takes seconds to make."""
+    """An environment with the pip that this Python has for new environments. To install it would take seconds."""
     folder = tmp_path_factory.mktemp("with-pip") / "python"
-    venv.create(folder, with_pip=True)
+    venv.create(folder)
+    (packages,) = folder.glob("lib/python*/site-packages")
+    wheels = sysconfig.get_config_var("WHEEL_PKG_DIR") or Path(ensurepip.__file__).with_name("_bundled")
+    (pip,) = Path(wheels).glob("pip-*.whl")
+    shutil.unpack_archive(pip, packages, "zip")
     return folder
 
 
@@ -188,14 +194,13 @@ def test_an_index_without_uv_is_said(project: Project, with_pip: Path) -> None:
     assert shutil.which("uv", path=str(project.programs)) is None
 
 
-@pytest.mark.parametrize("has_pip", [True, False])
-def test_pip_installs_uv_once(project: Project, tmp_path: Path, with_pip: Path, has_pip: bool) -> None:
-    """With the pip of this Python, or one that venv brings. Settings for other installations of pip do not matter."""
+def test_pip_installs_uv_once(project: Project, tmp_path: Path, with_pip: Path) -> None:
+    """With the pip of this Python. Settings for other installations of pip do not matter.
+
+    If there is none, venv brings one: `tests/e2e/test_namespaced.py` makes its environment so.
+    """
     (project.programs / "uv").unlink()
-    if has_pip:
-        shutil.copytree(with_pip, tmp_path / "python", symlinks=True)
-    else:
-        venv.create(tmp_path / "python")
+    shutil.copytree(with_pip, tmp_path / "python", symlinks=True)
     with zipfile.ZipFile(tmp_path / "uv-1.0-py3-none-any.whl", "w") as wheel:
         program = zipfile.ZipInfo("uv-1.0.data/scripts/uv")
         program.external_attr = 0o100755 << 16
