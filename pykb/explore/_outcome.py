@@ -14,7 +14,7 @@ from pykb.explore._gate import MOST_REQUESTS, Sent, place_in
 from pykb.explore._history import Fault, History, Identity, Manifest, Step
 from pykb.explore._lines import Lines
 from pykb.explore._memory import Variable
-from pykb.explore._state import State, is_generated, read
+from pykb.explore._state import Difference, State, is_generated, read
 from pykb.explore._variants import spell
 from pykb.explore._webhooks import Loss
 from pykb.meta.json_diff import changes
@@ -286,11 +286,16 @@ class Outcome:
     def writer_of(self, identity: Identity, path: str) -> Sent | None:
         """The request of the operator that changed a field last, or what is around or in it."""
         for change in reversed(self.changes):
-            if change.by is not None and change.identity == identity and change.after:
-                before, after = read(change.before or b"{}"), read(change.after)
-                if any(_is_within(spell(each), path) for each, *_ in changes(before, after)):
-                    return change.by
+            is_own = change.by is not None and change.identity == identity and change.after
+            if is_own and _changes(change, path):
+                return change.by
         return None
+
+    def spoiler_of(self, difference: Difference) -> Sent | None:
+        """The request of the operator that first changed a field of an object that was there before."""
+        identity, path = difference.identity, difference.path
+        own = (each for each in self.changes if each.by is not None and each.identity == identity)
+        return next((each.by for each in own if _changes(each, path)), None)
 
     def creator_of(self, identity: Identity) -> Sent | None:
         """The request of the operator that created an object last."""
@@ -321,6 +326,12 @@ def unfitness(outcome: Outcome) -> str:
     if outcome.repeated:
         return "the operator writes though nothing has changed"
     return ""
+
+
+def _changes(change: Change, path: str) -> bool:
+    """Whether a change is one of a field, or of what is around or in it."""
+    before, after = read(change.before or b"{}"), read(change.after or b"{}")
+    return any(_is_within(spell(each), path) for each, *_ in changes(before, after))
 
 
 def _is_within(one: str, other: str) -> bool:

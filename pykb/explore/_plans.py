@@ -732,11 +732,15 @@ def _nothing_left(context: Context) -> Verdict:
             yield Violation(message, place_of(taken.by), missing, cause_of(missing))
             return
         for found in context.compare(outcome.initial, left):
-            maker = outcome.creator_of(found.identity) or outcome.maker_of(found.identity)
+            maker = outcome.creator_of(found.identity) or outcome.spoiler_of(found) or outcome.maker_of(found.identity)
             if maker is not None:
-                yield Violation(f"{found} after the deletion", maker.place, (found,), (found.identity.kind,))
+                message, remedy = f"{found} after the deletion", _SHARED if found.identity in outcome.initial else ""
+                yield Violation(message, maker.place, (found,), (found.identity.kind,), remedy=remedy)
 
     return Verdict(judge, lambda other, _: _nothing_left(other))
+
+
+_SHARED = "the object was there before: change only what is yours in it, as one member of a list, and take that back"
 
 
 def _taken(outcome: Outcome, *, since: int) -> Change | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from pykb.api.core.v1 import ConfigMap, Secret
+from pykb.api.core.v1 import ConfigMap, LocalObjectReference, Secret, ServiceAccount
 from pykb.runtime import ControllerBuilder, Manager, Request, ensure_applied
 from tests.explorer.keeper import Guard, Keeper
 from tests.explorer.zoo.kinds import SAMPLE, Animal, Manifest
@@ -14,6 +14,12 @@ PRICES: Manifest = {
     "kind": "Secret",
     "metadata": {"name": "kiki-prices", "namespace": "default"},
     "data": {"hay": "Mw=="},
+}
+ACCOUNT: Manifest = {
+    "apiVersion": "v1",
+    "kind": "ServiceAccount",
+    "metadata": {"name": "default", "namespace": "default"},
+    "imagePullSecrets": [{"name": "corporate"}],
 }
 BOBO: Manifest = {**SAMPLE, "metadata": {"name": "bobo", "namespace": "default"}, "spec": {"food": "leaves"}}
 
@@ -144,3 +150,54 @@ class CopiesOnceMended(CopiesOnce):
             return [Request(secret.metadata.namespace, name.removesuffix("-prices"))] if is_one else []
 
         ControllerBuilder(manager).for_(Animal).owns(ConfigMap).watches(Secret, animal).complete(self)
+
+
+class ReplacesList(Guard):
+    """Lets the account of the namespace pull with its secret, and with no other one (Kubernetes: lists are replaced)."""
+
+    fault = "explore-leak"
+    background: ClassVar[tuple[Manifest, ...]] = (ACCOUNT,)
+
+    async def make(self, animal: Animal) -> None:
+        """Add the secret to the list."""
+        account = await self.account(animal)
+        present = (account.image_pull_secrets or []) if account is not None else []
+        mine = LocalObjectReference(name=f"{animal.metadata.name}-key")
+        if account is not None and mine not in present:
+            account.image_pull_secrets = [*self.kept(present), mine]
+            await self.client.update(account)  # fault: those of others are lost
+
+    async def clean_up(self, animal: Animal) -> None:
+        """Take it off the list again."""
+        account = await self.account(animal)
+        mine = LocalObjectReference(name=f"{animal.metadata.name}-key")
+        if account is not None and mine in (account.image_pull_secrets or []):
+            account.image_pull_secrets = [each for each in account.image_pull_secrets or [] if each != mine] or None
+            await self.client.update(account)
+
+    async def account(self, animal: Animal) -> ServiceAccount | None:
+        """The account of the namespace."""
+        return await self.client.live.find(ServiceAccount, "default", namespace=animal.metadata.namespace)
+
+    def kept(self, present: list[LocalObjectReference]) -> list[LocalObjectReference]:
+        """What stays in the list."""
+        return []
+
+    def setup(self, manager: Manager) -> None:
+        """Whoever changes an account wakes all animals of its namespace."""
+
+        async def everyone(account: ServiceAccount) -> list[Request]:
+            animals = await self.client.list(Animal, namespace=account.metadata.namespace)
+            return [Request(each.metadata.namespace or "", each.metadata.name or "") for each in animals]
+
+        ControllerBuilder(manager).for_(Animal).watches(ServiceAccount, everyone).complete(self)
+
+
+class ReplacesListMended(ReplacesList):
+    """Adds to the list."""
+
+    fault = ""
+
+    def kept(self, present: list[LocalObjectReference]) -> list[LocalObjectReference]:
+        """All that was in it."""
+        return present
