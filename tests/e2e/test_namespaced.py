@@ -80,6 +80,11 @@ def test_changed_requirements_are_installed_and_removed(shell: Shell) -> None:
     (shell.directory / "pyproject.toml").write_text(text, encoding="utf-8")
 
 
+def test_passes_its_own_tests(shell: Shell) -> None:
+    """On the cluster that is there. The last test of this story sees format, lint and types."""
+    shell.run("make", "test", "USE_EXISTING_CLUSTER=true")
+
+
 def test_deployed_manager_needs_its_namespace_only(shell: Shell, control_plane: ControlPlane) -> None:
     """Reconcilers and handlers work with a Role in the operator's namespace: nothing forbidden, nothing seen outside."""
     with deployed(shell, control_plane, NAME) as manager:

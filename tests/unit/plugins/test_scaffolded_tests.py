@@ -52,7 +52,7 @@ def test_objects_without_a_namespace_do_not_meet(grow: Grow, control_plane: Cont
 def several(grow: Grow) -> Path:
     """A project with reconcilers of several sorts, and its manifests."""
     root = grow(
-        NewProject("example.com", "sea", multigroup=True, namespaced=True),
+        NewProject("example.com", "sea", multigroup=True),
         NewApi("deep", "v1", "Kraken", namespaced=False),
         NewApi("deep", "v1", "Kraken", namespaced=False, resource=False, controller_name="feeding"),
         NewApi("deep", "v1beta1", "Squid", controller=False),
@@ -68,10 +68,7 @@ def several(grow: Grow) -> Path:
 
 
 def test_what_is_scaffolded_holds_under_faults(several: Path) -> None:
-    """One test for each kind with a reconciler, whatever its options. It passes before anything is edited.
-
-    In a project that is bound to its namespace, the permissions of Roles suffice.
-    """
+    """One test for each kind with a reconciler, whatever its options. It passes before anything is edited."""
     tests = sorted(path.relative_to(several / "tests").as_posix() for path in several.glob("tests/**/test_*_faults.py"))
     folder = "controllers"
     assert tests == [
