@@ -21,7 +21,7 @@ from pykb.envtest.reporter import Silent
 from pykb.envtest.rest import Rest
 from pykb.tools.kubectl import Kubectl
 
-NAMESPACE = "wharf-system"
+NAMESPACE = "rollout-system"
 NAMESPACES = "/api/v1/namespaces"
 TEMPLATE = {
     "metadata": {"labels": {"app": "wharf"}},

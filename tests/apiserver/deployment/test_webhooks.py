@@ -32,7 +32,7 @@ from pykb.runtime.webhook import allowed, denied
 from pykb.tools.kubectl import Kubectl
 from pykb.webhook.server import WebhookServer
 
-NAMESPACE = "harbour-system"
+NAMESPACE = "moorings-system"
 SERVICE = "webhook-service"
 GROUP = "harbour.example.com"
 SAMPLE = {"apiVersion": f"{GROUP}/v1", "kind": "Boat", "metadata": {"name": "a"}, "spec": {"length": 4}}
