@@ -28,14 +28,17 @@ _REFUSES = re.compile(
 )
 """How operators say that they do not do what the spec wants."""
 
-_NEVER = (
-    r"(cannot|can.?not|can't|(may|must|do(es)?).?not|not.?(allow|support|permit|possible)|never|only|unsupport|disallow"
-    r"|refus|reject|forbid|prohibit|den(y|ied)|invalid|illegal)"
+_REFUSED = (
+    r"(not.?(be.)?(allow|support|permit|possible|accept)|unsupport|disallow|refus|reject|forbid|prohibit|den(y|ied)"
+    r"|illegal)"
 )
+_NEVER = rf"(can.?not|can't|(may|must).?not|(can|may|must).only|{_REFUSED})"
 _CHANGE = (
     r"(chang|shr[iu]nk|resiz|reduc|(de|in)creas|downgrad|downsiz|lower|grow|scal(e|ing).?(down|in)|switch|renam|modif)"
 )
-_CANNOT_CHANGE = re.compile(f"immutable|{_NEVER}.{{0,40}}{_CHANGE}|{_CHANGE}.{{0,40}}{_NEVER}", re.IGNORECASE)
+_CANNOT_CHANGE = re.compile(
+    rf"immutable|{_NEVER}\w*(\W+\w+){{0,2}}?\W*{_CHANGE}|{_CHANGE}.{{0,40}}{_REFUSED}", re.IGNORECASE
+)
 """How they say that a field cannot be changed. Of a fresh object, it may have the value."""
 
 _NAMES = re.compile(r"error|fail|refus|reject|invalid|problem|paus|suspend", re.IGNORECASE)

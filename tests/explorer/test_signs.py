@@ -100,6 +100,8 @@ def test_what_names_no_refusal_is_none(found):
         "ShrinkNotSupported",
         "storage can only be increased",
         "refused to scale down",
+        "CannotShrink",
+        "the size may only grow",
         "a downgrade from 3 to 2 is not allowed",
     ],
 )
@@ -108,7 +110,18 @@ def test_a_field_that_cannot_be_changed_is_said_as_well(text):
     assert is_unchangeable(outcome({"message": text}), OWN, 1, USUAL)
 
 
-@pytest.mark.parametrize("text", ["another size: changed", "count must be at most 2", "update failed: conflict"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "another size: changed",
+        "count must be at most 2",
+        "update failed: conflict",
+        "waiting: the pod does not exist yet, its image changed",
+        "only 2 of 3 are ready after scaling down",
+        "the child is not ready, so the size is not changed yet",
+        "cannot reach the bank, which is asked before the price is changed",
+    ],
+)
 def test_a_failure_to_change_is_not_a_rule(text):
     """Somebody may try again, or a fresh object may not have the value either."""
     assert not is_unchangeable(outcome({"message": text}), OWN, 1, USUAL)
