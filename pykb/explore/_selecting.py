@@ -41,9 +41,11 @@ def _selector(identity: Identity, spec: Mapping[str, Any]) -> LabelSelector:
     """The pods that an object selects. Without a requirement if it selects none, or all."""
     if identity.kind == "Service":
         return LabelSelector.from_labels(spec.get("selector") or {})
-    if identity.kind == "NetworkPolicy":
-        return LabelSelector.from_wire(spec.get("podSelector") or {})
-    return LabelSelector.from_wire(spec.get("selector") or {} if identity.kind in _SELECTING else {})
+    field = "podSelector" if identity.kind == "NetworkPolicy" else "selector" if identity.kind in _SELECTING else ""
+    try:
+        return LabelSelector.from_wire(spec.get(field) or {})
+    except ValueError:  # an unknown operator: no API server but the one in memory takes it
+        return LabelSelector(())
 
 
 _SELECTING = (*_WORKLOADS, "PodDisruptionBudget")
