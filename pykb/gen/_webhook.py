@@ -32,6 +32,7 @@ from pykb.gen._since import missing, report
 from pykb.gen.cel.resolve import in_scope
 from pykb.gen.cel.syntax import CelSyntaxError, parse
 from pykb.gen.cel.types import DYN
+from pykb.gen.checks.form import INTEGER, TEXT, TEXT_MAP, TEXTS, Many, Object, unknown_fields
 from pykb.gen.output import Artifact
 from pykb.markers.model import Marker, SourceFile
 from pykb.meta.gvk import MUTATE, VALIDATE
@@ -39,39 +40,37 @@ from pykb.meta.names import is_label, is_label_value, is_qualified_name, is_rfc_
 from pykb.project.settings import Minor
 from pykb.reading import mapping
 
-_Shape = Mapping[str, object]
-_STRINGS = [str]
-_SELECTOR: _Shape = {
-    "matchLabels": {"*": str},
-    "matchExpressions": [{"key": str, "operator": str, "values": _STRINGS}],
-}
-_WEBHOOK: _Shape = {
-    "name": str,
-    "clientConfig": {
-        "url": str,
-        "service": {"name": str, "namespace": str, "path": str, "port": int},
-        "caBundle": str,
-    },
-    "rules": [
-        {
-            "operations": _STRINGS,
-            "apiGroups": _STRINGS,
-            "apiVersions": _STRINGS,
-            "resources": _STRINGS,
-            "scope": str,
-        }
-    ],
-    "failurePolicy": str,
-    "matchPolicy": str,
-    "namespaceSelector": _SELECTOR,
-    "objectSelector": _SELECTOR,
-    "sideEffects": str,
-    "timeoutSeconds": int,
-    "admissionReviewVersions": _STRINGS,
-    "matchConditions": [{"name": str, "expression": str}],
-}
-_MUTATING: _Shape = {**_WEBHOOK, "reinvocationPolicy": str}
-_WORDS = {str: "a string", int: "an integer"}
+_SELECTOR = Object(
+    {
+        "matchLabels": TEXT_MAP,
+        "matchExpressions": Many(
+            "a list of expressions", list, Object({"key": TEXT, "operator": TEXT, "values": TEXTS})
+        ),
+    }
+)
+_WEBHOOK = Object(
+    {
+        **dict.fromkeys(("name", "failurePolicy", "matchPolicy", "sideEffects"), TEXT),
+        "clientConfig": Object(
+            {
+                "url": TEXT,
+                "service": Object({"name": TEXT, "namespace": TEXT, "path": TEXT, "port": INTEGER}),
+                "caBundle": TEXT,
+            }
+        ),
+        "rules": Many(
+            "a list of rules",
+            list,
+            Object({**dict.fromkeys(("operations", "apiGroups", "apiVersions", "resources"), TEXTS), "scope": TEXT}),
+        ),
+        "namespaceSelector": _SELECTOR,
+        "objectSelector": _SELECTOR,
+        "timeoutSeconds": INTEGER,
+        "admissionReviewVersions": TEXTS,
+        "matchConditions": Many("a list of conditions", list, Object({"name": TEXT, "expression": TEXT})),
+    }
+)
+_MUTATING = Object({**_WEBHOOK.fields, "reinvocationPolicy": TEXT})
 
 
 class _WrongPatchError(Exception):
@@ -88,10 +87,10 @@ def _apply_patch(
     if not text:
         return webhook
     try:
-        patch = _parse(text)
-        _check(patch, _MUTATING if marker.arguments.get("mutating") else _WEBHOOK, "")
+        patch, form = _parse(text), _MUTATING if marker.arguments.get("mutating") else _WEBHOOK
+        _check_names(patch, form)
         patched = _merge(webhook, patch)
-        _check_result(webhook, patched)
+        _check_result(webhook, patched, form)
     except _WrongPatchError as error:
         diagnostics.report(
             WEBHOOK_PATCH, marker.span_of("patch"), str(error), error.help, label="the patch is not applied"
@@ -121,42 +120,21 @@ def _parse(text: str) -> dict[str, object]:
     return patch
 
 
-def _check(value: object, shape: object, path: str) -> None:
-    if value is None:
-        return
-    where = f"`{path}`" if path else "the patch"
-    if isinstance(shape, Mapping):
-        if not isinstance(value, dict):
-            raise _WrongPatchError(f"expected an object at {where}, found `{json.dumps(value)}`")
-        _check_object(value, shape, path)
-    elif isinstance(shape, list):
-        if not isinstance(value, list):
-            raise _WrongPatchError(f"expected a list at {where}, found `{json.dumps(value)}`")
-        for index, item in enumerate(value):
-            _check(item, shape[0], f"{path}[{index}]")
-    elif isinstance(shape, type) and (not isinstance(value, shape) or (shape is int and isinstance(value, bool))):
-        raise _WrongPatchError(f"expected {_WORDS[shape]} at {where}, found `{json.dumps(value)}`")
-
-
-def _check_object(value: dict[str, object], shape: _Shape, path: str) -> None:
-    for key, inner in value.items():
-        if key == "$patch":
-            if inner not in {"replace", "delete"}:
-                raise _WrongPatchError(f"expected `replace` or `delete` for `$patch`, found `{json.dumps(inner)}`")
-            continue
-        expected = shape.get(key, shape.get("*"))
-        if expected is None:
-            nearest = closest(key, shape)
-            where = f" of `{path}`" if path else ""
+def _check_names(patch: Mapping[str, object], form: Object) -> None:
+    for path, name, known in unknown_fields(patch, form):
+        if name != "$patch" or "[" in path:  # a patch replaces lists, and does not look into them
+            where = f" of `{path.removesuffix('.')}`" if path else ""
+            nearest = closest(name, known)
             raise _WrongPatchError(
-                f"a webhook has no field `{key}`{where}",
+                f"a webhook has no field `{name}`{where}",
                 f"a field with a similar name exists: `{nearest}`" if nearest else "",
             )
-        _check(inner, expected, f"{path}.{key}" if path else key)
 
 
 def _merge(original: Mapping[str, object], patch: Mapping[str, object]) -> dict[str, object]:
     directive = patch.get("$patch")
+    if "$patch" in patch and directive not in ("replace", "delete"):
+        raise _WrongPatchError(f"expected `replace` or `delete` for `$patch`, found `{json.dumps(directive)}`")
     if directive == "delete":
         return {}
     merged = {} if directive == "replace" else dict(original)
@@ -173,7 +151,9 @@ def _merge(original: Mapping[str, object], patch: Mapping[str, object]) -> dict[
     return merged
 
 
-def _check_result(before: Mapping[str, object], after: Mapping[str, object]) -> None:
+def _check_result(before: Mapping[str, object], after: Mapping[str, object], form: Object) -> None:
+    for fault in form.faults(after, ""):
+        raise _WrongPatchError(f"after the patch, `{fault.path}` has the wrong form: {fault.message}")
     known = set(problems(before))  # problems of the marker itself are reported elsewhere
     for problem in problems(after):
         if problem not in known:
