@@ -1,11 +1,11 @@
-"""What chance made in a state: found by a run with other random values, and compared by where it comes from."""
+"""What chance or other objects decided in a state: found by a run with others, and compared by where it comes from."""
 
 from __future__ import annotations
 
 import base64
 import binascii
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,30 +53,49 @@ class _Token:
         return f"{self.identity.kind}: {spell(self.path)}"
 
 
-def masked(state: State, outcome: Outcome, other: Outcome) -> State:
-    """A state with placeholders for what chance made. Equal ones have the same place for it.
+Counts = Callable[[Identity, Path, State], bool]
+"""Whether a value counts that differs in another run: that of an object, at a path, in a state of that run."""
 
-    A value from chance that the operator changed later has another placeholder: users have the first one.
+
+def is_given_out(identity: Identity, path: Path, state: State) -> bool:
+    """Whether all objects of the kind have a value there, each another one, as with the lowest free port."""
+    values = [at(content, path) for each, content in state.items() if each[:3] == identity[:3]]
+    return MISSING not in values and len({repr(value) for value in values}) == len(values) > 1
+
+
+def masked(state: State, outcome: Outcome, other: Outcome, counts: Counts | None = None) -> State:
+    """A state with placeholders for what chance made, or was given out. Equal ones have the same place for it.
+
+    Such a value that the operator changed later has another placeholder: users have the first one.
 
     Args:
         state: One of the outcome's.
         outcome: What came of a history.
-        other: What came of the same history with other random values.
+        other: What came of the same history with other random values, or among more objects.
+        counts: Which values get a placeholder, of those that differ. Defaults to all.
     """
     number = next((number for number, (rest, _) in enumerate(outcome.rests) if rest is state), None)
     if number is None or number >= len(other.rests):
         return state
-    pairs = list(_pairs(state, outcome, other.rests[number][0], other))
-    tokens = [token for one, two in pairs for token in _tokens(one, state[one], two, other.rests[number][0][two])]
+    every = other.rests[number][0]
+    twins = {each: content for each, content in every.items() if each in outcome.initial or each not in other.initial}
+    pairs = list(_pairs(state, outcome, twins, other))
+    tokens = [token for one, two in pairs for token in _tokens(one, state[one], two, twins[two])]
+    if counts is not None:
+        tokens = [token for token in tokens if counts(token.identity, token.path, every)]
     changes = outcome.changes[: outcome.rests[number][1]]
     origins = _origins(tokens, changes)
     # A status reports what other objects have, and follows them.
     sources = {id(token) for token in tokens if token.path[0] != "status"} or set(map(id, tokens))
     changed = {id(token) for token in tokens if id(token) in sources and _is_changed(token, changes)}
+    kind = "random value"
+    if counts is not None:
+        kind = "given value"
+        changed |= {id(token) for token in tokens if token.path == _NAME and _is_exchanged(token.identity, changes)}
     result: dict[Identity, Mapping[str, Any]] = {}
     for identity in _by_creation(state, outcome):
         own = [token for token in tokens if token.identity == identity]
-        words = {token.path: _placeholder(token, origins, is_changed=id(token) in changed) for token in own}
+        words = {token.path: _placeholder(token, origins, kind, is_changed=id(token) in changed) for token in own}
         content = _replaced(state[identity], (), words)
         named = identity._replace(name=_numbered(identity, words, result))
         result[named] = content
@@ -146,21 +165,32 @@ def _first(token: _Token, written: Sequence[tuple[Identity, bytes]]) -> int:
     return next(each, len(written))
 
 
-def _placeholder(token: _Token, origins: Mapping[str, str], *, is_changed: bool) -> str:
-    kind = "changed random value" if is_changed else "random value"
-    return f"{token.before}<{kind} of {origins[token.plain]}>{token.after}"
+def _placeholder(token: _Token, origins: Mapping[str, str], kind: str, *, is_changed: bool) -> str:
+    return f"{token.before}<{'changed ' if is_changed else ''}{kind} of {origins[token.plain]}>{token.after}"
 
 
 def _is_changed(token: _Token, changes: Sequence[Change]) -> bool:
     """Whether the operator wrote another value before, or deleted the object, since somebody deleted something."""
-    lost = [number for number, each in enumerate(changes) if each.by is None and each.after is None]
-    later = changes[lost[-1] :] if lost else changes
-    written = [each for each in later if each.identity == token.identity and each.by is not None]
+    written = [each for each in _since_loss(changes) if each.identity == token.identity and each.by is not None]
     if any(each.after is None for each in written):
         return True
     values = (at(read(each.after), token.path) for each in written if each.after)
     first = next((value for value in values if value is not MISSING and value is not None), None)
     return first is not None and token.text not in str(first)
+
+
+def _is_exchanged(identity: Identity, changes: Sequence[Change]) -> bool:
+    """Whether the operator deleted an object of the kind that was there before, since somebody deleted something."""
+    begun = {each.identity: number for number, each in enumerate(changes) if each.before is None}
+    own = begun.get(identity, 0)
+    deleted = [each.identity for each in _since_loss(changes) if each.by is not None and each.after is None]
+    return any(each[:3] == identity[:3] and begun.get(each, own) < own for each in deleted)
+
+
+def _since_loss(changes: Sequence[Change]) -> Sequence[Change]:
+    """The changes after somebody last deleted something."""
+    lost = [number for number, each in enumerate(changes) if each.by is None and each.after is None]
+    return changes[lost[-1] :] if lost else changes
 
 
 def _replaced(content: Any, path: Path, words: Mapping[Path, str]) -> Any:

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import orjson
 
 from pykb.api.builtin import find_class
 from pykb.client.codec import gvk_of
 from pykb.diagnostics import Code, Span
-from pykb.explore._chance import masked
+from pykb.explore._chance import is_given_out, masked
 from pykb.explore._gate import Sent
 from pykb.explore._history import History, Identity, Manifest, Step, Verb
 from pykb.explore._objects import group_kind_of
-from pykb.explore._outcome import Failure, Outcome
+from pykb.explore._outcome import Failure, Outcome, unfitness
 from pykb.explore._past import WORK, exchanged, without_done, without_revisions
 from pykb.explore._project import Subject
 from pykb.explore._state import Difference, State, differences, ignoring, read
@@ -33,7 +33,10 @@ _MOST_WALKED = 4
 """Changes of the sample in a row, before it is as it was."""
 
 _MOST_OTHERS = 64
-"""Runs with other random values that are kept."""
+"""Runs with other values that are kept."""
+
+_HOLDERS = 3
+"""Objects like the sample that hold the first values of what is given out, while the explorer looks for such values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +141,7 @@ class Context:
     note: str = ""
     left_out: dict[bool, int] = field(default_factory=dict)
     base: Outcome = field(init=False)
-    _uses_chance: bool | None = field(init=False, default=None)
+    _decided_by: Literal["chance", "others", ""] | None = field(init=False, default=None)
     _walks: dict[int, tuple[Step, ...]] = field(init=False, default_factory=dict)
     _others: dict[int, tuple[History, Outcome]] = field(init=False, default_factory=dict)
 
@@ -271,7 +274,7 @@ class Context:
     def compare(
         self, expected: State, found: State, *, outcome: Outcome | None = None, of: Outcome | None = None
     ) -> tuple[Difference, ...]:
-        """The differences that are not ignored. What chance made is compared by where it comes from.
+        """The differences that are not ignored. What chance or others decide is compared by where it comes from.
 
         Args:
             expected: The expected state.
@@ -280,10 +283,16 @@ class Context:
             of: The run of the expected one. Defaults to the same.
         """
         every = self._counting(differences(expected, found))
-        if not every or outcome is None or not self._has_chance():
+        if not every or outcome is None or not self._look_for_others():
             return every
         one, two = self._masked(expected, of or outcome), self._masked(found, outcome)
-        return differences(one, two, self.ignore)
+        unlike = differences(one, two, self.ignore)
+        if self._has_chance():
+            return unlike
+        plain = {(each.identity, each.path): each for each in every}  # a value that is the same is right
+        keys = ((each, (each.identity, each.path)) for each in unlike)
+        named = {*expected, *found}
+        return tuple(plain.get(key, each) for each, key in keys if key in plain or each.identity not in named)
 
     def compare_with_new(
         self, expected: State, found: State, *, outcome: Outcome, of: Outcome | None = None
@@ -305,12 +314,26 @@ class Context:
 
     def _has_chance(self) -> bool:
         """Whether the operator uses random values. Only runs that differ need to know it: it takes a run."""
-        if self._uses_chance is None:
-            usual = self.undisturbed(*self.life())
-            other = self.run(replace(History(self.life()), chance=1))
-            pairs = zip(usual.states, other.states, strict=False)
-            self._uses_chance = any(differences(*pair) for pair in pairs)
-        return self._uses_chance
+        return self._look_for_others() == "chance"
+
+    def _look_for_others(self) -> Literal["chance", "others", ""]:
+        """What decides values beside the sample: chance, or other objects, as with the lowest free port."""
+        if self._decided_by is None:
+            life = self.life()
+            usual, other = self.undisturbed(*life), self.run(History(life, chance=1))
+            if any(differences(*pair) for pair in zip(usual.states, other.states, strict=False)):
+                self._decided_by = "chance"
+            else:
+                among = self.run(History(life, chance=1, background=self._holders()))
+                is_fine = not unfitness(among)
+                is_told = is_fine and any(masked(each, other, among, is_given_out) != each for each in other.states)
+                self._decided_by = "others" if is_told else ""
+        return self._decided_by
+
+    def _holders(self) -> tuple[Manifest, ...]:
+        metadata = self.sample["metadata"]
+        names = [f"{metadata['name']}-holder{number}" for number in range(_HOLDERS)]
+        return tuple({**self.sample, "metadata": {**metadata, "name": name}} for name in names)
 
     def is_random(self, identity: Identity, path: Path) -> bool:
         """Whether chance made a value of an object in the undisturbed run. Nobody can bring such a value back."""
@@ -327,8 +350,12 @@ class Context:
         if id(history) not in self._others:
             if len(self._others) >= _MOST_OTHERS:
                 self._others.clear()
-            self._others[id(history)] = (history, self.run(replace(history, chance=history.chance + 1)))
-        return masked(state, outcome, self._others[id(history)][1])
+            other = replace(history, chance=history.chance + 1)
+            if self._decided_by == "others":
+                other = replace(other, background=self._holders())
+            self._others[id(history)] = (history, self.run(other))
+        counts = is_given_out if self._decided_by == "others" else None
+        return masked(state, outcome, self._others[id(history)][1], counts)
 
 
 def _names_owner(identity: Identity, state: State) -> bool:

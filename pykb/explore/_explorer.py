@@ -521,7 +521,10 @@ class Explorer:
 
     def _placed(self, history: History) -> History:
         """A history among the other samples, unless it begins with what another operator made."""
-        return history if history.after is not None else replace(history, background=self._background)
+        if history.after is not None:
+            return history
+        own = [each for each in history.background if each not in self._background]
+        return replace(history, background=(*self._background, *own))
 
     def _run_undisturbed(self, history: History, runs: Runs) -> Outcome:
         """What comes of steps without a fault. Another run may have begun with them."""

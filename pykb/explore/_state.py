@@ -28,7 +28,7 @@ _SERVER_METADATA = (
 )
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 UID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_PLACEHOLDER = re.compile(r"<(changed )?random value of [^>]*>\d*")
+_PLACEHOLDER = re.compile(r"<(changed )?(random|given) value of [^>]*>\d*")
 _COUNTER = re.compile(r"generation$|^collisionCount$", re.IGNORECASE)
 _APART = ("Event", "Lease", "CustomResourceDefinition", "Namespace")
 

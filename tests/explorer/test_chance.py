@@ -1,4 +1,4 @@
-"""Values from chance are compared by where they come from, and what is around them as any other value."""
+"""Values that chance or other objects decide are compared by where they come from, and the others as they are."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pykb.api.core.v1 import ConfigMap
 from pykb.explore import Explorer, History, Report
 from pykb.explore._history import Step, Verb
 from pykb.explore._runner import Runner
-from pykb.runtime import Manager, Reconciler, Result, ensure_applied, is_controlled_by, patch_status
+from pykb.runtime import AlreadyExists, Manager, Reconciler, Result, ensure_applied, is_controlled_by, patch_status
 from pykb.runtime import set_controller_reference as own
 from tests.explorer.keeper import Keeper
 from tests.explorer.zoo.kinds import SAMPLE, Animal, AnimalStatus, subject_of
@@ -74,13 +74,13 @@ class DerivesOnce(Derives):
         return None if animal.status.phase else await super().report(animal, before)
 
 
-def explored(operator: type[Reconciler], *only: str) -> Report:
+def explored(operator: type[Reconciler], *only: str, most: int = 40) -> Report:
     """What the explorer says of an operator."""
 
     def register(manager: Manager) -> None:
         operator(manager.client).setup(manager)  # type: ignore[attr-defined]
 
-    return Explorer(subject_of(register), only=only, histories=40).run()
+    return Explorer(subject_of(register), only=only, histories=most).run()
 
 
 @pytest.mark.parametrize("operator", [Names, Derives])
@@ -95,6 +95,82 @@ def test_the_rest_of_a_field_is_compared():
     findings = explored(DerivesOnce, "explore-history").findings
     assert [finding.message for finding in findings if "status.phase" in finding.message]
     assert "<random" in findings[0].message
+
+
+class TakesLowest(Keeper):
+    """Each animal has the lowest number that is free. A ConfigMap of that name holds it."""
+
+    async def keep(self, animal: Animal) -> None:
+        """Hold a number, and write what it is for."""
+        every = await self.client.live.list(ConfigMap, namespace=animal.metadata.namespace)
+        held = [each for each in every if is_controlled_by(each, animal)]
+        kept = self.chosen(animal, held) or await self.take(animal)
+        for each in held:
+            if each.metadata.name != kept.metadata.name:
+                await self.client.delete(each, uid=each.metadata.uid, missing_ok=True)
+        if kept.data != self.child(animal).data:
+            kept.data = self.child(animal).data
+            await self.client.update(kept)
+        self.number = int((kept.metadata.name or "").removeprefix("number-"))
+
+    def chosen(self, animal: Animal, held: list[ConfigMap]) -> ConfigMap | None:
+        """The one that stays."""
+        return min(held, key=lambda each: each.metadata.name or "", default=None)
+
+    async def take(self, animal: Animal) -> ConfigMap:
+        """Take a free number."""
+        for number in range(8000, 8100):
+            wanted = self.child(animal)
+            wanted.metadata.name = f"number-{number}"
+            own(animal, wanted)
+            try:
+                return await self.client.create(wanted)
+            except AlreadyExists:
+                continue
+        raise RuntimeError("no number is free")
+
+    async def report(self, animal: Animal, before: AnimalStatus) -> Result | None:
+        """Report the number, and an address with it."""
+        animal.status.count, animal.status.phase = self.number, f"at {animal.spec.food}:{self.number}"
+        await patch_status(self.client, animal, before)
+        return None
+
+
+class TakesAnother(TakesLowest):
+    """Takes another number for another food: users have the first one."""
+
+    def chosen(self, animal: Animal, held: list[ConfigMap]) -> ConfigMap | None:
+        """One with this food."""
+        return super().chosen(animal, [each for each in held if (each.data or {}).get("food") == animal.spec.food])
+
+
+class CountsAll(Keeper):
+    """Reports how many animals there are, once: no number of its own, and so no excuse."""
+
+    async def report(self, animal: Animal, before: AnimalStatus) -> Result | None:
+        """Report it with the first food."""
+        every = await self.client.live.list(Animal, namespace=animal.metadata.namespace)
+        animal.status.phase = animal.status.phase or f"one of {len(every)} that eats {animal.spec.food}"
+        await patch_status(self.client, animal, before)
+        return None
+
+
+def test_values_that_others_decide_are_not_held_against_an_operator():
+    """The number of an object that was deleted may still be taken when the next one needs one."""
+    explored(TakesLowest, most=400).check()
+
+
+def test_a_number_that_was_given_stays():
+    """As with a value from chance."""
+    findings = explored(TakesAnother, "explore-history").findings
+    assert findings
+    assert "given value" in findings[0].message
+
+
+def test_what_is_not_given_out_is_compared():
+    """All objects have the same number there."""
+    findings = explored(CountsAll, "explore-history").findings
+    assert [finding.message for finding in findings if "status.phase" in finding.message]
 
 
 class Draws(Keeper):
