@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from pykb.explore._constants import Constant, plain
 from pykb.explore._history import Manifest
+from pykb.gen.checks.value import is_match
 from pykb.meta.json_diff import MISSING, Path, at
 from pykb.reading import mapping
 
@@ -257,13 +258,13 @@ def _other_texts(schema: Mapping[str, Any], value: str) -> Iterator[str]:
     pattern = schema.get("pattern", "")
     if re.match(r"\d+(?!.*-)", value):  # a number or a quantity as text
         number = re.sub(r"\d+", lambda found: str(int(found[0]) + 1), value, count=1)
-        yield from [number] if _fits(number, pattern) else []
+        yield from [number] if is_match(pattern, number) else []
     if not pattern:
         yield f"{value}-b" if len(value) + 2 <= schema.get("maxLength", 253) else value[:-1]
         return
     least, most = schema.get("minLength", 0), schema.get("maxLength", 253)
     others = (f"{value}-b", f"{value}b", *_with_another_character(value), value[:-1])
-    fitting = (each for each in others if least <= len(each) <= most and _fits(each, pattern))
+    fitting = (each for each in others if least <= len(each) <= most and is_match(pattern, each))
     yield from islice(fitting, 1)
 
 
@@ -280,14 +281,6 @@ _NEIGHBOURS = {
     for index, each in enumerate(characters)
 }
 """The next character of the same class, and the one before."""
-
-
-def _fits(text: str, pattern: str) -> bool:
-    """Whether a pattern matches somewhere in a text. One that Python does not know may match."""
-    try:
-        return re.search(pattern, text) is not None
-    except re.error:
-        return True
 
 
 def _sample(schema: Mapping[str, Any]) -> Any:

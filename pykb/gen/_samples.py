@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import dropwhile
@@ -15,7 +16,7 @@ from pykb.api.builtin import kinds
 from pykb.diagnostics import Diagnostic, Diagnostics, Span
 from pykb.diagnostics.codes.crd import SAMPLE_BROKEN, SAMPLE_REFUSED
 from pykb.diagnostics.suggest import closest, did_you_mean, only_meaning
-from pykb.gen.checks.value import broken_rules, misfits, with_defaults
+from pykb.gen.checks.value import broken_rules, is_match, misfits, with_defaults
 from pykb.gen.ir import Crd, CrdVersion, SchemaNode
 from pykb.gen.manifest import ManifestLoader, load_manifest
 from pykb.meta.gvk import GroupKind
@@ -262,7 +263,7 @@ def _value(node: SchemaNode) -> object:
         case "object":
             return _object(node)
         case "array":
-            count = max(_number(node, "minItems", 0), 0)
+            count = max(node.number("minItems", 0), 0)
             return [] if node.items is None else [_value(node.items)] * int(count)
         case "string":
             return _text(node)
@@ -275,7 +276,7 @@ def _value(node: SchemaNode) -> object:
 
 def _object(node: SchemaNode) -> Mapping[str, object]:
     required = {name: _value(prop.schema) for name, prop in (node.properties or {}).items() if prop.required}
-    missing = max(int(_number(node, "minProperties", 0)) - len(required), 0)
+    missing = max(int(node.number("minProperties", 0)) - len(required), 0)
     if node.values is not None:
         return required | {f"key{n}" if n else "key": _value(node.values) for n in range(missing)}
     optional = [(name, prop) for name, prop in (node.properties or {}).items() if name not in required]
@@ -283,40 +284,21 @@ def _object(node: SchemaNode) -> Mapping[str, object]:
 
 
 def _text(node: SchemaNode) -> str:
-    least, most = _number(node, "minLength", 0), _number(node, "maxLength", 10**6)
-    pattern = node.get("pattern")
+    least, most = node.number("minLength", 0), node.number("maxLength", 10**6)
+    pattern = str(node.get("pattern") or "")
     preferred = _BY_FORMAT.get(str(node.get("format")))
     for text in ((preferred,) if preferred else ()) + _TEXTS:
         for candidate in (text, text[:1] * int(least) if len(text) < least else text):
-            if least <= len(candidate) <= most and _matches(pattern, candidate):
+            if least <= len(candidate) <= most and is_match(pattern, candidate):
                 return candidate
     return preferred or "example"
 
 
-def _matches(pattern: object, text: str) -> bool:
-    try:
-        return pattern is None or re.search(str(pattern), text) is not None
-    except re.error:
-        return False
-
-
 def _in_bounds(node: SchemaNode) -> int | float:
-    low, high = node.get("minimum"), node.get("maximum")
-    step = node.get("multipleOf")
-    value: int | float = 1
-    if isinstance(step, int | float) and step:
-        value = step
-    if isinstance(low, int | float):
-        above = low + 1 if node.get("exclusiveMinimum") else low
-        value = max(value, above)
-        if isinstance(step, int | float) and step and value % step:
-            value += step - value % step
-    if isinstance(high, int | float):
-        below = high - 1 if node.get("exclusiveMaximum") else high
-        value = min(value, below)
-    return value
-
-
-def _number(node: SchemaNode, keyword: str, default: float) -> float:
-    value = node.get(keyword)
-    return value if isinstance(value, int | float) else default
+    low = node.number("minimum", -math.inf) + bool(node.get("exclusiveMinimum"))
+    high: int | float = node.number("maximum", math.inf) - bool(node.get("exclusiveMaximum"))
+    step = node.number("multipleOf", 0)
+    value: int | float = max(step or 1, low)
+    if step and value % step:
+        value += step - value % step
+    return min(value, high)

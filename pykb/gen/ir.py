@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType, ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pykb.api.annotations import CEL
 from pykb.diagnostics import Span
@@ -144,6 +144,11 @@ class SchemaNode:
         """The value of a keyword; ``None`` when it is missing."""
         entry = self.keywords.get(keyword)
         return None if entry is None else entry.value
+
+    def number(self, keyword: str, default: Any) -> Any:
+        """The value of a keyword that is a number, or a default."""
+        value = self.get(keyword)
+        return value if isinstance(value, int | float) else default
 
     @property
     def type(self) -> str | None:

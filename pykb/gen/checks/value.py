@@ -42,7 +42,7 @@ def pattern_problem(pattern: str) -> str | None:
 
 def is_match(pattern: str, text: str) -> bool:
     """Whether a pattern matches somewhere in a text. A pattern that does not compile matches every text."""
-    program = _compiled(pattern)[0]
+    program = _compiled(pattern)[0] if pattern else None
     return program is None or program.search(text) is not None
 
 

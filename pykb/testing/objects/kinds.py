@@ -101,7 +101,7 @@ def _texts(node: SchemaNode) -> Strategy:
     form = str(node.get("format") or "").replace("-", "")
     if checker(form) is not None:
         return _FORMATS[form]()
-    least, most = _bound(node, "minLength", 0), _bound(node, "maxLength", LONGEST)
+    least, most = node.number("minLength", 0), node.number("maxLength", LONGEST)
     plain = st.text(min_size=least, max_size=max(least, min(most, LONGEST)))
     edges = [edge for edge in (*_EDGES, "a" * least, "a" * min(most, LONGEST)) if least <= len(edge) <= most]
     return st.one_of(plain, st.sampled_from(edges)) if edges else plain
@@ -111,8 +111,8 @@ def _integers(node: SchemaNode) -> Strategy:
     bits = 31 if node.get("format") == "int32" or node.is_int_or_string else 63
     step = node.get("multipleOf")
     by = int(step) if isinstance(step, int | float) and step >= 1 and float(step).is_integer() else 1
-    low = -(-max(-(2**bits), math.ceil(_bound(node, "minimum", -(2**bits)))) // by)
-    high = min(2**bits - 1, math.floor(_bound(node, "maximum", 2**bits - 1))) // by
+    low = -(-max(-(2**bits), math.ceil(node.number("minimum", -(2**bits)))) // by)
+    high = min(2**bits - 1, math.floor(node.number("maximum", 2**bits - 1))) // by
     if low > high:
         raise ValueError("no whole number is within its limits")
     edges = [n for n in (low, low + 1, high - 1, high, -1, 1, 2**31 - 1, 2**31) if low <= n <= high]
@@ -122,23 +122,18 @@ def _integers(node: SchemaNode) -> Strategy:
 def _numbers(node: SchemaNode) -> Strategy:
     step = node.get("multipleOf")
     if isinstance(step, int | float) and step:
-        limits = {k: _bound(node, k, 10**9 * sign) / step for k, sign in (("minimum", -1), ("maximum", 1))}
+        limits = {k: node.number(k, 10**9 * sign) / step for k, sign in (("minimum", -1), ("maximum", 1))}
         return st.integers(math.ceil(limits["minimum"]), math.floor(limits["maximum"])).map(lambda n: n * step)
-    if _bound(node, "minimum", -math.inf) > _bound(node, "maximum", math.inf):
+    if node.number("minimum", -math.inf) > node.number("maximum", math.inf):
         raise ValueError("no number is within its limits")
     return st.floats(
-        _bound(node, "minimum", None),
-        _bound(node, "maximum", None),
+        node.number("minimum", None),
+        node.number("maximum", None),
         allow_nan=False,
         allow_infinity=False,
         exclude_min=bool(node.get("exclusiveMinimum")),
         exclude_max=bool(node.get("exclusiveMaximum")),
     )
-
-
-def _bound(node: SchemaNode, keyword: str, default: Any) -> Any:
-    found = node.get(keyword)
-    return found if isinstance(found, int | float) else default
 
 
 def _matching(pattern: str) -> Strategy:
