@@ -2,8 +2,9 @@
 
 A reconciler, a webhook or a map function may raise anything: an error, ``SystemExit``, a group, the panic of a
 library in Rust. It may also cancel the task that calls it. None of this may end a watch, a worker or the manager,
-which call the functions of all authors in turn. So each caller catches ``BaseException`` and asks :func:`is_end`. A
-function that is called in the event loop, in somebody else's task, is called through :func:`outside_task`.
+which call the functions of all authors in turn. So each caller catches ``BaseException`` and asks :func:`is_end`, or
+:func:`ends_task` if it waits for the function. A function that is called in the event loop, in somebody else's task, is
+called through :func:`outside_task`.
 """
 
 from __future__ import annotations
@@ -48,14 +49,18 @@ def _code_of(handler: Any) -> object:
     return getattr(handler, "__code__", None) or getattr(type(handler).__call__, "__code__", handler)
 
 
-def is_closing(error: BaseException, task: asyncio.Task[Any] | None) -> bool:
-    """Whether a coroutine gets an error because it is closed with its event loop. Its task does not run then."""
-    if not isinstance(error, GeneratorExit):
-        return False
-    try:
-        return asyncio.current_task() is not task
-    except RuntimeError:  # no event loop any more
-        return True
+def ends_task(error: BaseException, task: asyncio.Task[Any] | None, *, is_cancelled: bool) -> bool:
+    """Whether an error ends the running task or the program, and is not the failure of a function that it waits for.
+
+    Args:
+        error: The error.
+        task: The task, asked for before the call: none runs when a coroutine is closed with its event loop.
+        is_cancelled: Whether whoever runs the task has cancelled it, and not the function.
+    """
+    if isinstance(error, asyncio.CancelledError):
+        return is_cancelled
+    is_closed = isinstance(error, GeneratorExit) and (running_loop() is None or asyncio.current_task() is not task)
+    return is_closed or is_end(error)
 
 
 def running_loop() -> asyncio.AbstractEventLoop | None:

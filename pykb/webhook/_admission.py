@@ -23,7 +23,7 @@ import orjson
 from pykb.api.safe_text import safe_text, without_values
 from pykb.api.unreadable import UnreadableObject
 from pykb.client.errors import REASONS, ApiError, FieldError, FieldErrorType, Invalid, StatusDetails
-from pykb.client.guard import is_closing, is_end
+from pykb.client.guard import ends_task
 from pykb.client.json_text import CUT, read_around, storable
 from pykb.client.task import current_call
 from pykb.diagnostics import PykbError
@@ -527,6 +527,7 @@ class AdmissionEndpoint:
         obj = asked.object
         if obj is not None and CUT in obj and not is_as_stored(asked):
             return errored(unfit(UnreadableObject.too_deep(asked.kind, obj, obj[CUT]), asked.object_name))
+        task = asyncio.current_task()
         try:
             handler: Any = self.handler
             is_ours = isinstance(handler, TypedHandler)  # they call their author's methods
@@ -534,11 +535,9 @@ class AdmissionEndpoint:
             if not isinstance(response, AdmissionResponse):
                 raise TypeError(f"a handler must return an AdmissionResponse, got {type(response).__name__}")  # noqa: TRY301
         except BaseException as error:
-            task = asyncio.current_task()
-            if is_end(error) or is_closing(error, task):
+            # It is cancelled when the time limit has passed, or the server stops.
+            if ends_task(error, task, is_cancelled=bool(task and task.cancelling())):
                 raise
-            if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
-                raise  # the time limit has passed, or the server stops
             self.failed(error)
             return answer_to(error, self.metrics)
         return response

@@ -32,7 +32,7 @@ from pykb.api.unreadable import UnreadableObject
 from pykb.client._pool import SocketSet
 from pykb.client.clock import Clock, SystemClock
 from pykb.client.connection import Call
-from pykb.client.guard import call_for_future, is_closing, is_end, keeping_its_task, outside_task
+from pykb.client.guard import call_for_future, ends_task, is_end, keeping_its_task, outside_task
 from pykb.client.json_text import CUT, writable
 from pykb.client.listwatch import Listed, ListWatch, RawEvent, WatchFailed, WatchTarget
 from pykb.client.login import (
@@ -196,10 +196,9 @@ async def _guarded(fn: Callable[..., Any], **options: Any) -> Any:
     try:
         return await invoke(partial(_awaited if invocation.is_async_fn(fn) else _called, fn), **options)
     except BaseException as error:
-        if is_end(error) or is_closing(error, task):
+        # It is cancelled when kopf stops a daemon, or the manager stops.
+        if ends_task(error, task, is_cancelled=bool(task and task.cancelling())):
             raise
-        if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
-            raise  # kopf stops a daemon, or the manager stops
         if (record := current_webhook.get()) is not None:
             record.error = error
         _raise_for_kopf(error, "a handler")

@@ -16,7 +16,7 @@ from pykb.api.unreadable import UnreadableObject
 from pykb.client.clock import Clock, SystemClock
 from pykb.client.codec import Kind
 from pykb.client.ending import end_tasks
-from pykb.client.guard import is_closing, is_end, outside_task, take_back_cancellation
+from pykb.client.guard import ends_task, is_end, outside_task, take_back_cancellation
 from pykb.client.options import checked_predicates
 from pykb.meta.gvk import GroupVersionKind, NamespacedName
 from pykb.runtime.cache.event import Event, EventFilter, EventFilters, EventType
@@ -112,12 +112,6 @@ class Dispatcher:
         shown |= {"event": repr(event), "error": error_text(error)}
         logger.error(message, extra=shown, exc_info=without_values(error))
 
-    def _is_ours(self, error: BaseException) -> bool:
-        """Whether an error ends the running task of ours, and is not the handler's."""
-        if isinstance(error, asyncio.CancelledError):
-            return self._ended
-        return is_end(error) or is_closing(error, asyncio.current_task())
-
     def _handle(self, event: Event[Any]) -> Awaitable[None] | None:
         if self.queue.tracker is None:
             return self.handler.handle(event, self.queue)
@@ -128,10 +122,11 @@ class Dispatcher:
             waking.reset(token)
 
     async def _finish(self, event: Event[Any], waiting: Awaitable[None]) -> None:
+        task = asyncio.current_task()
         try:
             await self._finished(event, waiting)
         except BaseException as error:
-            if self._is_ours(error):
+            if ends_task(error, task, is_cancelled=self._ended):
                 raise
             self._report("event handler failed, will retry", event, error)
             self._try_later(event)
@@ -179,7 +174,7 @@ class Dispatcher:
 
     async def _retry(self, key: tuple[str, str]) -> None:
         """Retry until the handler succeeds, so that no event is lost."""
-        pause = FIRST_RETRY
+        pause, task = FIRST_RETRY, asyncio.current_task()
         while events := tuple(self._failed[key]):
             await self.clock.sleep(pause)
             pause = min(pause * 2, LONGEST_PAUSE)
@@ -191,7 +186,7 @@ class Dispatcher:
                     if waiting is not None:
                         await self._finished(event, waiting)
             except BaseException as error:
-                if self._is_ours(error):
+                if ends_task(error, task, is_cancelled=self._ended):
                     raise
                 self.queue.handler_failed()
                 shown = {"event": repr(events[-1]), "error": error_text(error)}

@@ -19,7 +19,7 @@ from pykb.client.bridge import Bridge
 from pykb.client.clock import Clock, SystemClock
 from pykb.client.ending import end_tasks
 from pykb.client.errors import ApiError
-from pykb.client.guard import is_closing, is_end, take_back_cancellation
+from pykb.client.guard import ends_task, take_back_cancellation
 from pykb.client.options import check_durations, check_function
 from pykb.client.task import check_fence
 from pykb.meta.gvk import GroupKind
@@ -263,14 +263,13 @@ class Controller(Generic[RequestT]):
 
     async def _feed(self, source: Source[RequestT]) -> None:
         """Run a source. If its code ends it, that is an error, which ends the controller: it would miss events."""
+        task = asyncio.current_task()
         try:
             await source.run(self.queue)
         except Exception:
             raise
         except BaseException as error:
-            if is_end(error) or is_closing(error, asyncio.current_task()):
-                raise
-            if isinstance(error, asyncio.CancelledError) and self._ending:
+            if ends_task(error, task, is_cancelled=self._ending):
                 raise
             raise RuntimeError(f"a source of controller `{self.name}` ended by {error_text(error)}") from error
 
@@ -335,7 +334,7 @@ class Controller(Generic[RequestT]):
             if context.not_awaited:
                 raise NotAwaited(context.not_awaited)  # noqa: TRY301
         except BaseException as error:
-            if is_end(error) or is_closing(error, task) or (self._ending and isinstance(error, asyncio.CancelledError)):
+            if ends_task(error, task, is_cancelled=self._ending):
                 raise
             failure = error
             self._failed(work, error)

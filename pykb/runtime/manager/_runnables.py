@@ -16,7 +16,7 @@ from pykb.client.bridge import Bridge
 from pykb.client.client import Client
 from pykb.client.clock import Clock
 from pykb.client.ending import end_tasks
-from pykb.client.guard import is_closing, is_end
+from pykb.client.guard import ends_task
 from pykb.runtime._metrics import Metrics
 from pykb.runtime._watchdog import Ending
 from pykb.runtime.options import ManagerOptions
@@ -148,16 +148,15 @@ class RunnableGroup:
         task.add_done_callback(self._ended)
 
     async def _run(self, function: RunFunction, name: str) -> None:
+        task = asyncio.current_task()
         try:
             await _awaited(function, name)
         except Exception:
             raise
         except BaseException as error:
-            if is_end(error) or is_closing(error, asyncio.current_task()):
+            if ends_task(error, task, is_cancelled=not self._running or task in self._removed):
                 raise
             if isinstance(error, asyncio.CancelledError):
-                if not self._running or asyncio.current_task() in self._removed:
-                    raise
                 # Nobody else would notice that it does not run any more.
                 raise RuntimeError(f"runnable `{name}` was cancelled by the program, not by the manager") from error  # noqa: TRY004 - it is no wrong type
             # The event loop would end at once by `SystemExit`. The manager stops in order, and raises it then.

@@ -27,6 +27,7 @@ from pykb.runtime import (
     Defaulter,
     Finalizers,
     FuncHandler,
+    FuncSource,
     InformerOptions,
     Manager,
     ManagerOptions,
@@ -493,19 +494,25 @@ async def _reviewed(with_, webhook):
     await _asked(manager, path)
 
 
-async def _asked(manager, path):
-    kind = {"group": "", "version": "v1", "kind": "ConfigMap"}
-    for passes in (False, True):
-        request = {
+REVIEW = json.dumps(
+    {
+        "apiVersion": "admission.k8s.io/v1",
+        "kind": "AdmissionReview",
+        "request": {
             "uid": "1",
-            "kind": kind,
+            "kind": {"group": "", "version": "v1", "kind": "ConfigMap"},
             "operation": "CREATE",
             "name": "bad",
             "namespace": "default",
             "object": {"metadata": {"name": "bad", "namespace": "default"}},
-        }
-        review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
-        answer = json.loads(await manager.webhook_server.ask(path, json.dumps(review).encode()))["response"]
+        },
+    }
+).encode()
+
+
+async def _asked(manager, path):
+    for passes in (False, True):
+        answer = json.loads(await manager.webhook_server.ask(path, REVIEW))["response"]
         assert answer["allowed"] is passes
         assert passes or answer["status"]["message"] == "internal error"
         assert not asyncio.current_task().cancelling()
@@ -623,6 +630,33 @@ async def test_a_runnable_that_fails_ends_the_manager_with_its_error(outcome):
 
     with pytest.raises((SystemExit, PanicException, GeneratorExit)):
         await _ended(fails)
+
+
+def test_what_is_closed_with_its_event_loop_has_not_failed():
+    """Nothing runs any more, so each of them ends without a word, and without another error."""
+    waiting = []
+
+    async def waits(*_):
+        waiting.append(asyncio.current_task())
+        await asyncio.sleep(3600)
+
+    async def begin():
+        manager = manager_with()
+        builder = ControllerBuilder(manager).for_(ConfigMap).watches(ConfigMap, FuncHandler(waits))
+        builder.watches_raw(FuncSource(waits)).complete(Quiet(manager.client))
+        manager.add(waits)
+        starting = asyncio.create_task(manager.start())
+        await manager.client.create(config("a"))
+        await eventually(lambda: len(waiting) == 3)
+        return starting
+
+    loop = asyncio.new_event_loop()
+    starting = loop.run_until_complete(begin())
+    for task in waiting:
+        task.get_coro().close()
+    starting.cancel()
+    loop.run_until_complete(asyncio.wait([starting]))
+    loop.close()
 
 
 async def test_a_thread_gives_stop_iteration_back():
