@@ -15,6 +15,7 @@ from pykb import __version__
 from pykb._regular_file import read_settings
 from pykb.cli import console
 from pykb.cli.errors import finish, flush, refuse, report
+from pykb.diagnostics import NOTHING_WRITTEN
 from pykb.diagnostics.codes.environment import ENVIRONMENT_OUTDATED, KUBECONFIG_UNUSABLE
 from pykb.diagnostics.codes.project import PROJECT_CLI_VERSION, PROJECT_MISSING
 from pykb.project import find_root, version_numbers
@@ -155,7 +156,7 @@ def hand_over(root: Path) -> None:
         message = f"pyproject.toml pins pykb {pinned}, and .venv has {theirs}"
         if pinned != __version__:
             helps = ("`make environment` installs the pinned one",)
-            raise ENVIRONMENT_OUTDATED.problem(message, *helps, notes="nothing was written")
+            raise ENVIRONMENT_OUTDATED.problem(message, *helps, notes=NOTHING_WRITTEN)
         console.say(f"note: {message}: using this one, which is pinned; `make environment` brings .venv up to date")
         return
     if is_own or words is None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pykb.commands.options import NewApi, NewWebhook
 from pykb.commands.transition import with_controller, with_operand
-from pykb.diagnostics import Diagnostics
+from pykb.diagnostics import NOTHING_WRITTEN, Diagnostics
 from pykb.diagnostics.codes.cli import (
     CONTROLLER_NAME,
     FLAG_CONFLICT,
@@ -117,6 +117,9 @@ def check_type(options: NewApi | NewWebhook) -> Diagnostics:
     naming.check_plural(options.plural, options.kind, diagnostics)
     naming.check_import_path(options.external_api_path, diagnostics)
     naming.check_external_domain(options.external_api_domain, diagnostics)
+    if options.external_api_domain and not options.external_api_path:
+        message = "`--external-api-domain` needs the module of the type"
+        diagnostics.report(FLAG_REQUIRED, None, message, "`--external-api-path some.module`")
     return diagnostics
 
 
@@ -157,7 +160,7 @@ def _source(options: NewApi, project: Project, diagnostics: Diagnostics) -> Reso
     if source is None:
         message = f"the project has no version `{options.api.from_version}` of the kind `{options.kind}` to copy from"
         helps = tuple(f"`--from {r.version}`" for r in alike) or ("leave `--from` out: it would be the first version",)
-        diagnostics.report(VERSION_SOURCE, None, message, *helps, notes="nothing was written")
+        diagnostics.report(VERSION_SOURCE, None, message, *helps, notes=NOTHING_WRITTEN)
     return source
 
 
@@ -229,8 +232,6 @@ FILE_NAME_LENGTH = 255
 
 _MAJOR = re.compile(r"v([0-9]+).*")
 
-_NOTHING = ("nothing was written",)
-
 
 def _check_options(options: NewApi, diagnostics: Diagnostics) -> None:
     """Report options that contradict each other."""
@@ -238,9 +239,6 @@ def _check_options(options: NewApi, diagnostics: Diagnostics) -> None:
         flag = "--external-api-path" if options.external_api_path else "--external-api-domain"
         message = f"`{flag}` is for a type of another package, but `--resource` creates one in this project"
         diagnostics.report(FLAG_CONFLICT, None, message, "`--no-resource`")
-    if options.external_api_domain and not options.external_api_path:
-        message = "`--external-api-domain` needs the module of the type"
-        diagnostics.report(FLAG_REQUIRED, None, message, "`--external-api-path some.module`")
     for option, _ in () if options.resource else given(options.api):
         message = f"`{option.flag}` is about types, but `--no-resource` creates none"
         diagnostics.report(FLAG_CONFLICT, None, message, f"`--resource`, or leave `{option.flag}` out")
@@ -303,7 +301,7 @@ def _check_resource(options: NewApi, resource: Resource, project: Project, diagn
     elif known is None and not resource.core and not resource.external:
         message = f"the project has no API `{resource}`, and this command would not create it"
         helps = ("to create it: `--resource`", "for a type of another package: `--external-api-path some.module`")
-        diagnostics.report(FLAG_REQUIRED, None, message, *helps, notes=_NOTHING)
+        diagnostics.report(FLAG_REQUIRED, None, message, *helps, notes=NOTHING_WRITTEN)
     if options.controller:
         _check_controller(options, resource, known, project, diagnostics)
 
@@ -317,7 +315,9 @@ def _check_crd_name(resource: Resource, diagnostics: Diagnostics) -> None:
         if len(file) > FILE_NAME_LENGTH:
             size = f"a name of {len(file)} characters, at most {FILE_NAME_LENGTH} fit"
             message = f"the {what}'s file `{file}` would have {size}"
-            diagnostics.report(GROUP_NAME, None, message, "use a shorter `--group` or `--plural`", notes=_NOTHING)
+            diagnostics.report(
+                GROUP_NAME, None, message, "use a shorter `--group` or `--plural`", notes=NOTHING_WRITTEN
+            )
 
 
 def _check_plural(options: NewApi, resource: Resource, project: Project, diagnostics: Diagnostics) -> None:
@@ -327,7 +327,7 @@ def _check_plural(options: NewApi, resource: Resource, project: Project, diagnos
         return
     message = f"the plural of `{resource.kind}` would be `{resource.plural}`, as controller-gen forms it"
     helps = (f"`--plural {proposed}`", f"to use it anyway: `--plural {resource.plural}`")
-    diagnostics.report(PLURAL_NAME, None, message, *helps, notes=("a plural can never be changed", *_NOTHING))
+    diagnostics.report(PLURAL_NAME, None, message, *helps, notes=("a plural can never be changed", NOTHING_WRITTEN))
 
 
 def _check_exists(
@@ -341,7 +341,7 @@ def _check_exists(
             "to overwrite its files: `--force` (the old ones are kept in `.pykb/backup`)",
         )
         diagnostics.report(
-            RESOURCE_EXISTS, project.span(known), message, *helps, label="scaffolded here", notes=_NOTHING
+            RESOURCE_EXISTS, project.span(known), message, *helps, label="scaffolded here", notes=NOTHING_WRITTEN
         )
 
 
@@ -363,11 +363,11 @@ def _check_groups(resource: Resource, project: Project, diagnostics: Diagnostics
         if not resource.group:
             message = f"`--group` is missing: the API group of this project is `{have}`"
         place, label = project.span(others[0], "group"), "the group of this project"
-        diagnostics.report(MULTIGROUP_OFF, place, message, *helps, label=label, notes=_NOTHING)
+        diagnostics.report(MULTIGROUP_OFF, place, message, *helps, label=label, notes=NOTHING_WRITTEN)
     clash = next((r for r in others if project.multigroup and r.group_package == resource.group_package), None)
     if clash is not None:
         message = f"the groups `{resource.group}` and `{clash.group}` would share the folder `{resource.group_package}`"
-        diagnostics.report(RESOURCE_CONFLICT, project.span(clash, "group"), message, notes=_NOTHING)
+        diagnostics.report(RESOURCE_CONFLICT, project.span(clash, "group"), message, notes=NOTHING_WRITTEN)
 
 
 def _check_kinds(resource: Resource, project: Project, diagnostics: Diagnostics) -> None:
@@ -375,7 +375,7 @@ def _check_kinds(resource: Resource, project: Project, diagnostics: Diagnostics)
         if not other.api or other.api_group != resource.api_group:
             continue
         for message, help_text in _clashes(resource, other):
-            diagnostics.report(RESOURCE_CONFLICT, project.span(other), message, help_text, notes=_NOTHING)
+            diagnostics.report(RESOURCE_CONFLICT, project.span(other), message, help_text, notes=NOTHING_WRITTEN)
 
 
 def _clashes(new: Resource, old: Resource) -> Iterator[tuple[str, str]]:
@@ -417,7 +417,7 @@ def _check_controller(
         if options.resource:
             helps.insert(0, "one controller serves all versions: `--no-controller`")
         message = f"`{holder}` already has a controller"
-        diagnostics.report(CONTROLLER_EXISTS, project.span(holder), message, *helps, notes=_NOTHING)
+        diagnostics.report(CONTROLLER_EXISTS, project.span(holder), message, *helps, notes=NOTHING_WRITTEN)
 
 
 def _check_controller_name(options: NewApi, resource: Resource, project: Project, diagnostics: Diagnostics) -> None:
@@ -431,4 +431,4 @@ def _check_controller_name(options: NewApi, resource: Resource, project: Project
                 message = f"`--controller-name {name}` and `{taken}` give the same class"
             else:
                 continue
-            diagnostics.report(CONTROLLER_NAME, project.span(other), message, *helps, notes=_NOTHING)
+            diagnostics.report(CONTROLLER_NAME, project.span(other), message, *helps, notes=NOTHING_WRITTEN)

@@ -9,7 +9,7 @@ from pathlib import Path
 from pykb.commands.create_api import check_type
 from pykb.commands.delete import say_missing
 from pykb.commands.options import NewWebhook
-from pykb.diagnostics import Diagnostics
+from pykb.diagnostics import NOTHING_WRITTEN, Diagnostics
 from pykb.diagnostics.codes.cli import FLAG_CONFLICT, FLAG_REQUIRED
 from pykb.diagnostics.codes.commands import CONVERSION_SPOKE, CORE_WEBHOOK, SERVED_PATH, WEBHOOK_EXISTS
 from pykb.diagnostics.codes.project import RESOURCE_CONFLICT
@@ -28,8 +28,6 @@ from pykb.scaffold import naming
 from pykb.scaffold.license import boilerplate
 from pykb.scaffold.naming import find_builtin, short_group
 from pykb.scaffold.plan import PlanBuilder
-
-_NOTHING = ("nothing was written",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +168,7 @@ def _external(options: NewWebhook, project: Project, diagnostics: Diagnostics) -
     if own is not None and own.api:
         message = f"`{resource}` is a kind of this project, not of another package"
         helps = ("leave `--external-api-path` and `--external-api-domain` out",)
-        diagnostics.report(RESOURCE_CONFLICT, project.span(own), message, *helps, notes=_NOTHING)
+        diagnostics.report(RESOURCE_CONFLICT, project.span(own), message, *helps, notes=NOTHING_WRITTEN)
     return resource
 
 
@@ -178,7 +176,7 @@ def _check_plural(options: NewWebhook, known: Resource, project: Project, diagno
     if options.plural and options.plural != known.plural:
         message = f"`{known}` has the plural `{known.plural}`, not `{options.plural}`"
         helps = (f"`--plural {known.plural}`, or leave it out",)
-        diagnostics.report(RESOURCE_CONFLICT, project.span(known), message, *helps, notes=_NOTHING)
+        diagnostics.report(RESOURCE_CONFLICT, project.span(known), message, *helps, notes=NOTHING_WRITTEN)
 
 
 def _say_missing(options: NewWebhook, project: Project, diagnostics: Diagnostics) -> None:
@@ -214,9 +212,6 @@ def _check_options(options: NewWebhook, diagnostics: Diagnostics) -> None:
     if options.spoke and not options.conversion:
         message = "`--spoke` names a version to convert, which needs `--conversion`"
         diagnostics.report(FLAG_REQUIRED, None, message, f"`--conversion --spoke {options.spoke[0]}`")
-    if options.external_api_domain and not options.external_api_path:
-        message = "`--external-api-domain` needs the module of the type"
-        diagnostics.report(FLAG_REQUIRED, None, message, "`--external-api-path some.module`")
     naming.check_own_kind(options.kind, diagnostics)
 
 
@@ -278,7 +273,7 @@ def _check_certificates(options: NewWebhook, project: Project, diagnostics: Diag
         f"`--certificates {present}`, or leave it out",
         f"to switch all webhooks of the project: `pykb edit --certificates {options.certificates}`",
     )
-    diagnostics.report(FLAG_CONFLICT, project.place(*CERTIFICATES), message, *helps, notes=_NOTHING)
+    diagnostics.report(FLAG_CONFLICT, project.place(*CERTIFICATES), message, *helps, notes=NOTHING_WRITTEN)
 
 
 def _check_exists(
@@ -299,7 +294,7 @@ def _check_exists(
             helps.insert(0, f"to convert another version: `--conversion --spoke {others[0]}`" if others else text)
         message = f"`{known}` already has {name} webhook"
         diagnostics.report(
-            WEBHOOK_EXISTS, project.span(known), message, *helps, label="scaffolded here", notes=_NOTHING
+            WEBHOOK_EXISTS, project.span(known), message, *helps, label="scaffolded here", notes=NOTHING_WRITTEN
         )
 
 
@@ -310,20 +305,20 @@ def _check_conversion(wanted: Webhooks, resource: Resource, project: Project, di
         message = (
             f"`{resource}` is not a kind of this project: only the project that defines a kind converts its versions"
         )
-        diagnostics.report(FLAG_CONFLICT, None, message, "leave `--conversion` out", notes=_NOTHING)
+        diagnostics.report(FLAG_CONFLICT, None, message, "leave `--conversion` out", notes=NOTHING_WRITTEN)
     elif hub is not None and hub.version != resource.version:
         message = f"`{resource.kind}` already has the hub {hub.version}, and a kind has only one hub"
         flags = f"`--version {hub.version} --conversion --spoke {resource.version}`"
-        diagnostics.report(CONVERSION_SPOKE, project.span(hub), message, flags, notes=_NOTHING)
+        diagnostics.report(CONVERSION_SPOKE, project.span(hub), message, flags, notes=NOTHING_WRITTEN)
     elif len(have) == 1 and not set(wanted.spoke) - {resource.version}:
         message = f"`{resource.kind}` has one version, {resource.version}: there is nothing to convert"
         other = "v2" if resource.version == "v1" else "v1"
         helps = (f"create another version first: `{_making(resource, other)}`",)
-        diagnostics.report(CONVERSION_SPOKE, project.span(resource, "version"), message, *helps, notes=_NOTHING)
+        diagnostics.report(CONVERSION_SPOKE, project.span(resource, "version"), message, *helps, notes=NOTHING_WRITTEN)
     else:
         for spoke in wanted.spoke:
             for problem, advice in _spoke_problems(spoke, resource, have):
-                diagnostics.report(CONVERSION_SPOKE, None, problem, *advice, notes=_NOTHING)
+                diagnostics.report(CONVERSION_SPOKE, None, problem, *advice, notes=NOTHING_WRITTEN)
 
 
 def _spoke_problems(spoke: str, resource: Resource, have: list[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -353,16 +348,16 @@ def _check_paths_taken(wanted: Webhooks, resource: Resource, project: Project, d
                 f"the path `{path}` would have {len(path) - 1} characters after `/`, at most {SUBDOMAIN_LENGTH} fit"
             )
             shorter = f"/{path[1:].partition('-')[0]}-{resource.version}-{resource.singular}"
-            diagnostics.report(SERVED_PATH, None, message, f"`{flag} {shorter}`", notes=_NOTHING)
+            diagnostics.report(SERVED_PATH, None, message, f"`{flag} {shorter}`", notes=NOTHING_WRITTEN)
         if path in taken:
             message = f"`{flag} {path}` is the path of a webhook of `{taken[path]}`"
             helps = ("use another path, or omit the option",)
             span = project.span(taken[path])
-            diagnostics.report(SERVED_PATH, span, message, *helps, label="this one", notes=_NOTHING)
+            diagnostics.report(SERVED_PATH, span, message, *helps, label="this one", notes=NOTHING_WRITTEN)
     is_double = len(paths) > len(set(paths.values()))
     if is_double and not (wanted.defaulting_path and wanted.validation_path):
         message = f"both webhooks of `{resource}` would be served at `{next(iter(paths.values()))}`"
-        diagnostics.report(SERVED_PATH, None, message, "use another path, or omit the option", notes=_NOTHING)
+        diagnostics.report(SERVED_PATH, None, message, "use another path, or omit the option", notes=NOTHING_WRITTEN)
 
 
 def _paths(webhooks: Webhooks, resource: Resource) -> dict[str, str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pykb.commands.options import OfKind, OldApi, OldWebhook
 from pykb.commands.transition import State, between, carry_out, say_lost, with_styles
-from pykb.diagnostics import Diagnostics
+from pykb.diagnostics import NOTHING_WRITTEN, Diagnostics
 from pykb.diagnostics.codes.cli import FLAG_CONFLICT
 from pykb.diagnostics.codes.commands import (
     API_MISSING,
@@ -145,9 +145,6 @@ def _ask_others(
     call(others, "delete", replace(request, command=command, command_line=line), plan)
 
 
-_NOTHING = ("nothing was written",)
-
-
 def _find(options: Old, project: Project, diagnostics: Diagnostics) -> Resource | None:
     """The entry of PROJECT that the options name. Reports a missing one, with the most similar one."""
     if not (options.version and options.kind):
@@ -175,7 +172,7 @@ def say_missing(
     have = ", ".join(f"`{each}`" for each in known) or "no API yet"
     message = f"the project has no API `{Resource(named.group, project.domain, named.version, named.kind, plural='')}`"
     place, label = (project.span(near), "the nearest one") if near is not None else (None, "")
-    diagnostics.report(API_MISSING, place, message, *helps, label=label, notes=(f"it has {have}", *_NOTHING))
+    diagnostics.report(API_MISSING, place, message, *helps, label=label, notes=(f"it has {have}", NOTHING_WRITTEN))
 
 
 def _nearest(named: OfKind, resources: Sequence[Resource]) -> Resource | None:
@@ -195,7 +192,9 @@ def _check_controller(options: OldApi, resource: Resource, project: Project, dia
     if options.resource and resource.api and names and others and options.controller is None:
         message = f"`{resource}` has the controller of `{resource.kind}`, which also serves {others[-1].version}"
         helps = ("to keep it: `--no-controller`", "to delete it as well: `--controller`")
-        diagnostics.report(CONTROLLER_SHARED, project.span(resource, "controller"), message, *helps, notes=_NOTHING)
+        diagnostics.report(
+            CONTROLLER_SHARED, project.span(resource, "controller"), message, *helps, notes=NOTHING_WRITTEN
+        )
 
 
 def _agree(options: OldApi, diagnostics: Diagnostics) -> bool:
@@ -219,11 +218,11 @@ def _check_is_there(
         message = f"`{resource}` has no controller `{options.controller_name}`"
         near = closest(options.controller_name, names)
         advice = (f"`--controller-name {near}`",) if near else ()
-        notes = (f"it has {', '.join(f'`{name}`' for name in names) or 'no controller'}", *_NOTHING)
+        notes = (f"it has {', '.join(f'`{name}`' for name in names) or 'no controller'}", NOTHING_WRITTEN)
         diagnostics.report(CONTROLLER_MISSING, project.span(resource), message, *advice, notes=notes)
     elif not options.resource and not names:
         message = f"`{resource}` has no controller"
-        diagnostics.report(CONTROLLER_MISSING, project.span(resource), message, notes=_NOTHING)
+        diagnostics.report(CONTROLLER_MISSING, project.span(resource), message, notes=NOTHING_WRITTEN)
 
 
 def _check_webhooks(options: OldWebhook, resource: Resource, project: Project, diagnostics: Diagnostics) -> None:
@@ -250,4 +249,4 @@ def _say_missing(message: str, resource: Resource, project: Project, diagnostics
     alike = [r for r in project.resources if r.is_same_kind(resource) and r.webhooks and r.version != resource.version]
     if alike:
         helps = (f"the webhooks of `{resource.kind}` are in {alike[0].version}: `--version {alike[0].version}`",)
-    diagnostics.report(WEBHOOK_MISSING, project.span(resource), message, *helps, notes=_NOTHING)
+    diagnostics.report(WEBHOOK_MISSING, project.span(resource), message, *helps, notes=NOTHING_WRITTEN)

@@ -1,6 +1,6 @@
 """Plans `edit`: changes the options of a project, with all files that depend on them, and its plugins.
 
-Most options change a few lines of many files; `regroup.py` has the one that moves them.
+Most options change a few lines of many files. `--multigroup` also moves files.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pykb._regular_file import is_bytecode, read_text
 from pykb.commands.init import check_ranges, wanted_numbers
 from pykb.commands.options import Edits
 from pykb.commands.transition import State, between, carry_out, merged, module_of, python_files, say_lost, with_styles
-from pykb.diagnostics import Diagnostics, Severity, Span
+from pykb.diagnostics import NOTHING_WRITTEN, Diagnostics, Severity, Span
 from pykb.diagnostics.codes.cli import FLAG_REQUIRED
 from pykb.diagnostics.codes.commands import CLUSTER_WIDE, GROUPS_FIXED, MOVED_MENTION, NOT_FOLLOWED, SHARDS_UNSET
 from pykb.diagnostics.codes.project import NOTHING_TO_DO, PLUGIN_KEPT
@@ -108,7 +108,7 @@ def _remove_package(plan: PlanBuilder, path: str, scaffolded: bytes, diagnostics
         return
     message = f"`{path}` has edits, and a project without folders of groups has no such file"
     helps = ("move them to another module first",)
-    diagnostics.report(NOT_FOLLOWED, Span(path, 1, 1), message, *helps, notes="nothing was written")
+    diagnostics.report(NOT_FOLLOWED, Span(path, 1, 1), message, *helps, notes=NOTHING_WRITTEN)
 
 
 def moved(resource: Resource, project: Project) -> Resource:
@@ -189,7 +189,7 @@ def _targets(
     for path, (target, *_) in targets.items():
         if path != target and plan.current(target) is not None:
             message = f"`{path}` would move to `{target}`, which exists"
-            diagnostics.report(NOT_FOLLOWED, Span(target, 1, 1), message, "move it away", notes="nothing was written")
+            diagnostics.report(NOT_FOLLOWED, Span(target, 1, 1), message, "move it away", notes=NOTHING_WRITTEN)
     return targets
 
 
@@ -239,14 +239,14 @@ def _followed(
             if isinstance(error, SyntaxError):
                 span, why = Span(path, error.lineno or 1, error.offset or 1), f"does not parse ({error.msg})"
             message = f"`{path}` {why}, and may use modules that would move"
-            diagnostics.report(NOT_FOLLOWED, span, message, "correct the file first", notes="nothing was written")
+            diagnostics.report(NOT_FOLLOWED, span, message, "correct the file first", notes=NOTHING_WRITTEN)
         return content
     rewritten = _rewrite(source, path, new, renames, style)
     for line, why in sorted(set(rewritten.problems)):
         text = source.lines[line - 1]
         span = Span(path, line, len(text) - len(text.lstrip()) + 1)
         helps = ("pykb does not rewrite it: change the line first",)
-        diagnostics.report(NOT_FOLLOWED, span, why, *helps, notes="nothing was written")
+        diagnostics.report(NOT_FOLLOWED, span, why, *helps, notes=NOTHING_WRITTEN)
     return rewritten.text.encode()
 
 
@@ -338,7 +338,7 @@ def _check(options: Edits, project: Project, diagnostics: Diagnostics) -> None:
     groups = sorted({resource.group for resource in project.resources})
     if options.multigroup is False and project.multigroup and len(groups) > 1:
         message = f"the project has {len(groups)} API groups, which need folders of their own: {', '.join(groups)}"
-        diagnostics.report(GROUPS_FIXED, project.place("multigroup"), message, notes="nothing was written")
+        diagnostics.report(GROUPS_FIXED, project.place("multigroup"), message, notes=NOTHING_WRITTEN)
     naming.check_owner(options.owner, diagnostics)
 
 
@@ -474,14 +474,13 @@ def _going(named: Sequence[str], project: Project, diagnostics: Diagnostics) -> 
             diagnostics.report(PLUGIN_KEPT, project.place("layout"), message, f"it has {layout}")
         elif any(str(each.key) in keys for each in MAKERS):
             message = f"the plugin `{word}` makes the project, and cannot be removed from it"
-            diagnostics.report(PLUGIN_KEPT, project.place("layout"), message, notes="nothing was written")
+            diagnostics.report(PLUGIN_KEPT, project.place("layout"), message, notes=NOTHING_WRITTEN)
         going += [key for key in keys if key not in going]
     return going
 
 
 _FILE = "config/manager/manager.yaml"
 _MANAGER = "manager"
-_NOTHING = ("nothing was written",)
 
 
 def _check_shards(plan: PlanBuilder, project: Project, diagnostics: Diagnostics) -> None:
@@ -493,7 +492,9 @@ def _check_shards(plan: PlanBuilder, project: Project, diagnostics: Diagnostics)
     text, before = plan.text(_FILE), (plan.before(_FILE) or b"").decode("utf-8", "replace")
     if text is None:
         message = f"`{_FILE}` does not exist, so pykb cannot set the flags of the manager"
-        diagnostics.report(FILE_MISSING, None, message, "bring it back, then run the command again", notes=_NOTHING)
+        diagnostics.report(
+            FILE_MISSING, None, message, "bring it back, then run the command again", notes=NOTHING_WRITTEN
+        )
         return
     wanted = f"--shards={project.shards}" if project.shards else ""
     args, replicas = _setting(text, "args")[0], _setting(text, "replicas")[0]
@@ -502,7 +503,7 @@ def _check_shards(plan: PlanBuilder, project: Project, diagnostics: Diagnostics)
         message = f"pykb cannot {'set' if wanted else 'remove'} `--shards` in the arguments of the manager"
         old = (flags or ["--leader-elect"])[0]
         what = f"put `{wanted or '--leader-elect'}` in place of `{old}`, then run the command again"
-        diagnostics.report(SHARDS_UNSET, _setting(before, "args")[1], message, what, notes=_NOTHING)
+        diagnostics.report(SHARDS_UNSET, _setting(before, "args")[1], message, what, notes=NOTHING_WRITTEN)
     if isinstance(replicas, int):
         check_ranges(project, replicas, _setting(before, "replicas")[1], diagnostics)
 

@@ -10,7 +10,7 @@ from typing import Any
 import pykb
 from pykb._regular_file import SETTINGS
 from pykb.commands.options import NewProject
-from pykb.diagnostics import Diagnostics, EnvironmentProblem, Span
+from pykb.diagnostics import NOTHING_WRITTEN, Diagnostics, EnvironmentProblem, Span
 from pykb.diagnostics.codes.cli import FLAG_CONFLICT
 from pykb.diagnostics.codes.commands import SHARDS_FEW
 from pykb.diagnostics.codes.project import KUBERNETES_VERSION, PROJECT_EXISTS
@@ -144,7 +144,7 @@ def check_ranges(project: Project, replicas: int, place: Span | None, diagnostic
         ranges = f"{project.shards} range{'s' * (project.shards > 1)}"
         message = f"{ranges} for {replicas} replicas: some of them would have no work"
         helps = (f"`--shards {4 * replicas}`, or fewer replicas",)
-        diagnostics.report(SHARDS_FEW, place, message, *helps, notes="nothing was written")
+        diagnostics.report(SHARDS_FEW, place, message, *helps, notes=NOTHING_WRITTEN)
 
 
 def _oldest(named: str, diagnostics: Diagnostics) -> str:
@@ -160,7 +160,7 @@ def _check_folder(root: Path, diagnostics: Diagnostics) -> None:
     if os.path.lexists(root / FILE_NAME):
         message = "this directory already contains a project: it has a file `PROJECT`"
         helps = ("to add a kind: `pykb create api --group infra --version v1 --kind Machine`",)
-        diagnostics.report(PROJECT_EXISTS, None, message, *helps, notes="nothing was written")
+        diagnostics.report(PROJECT_EXISTS, None, message, *helps, notes=NOTHING_WRITTEN)
         return
     around = next((folder for folder in root.parents if (folder / FILE_NAME).is_file()), None)
     if around is not None:
@@ -198,4 +198,4 @@ def _explain_taken(planned: Diagnostics, diagnostics: Diagnostics) -> None:
     shown = ", ".join(f"`{path}`" for path in taken)
     message = f"`pykb init` would write files that already exist: {shown}"
     helps = ("move them, or start the project in a new directory", "`--diff` shows what would be written")
-    diagnostics.report(DIRECTORY_FILE_TAKEN, None, message, *helps, notes="nothing was written")
+    diagnostics.report(DIRECTORY_FILE_TAKEN, None, message, *helps, notes=NOTHING_WRITTEN)

@@ -19,7 +19,7 @@ from pathlib import Path
 import yaml
 
 from pykb.commands.init import variables
-from pykb.diagnostics import Diagnostics, Severity, Span
+from pykb.diagnostics import NOTHING_WRITTEN, Diagnostics, Severity, Span
 from pykb.diagnostics.codes.commands import EDITED_BY_HAND, LEFT_AS_EDITED, STILL_USED
 from pykb.diagnostics.codes.project import VERSION_SOURCE
 from pykb.meta.names import as_module_name
@@ -360,7 +360,6 @@ def python_files(plan: PlanBuilder) -> Iterator[str]:
 
 GENERATED = "config/rbac/role.yaml"
 """`pykb generate` writes it after the first permission."""
-_NOTHING = ("nothing was written",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -569,14 +568,14 @@ def say_lost(plan: PlanBuilder, gone: Scaffold, diagnostics: Diagnostics, *, for
         message = f"`{edit.path}` was edited by hand, and {what} would be deleted"
         helps = ("`--diff --force` shows what goes; `--force` deletes it and keeps a copy in `.pykb/backup`",)
         span = _place(edit.path, plan.before(edit.path) or b"", edit.line or 1, is_line=bool(edit.line))
-        diagnostics.report(EDITED_BY_HAND, span, message, *helps, notes=_NOTHING)
+        diagnostics.report(EDITED_BY_HAND, span, message, *helps, notes=NOTHING_WRITTEN)
     for span, name in remaining_uses(plan, gone):
         if force:
             diagnostics.report(STILL_USED, span, f"`{name}` was deleted", severity=Severity.WARNING)
             continue
         helps = ("change this line first; `--force` deletes anyway",)
         message = f"`{name}` would be deleted, but this line uses it"
-        diagnostics.report(STILL_USED, span, message, *helps, notes=_NOTHING)
+        diagnostics.report(STILL_USED, span, message, *helps, notes=NOTHING_WRITTEN)
 
 
 def _place(path: str, content: bytes, line: int, *, is_line: bool = True) -> Span:

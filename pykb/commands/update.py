@@ -21,7 +21,7 @@ from pykb.commands.init import pin
 from pykb.commands.options import Conflicts, NewApi, NewProject, NewWebhook, Updates
 from pykb.commands.transition import GENERATED, style_of_controller, with_line_ends, with_styles
 from pykb.commands.transition import merge as merge_lines
-from pykb.diagnostics import Diagnostics, Span
+from pykb.diagnostics import NOTHING_WRITTEN, Diagnostics, Span
 from pykb.diagnostics.codes import commands as codes
 from pykb.diagnostics.codes.project import UNCHANGED
 from pykb.diagnostics.model import Severity
@@ -124,7 +124,6 @@ def _of(resource: Resource) -> dict[str, Any]:
     return named | (external if resource.external else {})
 
 
-_NOTHING = ("nothing was written",)
 _AVAILABILITY = "availability/manager_patch.yaml"
 _LARGE = 1_000_000
 """Larger files of the user are not searched for renamed ones, in bytes."""
@@ -163,7 +162,7 @@ def plan_update(options: Updates, project: Project, root: Path, *, writes: bool)
     header = boilerplate(plan, diagnostics)
     if project.layout and not own_plugins(project.layout):
         message = "no plugin of pykb itself made the project, so pykb does not know its scaffold"
-        diagnostics.report(codes.NOT_RENDERED, project.place("layout"), message, notes=_NOTHING)
+        diagnostics.report(codes.NOT_RENDERED, project.place("layout"), message, notes=NOTHING_WRITTEN)
     if writes:
         _check_committed(root, diagnostics)
     if diagnostics.has_errors():
@@ -272,7 +271,7 @@ def _origin(options: Updates, project: Project, root: Path, diagnostics: Diagnos
         message = what or f"`cliVersion` in PROJECT does not say which pykb made the project: `{named}`"
         helps = () if what else ("name its version: `pykb update --from 0.1.0`",)
         span = None if what else project.place("cliVersion")
-        diagnostics.report(codes.RELEASE_UNKNOWN, span, message, *helps, notes=_NOTHING)
+        diagnostics.report(codes.RELEASE_UNKNOWN, span, message, *helps, notes=NOTHING_WRITTEN)
     elif named == here:
         is_unreleased = (root / WHEEL).is_file()
         helps = (f"if an earlier build of this version made it: `pykb update --from {WHEEL}`",) if is_unreleased else ()
@@ -280,7 +279,7 @@ def _origin(options: Updates, project: Project, root: Path, diagnostics: Diagnos
     elif version_numbers(named) > version_numbers(here):
         message = f"the project was made by pykb {named}, this is the older {here}"
         helps = (f"to get it: `pip install 'pykubebuilder[cli]=={named}'`",)
-        diagnostics.report(codes.RELEASE_UNKNOWN, None, message, *helps, notes=_NOTHING)
+        diagnostics.report(codes.RELEASE_UNKNOWN, None, message, *helps, notes=NOTHING_WRITTEN)
     else:
         return releases.published(named, root)
     return None
@@ -324,7 +323,7 @@ def _report(update: Update, mine: Mapping[str, File], diagnostics: Diagnostics, 
         is_last = is_error and number == len(update.conflicts)
         severity = Severity.ERROR if is_error else Severity.WARNING
         span = Span(path, line or 1, 1) if path in mine else None
-        notes = _NOTHING * is_last
+        notes = NOTHING_WRITTEN * is_last
         diagnostics.report(codes.UPDATE_CONFLICT, span, message, *helps * is_last, notes=notes, severity=severity)
     for path in update.kept:
         message = f"the scaffold no longer has `{path}`; it has edits and stays"
@@ -359,13 +358,13 @@ def _check_committed(root: Path, diagnostics: Diagnostics) -> None:
     if not git.has_repository(root):
         message = "the project is not in a git repository, so the update could not be taken back"
         helps = ("`git init && git add --all && git commit`", "`--diff` shows what would be written")
-        diagnostics.report(codes.UPDATE_NO_REPOSITORY, None, message, *helps, notes=_NOTHING)
+        diagnostics.report(codes.UPDATE_NO_REPOSITORY, None, message, *helps, notes=NOTHING_WRITTEN)
         return
     changed = git.uncommitted(root)
     if changed:
         message = f"the project has changes that are not committed: {_listed(changed)}"
         helps = ("commit them, or put them aside: `git stash`", "`--diff` shows what would be written")
-        diagnostics.report(codes.UPDATE_UNCOMMITTED, None, message, *helps, notes=_NOTHING)
+        diagnostics.report(codes.UPDATE_UNCOMMITTED, None, message, *helps, notes=NOTHING_WRITTEN)
 
 
 def _check_tracked(plan: PlanBuilder, diagnostics: Diagnostics) -> None:
@@ -375,7 +374,9 @@ def _check_tracked(plan: PlanBuilder, diagnostics: Diagnostics) -> None:
     lost = [path for path in others if not path.startswith(f"{STATE}/") and plan.before(path) is not None]
     if lost:
         message = f"the update would change files that are not committed: {_listed(lost)}"
-        diagnostics.report(codes.UPDATE_UNCOMMITTED, None, message, "commit them, or move them away", notes=_NOTHING)
+        diagnostics.report(
+            codes.UPDATE_UNCOMMITTED, None, message, "commit them, or move them away", notes=NOTHING_WRITTEN
+        )
 
 
 def _listed(paths: list[str]) -> str:

@@ -1,6 +1,7 @@
 """Messages for users, as values. This package prints nothing and does not depend on Kubernetes."""
 
 from pykb.diagnostics.model import (
+    NOTHING_WRITTEN,
     Code,
     Diagnostic,
     Diagnostics,
@@ -14,6 +15,7 @@ from pykb.diagnostics.model import (
 )
 
 __all__ = [
+    "NOTHING_WRITTEN",
     "Code",
     "Diagnostic",
     "Diagnostics",

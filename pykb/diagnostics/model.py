@@ -10,6 +10,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+NOTHING_WRITTEN = "nothing was written"
+"""The note of an error that stops a command before it changes a file."""
+
 
 class Severity(StrEnum):
     """The severity of a finding. Only an error makes a command fail."""
@@ -127,7 +130,7 @@ class Diagnostic:
         span: The text to change (the marker, not its field). ``None`` if no file is involved.
         label: A few words about ``span``.
         labels: Other places involved.
-        notes: The reason, or the state afterwards ("nothing was written").
+        notes: The reason, or the state afterwards (:data:`NOTHING_WRITTEN`).
         help: Exactly what to type. A help with line breaks is shown as an indented block.
         fix: The edits that correct it. Empty unless the text can have only one meaning.
         severity: Error, warning or note.

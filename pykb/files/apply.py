@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from pykb.diagnostics import Diagnostic, EnvironmentProblem
+from pykb.diagnostics import NOTHING_WRITTEN, Diagnostic, EnvironmentProblem
 from pykb.diagnostics.codes import scaffold as codes
 from pykb.files.durable import Folder
 from pykb.files.plan import Action, OutsideError, Plan, digest, locate
@@ -53,7 +53,7 @@ def apply(plan: Plan) -> Diagnostic | None:
         except OSError as error:
             where = f" `{os.path.relpath(error.filename, plan.root)}`" if isinstance(error.filename, str) else ""
             message = f"cannot write{where}: {error.strerror}"
-            raise codes.WRITE_FAILED.problem(message, notes="nothing was written") from error
+            raise codes.WRITE_FAILED.problem(message, notes=NOTHING_WRITTEN) from error
 
 
 def _carry_out(plan: Plan, root: Folder, state: Folder) -> Diagnostic | None:
@@ -200,7 +200,7 @@ def _unusable(name: str, error: UnusableError | OSError) -> EnvironmentProblem:
     return codes.TRANSACTION_UNUSABLE.problem(
         f"`{where}` was not left by an interrupted command of yours",
         f"look at `git status`, then remove it: `rm -r {shlex.quote(where)}`",
-        notes=(why, "nothing was written"),
+        notes=(why, NOTHING_WRITTEN),
     )
 
 
@@ -243,7 +243,7 @@ def _first_changed(plan: Plan, root: Folder) -> Diagnostic | None:
             return error.diagnostic
         path = place.relative_to(plan.root).as_posix()
         if place != snapshot.target or content_of(root, path) != snapshot.content:
-            return _changed(change.path, "nothing was written")
+            return _changed(change.path, NOTHING_WRITTEN)
     return None
 
 

@@ -14,7 +14,7 @@ from itertools import takewhile
 from pathlib import Path, PurePosixPath
 
 from pykb._regular_file import read_bytes
-from pykb.diagnostics import Diagnostic, Diagnostics, Edit
+from pykb.diagnostics import NOTHING_WRITTEN, Diagnostic, Diagnostics, Edit
 from pykb.diagnostics.codes.scaffold import FILE_CHANGED, NOT_A_FILE, PATH_OUTSIDE
 from pykb.files.state import STATE
 
@@ -92,11 +92,11 @@ def _leads_out(root: Path, place: Path) -> Diagnostic:
 
 
 def _outside(message: str, helps: tuple[str, ...] = ()) -> Diagnostic:
-    return PATH_OUTSIDE.at(None, message, *helps, notes="nothing was written")
+    return PATH_OUTSIDE.at(None, message, *helps, notes=NOTHING_WRITTEN)
 
 
 def _in_the_way(message: str) -> Diagnostic:
-    return NOT_A_FILE.at(None, message, "move it away", notes="nothing was written")
+    return NOT_A_FILE.at(None, message, "move it away", notes=NOTHING_WRITTEN)
 
 
 def _is_reserved(parts: tuple[str, ...]) -> bool:
@@ -218,7 +218,7 @@ class Draft:
         try:
             return content.decode("utf-8")
         except UnicodeDecodeError:
-            self.diagnostics.report(NOT_A_FILE, None, f"`{path}` is not UTF-8 text", notes="nothing was written")
+            self.diagnostics.report(NOT_A_FILE, None, f"`{path}` is not UTF-8 text", notes=NOTHING_WRITTEN)
             return None
 
     def update(self, path: str, content: bytes | None) -> None:
@@ -324,7 +324,7 @@ def add_fixes(draft: Draft, diagnostics: Iterable[Diagnostic]) -> None:
         edited = _edited(text or "", fixes)
         if edited is None:
             message = f"`{path}` changed while the command ran"
-            draft.diagnostics.report(FILE_CHANGED, None, message, notes="nothing was written")
+            draft.diagnostics.report(FILE_CHANGED, None, message, notes=NOTHING_WRITTEN)
         else:
             draft.update(path, edited.encode())
 

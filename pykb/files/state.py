@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pykb.diagnostics import Diagnostic, EnvironmentProblem, Severity
+from pykb.diagnostics import NOTHING_WRITTEN, Diagnostic, EnvironmentProblem, Severity
 from pykb.diagnostics.codes.environment import ORIGIN_KEY
 from pykb.diagnostics.codes.scaffold import NOT_A_FILE
 from pykb.files.durable import Folder
@@ -228,5 +228,5 @@ def _in_the_way(name: str, why: str) -> EnvironmentProblem:
     return NOT_A_FILE.problem(
         f"`{name}` must be a folder of yours: {why}",
         f"move it away: `mv {name} {name}.old`",
-        notes="nothing was written",
+        notes=NOTHING_WRITTEN,
     )

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from pykb._regular_file import real_path
 from pykb.api.builtin_table import RELEASE, TABLE
-from pykb.diagnostics import Diagnostics
+from pykb.diagnostics import NOTHING_WRITTEN, Diagnostics
 from pykb.diagnostics.codes.generate import NOTHING_FOUND, OPTION, PATH_OUTSIDE
 from pykb.gen._samples import minimal_example
 from pykb.gen.declare import NamedType
@@ -658,7 +658,7 @@ def target_file(root: Path, output: Path | None, diagnostics: Diagnostics) -> st
             None,
             f"the output `{output}` is outside the project `{root.name}`",
             "name a place inside the project",
-            notes="nothing was written",
+            notes=NOTHING_WRITTEN,
         )
     elif place.suffix not in ("", ".md") and not place.is_dir():
         diagnostics.report(

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from pykb._regular_file import real_path
-from pykb.diagnostics import Diagnostic, Diagnostics, Span
+from pykb.diagnostics import NOTHING_WRITTEN, Diagnostic, Diagnostics, Span
 from pykb.diagnostics.codes.generate import OUT_OF_DATE, PATH_OUTSIDE
 from pykb.files.plan import Plan
 from pykb.gen.emit.yaml import dump_document
@@ -75,7 +75,7 @@ def check_places(root: Path, rules: OutputRules, generators: Iterable[str]) -> I
                 None,
                 f"the output directory `{folder}` is outside the project `{root.resolve().name}`",
                 "if this is intended: `--allow-outside`; else use a directory inside the project, or `--stdout`",
-                notes="nothing was written",
+                notes=NOTHING_WRITTEN,
             )
 
 
@@ -121,5 +121,5 @@ def check(plan: Plan, *, command: str = "pykb generate") -> tuple[str, Diagnosti
         else:
             message = f"`{change.path}` does not match the types"
         span = Span(change.path, 1, 1) if change.snapshot.exists else None
-        diagnostics.report(OUT_OF_DATE, span, message, command, notes="nothing was written")
+        diagnostics.report(OUT_OF_DATE, span, message, command, notes=NOTHING_WRITTEN)
     return plan.diff(), diagnostics

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from pykb.diagnostics import Diagnostic, Diagnostics, Severity, Span
+from pykb.diagnostics import NOTHING_WRITTEN, Diagnostic, Diagnostics, Severity, Span
 from pykb.diagnostics.codes.commands import CRD_NOT_KEPT, FOLDER_CLASH, KINDS_LOST, OUTPUT_NAME
 from pykb.files.durable import temporary
 from pykb.files.plan import Plan
@@ -351,7 +351,7 @@ def _misnamed(root: Path, folder: PurePosixPath) -> Diagnostic | None:
         why, better = f"`{name}` is not a valid package name", folder.with_name(_identifier(name))
     else:
         return None
-    return OUTPUT_NAME.at(None, why, f"--output {better}", notes="nothing was written")
+    return OUTPUT_NAME.at(None, why, f"--output {better}", notes=NOTHING_WRITTEN)
 
 
 def _identifier(name: str) -> str:
@@ -376,7 +376,7 @@ def _check_replaced(path: str, old: str, file: ModuleFile, diagnostics: Diagnost
             Span(path, 1, 1),
             f"`{path}` has the group `{group}`, and `{file.group}` would be the same folder",
             "name another folder with `--output`",
-            notes="nothing was written",
+            notes=NOTHING_WRITTEN,
         )
         return False
     lost = sorted(kinds_in(old) - file.kinds) if group is not None else []
@@ -387,7 +387,7 @@ def _check_replaced(path: str, old: str, file: ModuleFile, diagnostics: Diagnost
             Span(path, 1, 1),
             f"`{path}` also has {shown}, of which this import has no CRD",
             "import all CRDs of the group in one command, or drop those kinds with `--force`",
-            notes="nothing was written",
+            notes=NOTHING_WRITTEN,
         )
         return False
     return True
@@ -662,7 +662,7 @@ def package_files(definitions: Iterable[Definition], diagnostics: Diagnostics) -
                 None,
                 f"the groups `{other}` and `{definition.group}` are both the folder `{folder}`",
                 f"import them separately: `--output DIR1` for `{other}`, `--output DIR2` for the other",
-                notes="nothing was written",
+                notes=NOTHING_WRITTEN,
             )
             continue
         for version in definition.versions:

@@ -15,7 +15,7 @@ from typing import Any
 import yaml
 
 from pykb.deployment.manifests import CRD, POLICY_KINDS, Object
-from pykb.diagnostics import Diagnostics
+from pykb.diagnostics import NOTHING_WRITTEN, Diagnostics
 from pykb.diagnostics.codes.project import BUNDLE_LEFT_OUT
 from pykb.diagnostics.codes.scaffold import FILE_BROKEN
 from pykb.files.plan import digest
@@ -111,11 +111,11 @@ def _mapping(plan: PlanBuilder, path: str) -> dict[str, Any] | None:
         found = yaml_text.load(plan.text(path) or "")
     except yaml.MarkedYAMLError as error:
         message = f"`{path}` does not parse: {error.problem or 'not YAML'}"
-        plan.diagnostics.report(FILE_BROKEN, yaml_text.place(error, path), message, notes="nothing was written")
+        plan.diagnostics.report(FILE_BROKEN, yaml_text.place(error, path), message, notes=NOTHING_WRITTEN)
         return None
     if isinstance(found, dict):
         return found
-    plan.diagnostics.report(FILE_BROKEN, None, f"`{path}` is not a mapping", notes="nothing was written")
+    plan.diagnostics.report(FILE_BROKEN, None, f"`{path}` is not a mapping", notes=NOTHING_WRITTEN)
     return None
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
 
-from pykb.diagnostics import Diagnostic, Diagnostics, EnvironmentProblem
+from pykb.diagnostics import NOTHING_WRITTEN, Diagnostic, Diagnostics, EnvironmentProblem
 from pykb.diagnostics.codes.project import PLUGIN_FAULT
 from pykb.plugins import PluginKey
 from pykb.plugins.request import ApiRequest, InitRequest
@@ -118,7 +118,7 @@ def _fault(key: PluginKey, error: BaseException) -> Diagnostic:
     place = (f"raised at {own[-1].filename}:{own[-1].lineno}, in `{own[-1].name}`",) if own else ()
     message = f"the plugin `{key}` failed: `{type(error).__name__}: {error}`"
     helps = ("report it to the authors of the plugin",)
-    return PLUGIN_FAULT.at(None, message, *helps, notes=(*place, "nothing was written"))
+    return PLUGIN_FAULT.at(None, message, *helps, notes=(*place, NOTHING_WRITTEN))
 
 
 _PYKB = Path(__file__).parents[1]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
-from pykb.diagnostics import Diagnostic, Diagnostics, Severity
+from pykb.diagnostics import NOTHING_WRITTEN, Diagnostic, Diagnostics, Severity
 from pykb.diagnostics.codes.project import PLUGIN_BROKEN, PLUGIN_UNKNOWN, PLUGIN_UNNAMED
 from pykb.diagnostics.suggest import closest
 from pykb.plugins.deploy_image_v1 import DeployImageV1
@@ -91,7 +91,7 @@ def _is_external(plugin: AnyPlugin) -> bool:
 def _unnamed(key: PluginKey, layout: Sequence[str]) -> Diagnostic:
     message = f"PROJECT names the external plugin `{key}`, which you have not named in this copy of the project"
     helps = (f"if you trust this project: `--plugins {','.join(layout)}`, once",)
-    return PLUGIN_UNNAMED.at(None, message, *helps, notes=("it was not run", "nothing was written"))
+    return PLUGIN_UNNAMED.at(None, message, *helps, notes=("it was not run", NOTHING_WRITTEN))
 
 
 def _resolve(key: str, diagnostics: Diagnostics) -> AnyPlugin | None:

@@ -15,7 +15,7 @@ from typing import Any
 from pykb._regular_file import read_bytes
 from pykb.deployment.cluster import program_folders
 from pykb.deployment.manifests import Object, objects_of
-from pykb.diagnostics import Span
+from pykb.diagnostics import NOTHING_WRITTEN, Span
 from pykb.diagnostics.codes.environment import KUSTOMIZATION
 from pykb.diagnostics.codes.project import CHART_EDITED
 from pykb.files.durable import temporary
@@ -60,7 +60,7 @@ class Rendered:
         found = next((each for each in self.objects if is_manager(each)), None)
         if found is None:
             message = f"{_DEFAULT} has no Deployment with a container `{MANAGER}`, so nothing can be made of it"
-            raise KUSTOMIZATION.problem(message, notes="nothing was written")
+            raise KUSTOMIZATION.problem(message, notes=NOTHING_WRITTEN)
         return found
 
     @property

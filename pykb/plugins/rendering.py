@@ -6,6 +6,7 @@ import contextlib
 import re
 from dataclasses import dataclass
 
+from pykb.diagnostics import NOTHING_WRITTEN
 from pykb.diagnostics.codes.project import VERSION_SOURCE
 from pykb.plugins.request import ApiRequest, KindRequest
 from pykb.project.resource import Resource, sample_name
@@ -93,7 +94,7 @@ def copied_types(request: ApiRequest, plan: PlanBuilder, source: Resource, style
     what = "is not there" if text is None else f"has no line `from {old} import GROUP_VERSION`"
     message = f"`{path}` {what}: the types of `{source}` cannot be copied"
     helps = ("omit `--from`, and write the types of the new version yourself",)
-    plan.diagnostics.report(VERSION_SOURCE, None, message, *helps, notes="nothing was written")
+    plan.diagnostics.report(VERSION_SOURCE, None, message, *helps, notes=NOTHING_WRITTEN)
     return None
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import yaml
 
-from pykb.diagnostics import Diagnostics, Severity, Span
+from pykb.diagnostics import NOTHING_WRITTEN, Diagnostics, Severity, Span
 from pykb.diagnostics.codes.cli import NOT_ENCODED
 from pykb.diagnostics.codes.project import PROJECT_FIELD, PROJECT_LAYOUT, PROJECT_SYNTAX, PROJECT_VERSION, RESTORE
 from pykb.diagnostics.model import Diagnostic
@@ -125,7 +125,7 @@ def read(root: Path) -> tuple[Project, Diagnostics]:
         text = content(root).decode("utf-8")
     except UnicodeDecodeError:
         message = "PROJECT is not UTF-8 text"
-        return Project(), Diagnostics([NOT_ENCODED.at(_START, message, notes="nothing was written")])
+        return Project(), Diagnostics([NOT_ENCODED.at(_START, message, notes=NOTHING_WRITTEN)])
     return load(text) if text or (root / FILE_NAME).is_file() else (Project(), Diagnostics())
 
 
@@ -419,7 +419,7 @@ def check(project: Project) -> Diagnostics:
             "use the tool that created this project, or start another project in a new directory: `pykb init`",
             "types in Python from the CRDs of a Go project: `pykb import crd config/crd/bases --output DIR`",
         )
-        diagnostics.report(PROJECT_LAYOUT, None, message, *helps, notes="nothing was written")
+        diagnostics.report(PROJECT_LAYOUT, None, message, *helps, notes=NOTHING_WRITTEN)
         return diagnostics
     for value, key, *around in _names(project):
         holds, expected = _RULES[key]

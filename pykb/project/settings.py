@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from pykb._regular_file import SETTINGS, read_settings, real_path
-from pykb.diagnostics import Diagnostic, Diagnostics, EnvironmentProblem, Span
+from pykb.diagnostics import NOTHING_WRITTEN, Diagnostic, Diagnostics, EnvironmentProblem, Span
 from pykb.diagnostics.codes.generate import OPTION
 from pykb.diagnostics.codes.project import KUBERNETES_VERSION
 from pykb.reading import TomlError, read_toml
@@ -145,7 +145,7 @@ def _checked(root: Path, named: object) -> str:
             return path.as_posix()
         if is_folder:
             message = f"`{CONFIG}` in `[tool.pykb]` names `{named}`, which is in `{CONFIG}/` itself"
-    raise OPTION.problem(message, *helps, notes="nothing was written", span=Span(SETTINGS, 1, 1))
+    raise OPTION.problem(message, *helps, notes=NOTHING_WRITTEN, span=Span(SETTINGS, 1, 1))
 
 
 KEY = "kubernetes"

@@ -16,7 +16,7 @@ from typing import Any
 
 import yaml
 
-from pykb.diagnostics import Diagnostic, Span
+from pykb.diagnostics import NOTHING_WRITTEN, Diagnostic, Span
 from pykb.diagnostics.codes.commands import KUSTOMIZATION_FORM
 from pykb.diagnostics.codes.scaffold import ANCHOR_MISSING, FILE_BROKEN
 from pykb.python_source import layout
@@ -158,7 +158,7 @@ def missing(fragments: Sequence[Fragment], path: str) -> Diagnostic:
         f"add these lines to `{path}`, {place}, then run the command again:\n"
         + "\n".join((*_lines(fragments), comment)),
     )
-    return ANCHOR_MISSING.at(None, message, *helps, notes="nothing was written")
+    return ANCHOR_MISSING.at(None, message, *helps, notes=NOTHING_WRITTEN)
 
 
 def _broken(span: Span, path: str, problem: str) -> Diagnostic:
@@ -172,7 +172,7 @@ def _misplaced(fragments: Sequence[Fragment], path: str, line: int, *, unknown: 
         reason = f"lines inserted above it need {', '.join(f'`{name}`' for name in unknown)}, not defined here"
     message = f"`{path}` cannot take the lines at this anchor"
     helps = ("add these lines in the right place, then run the command again:\n" + "\n".join(_lines(fragments)),)
-    return ANCHOR_MISSING.at(Span(path, line + 1, 1), message, *helps, label=reason, notes="nothing was written")
+    return ANCHOR_MISSING.at(Span(path, line + 1, 1), message, *helps, label=reason, notes=NOTHING_WRITTEN)
 
 
 def _lines(fragments: Sequence[Fragment]) -> list[str]:
@@ -332,7 +332,7 @@ def _unfit(path: str, line: int, members: Sequence[Member]) -> Diagnostic:
         f"`{path}` has a list that pykb cannot add to",
         "add these lines in the right place, then run the command again:\n" + pasted(members),
         label="expected one entry per line, each after a dash",
-        notes="nothing was written",
+        notes=NOTHING_WRITTEN,
     )
 
 

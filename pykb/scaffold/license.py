@@ -7,7 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from pykb._regular_file import SETTINGS, read_settings, read_text
-from pykb.diagnostics import Diagnostics, Span
+from pykb.diagnostics import NOTHING_WRITTEN, Diagnostics, Span
 from pykb.diagnostics.codes.cli import LICENSE_FILE, LICENSE_NAME
 from pykb.diagnostics.codes.scaffold import BOILERPLATE_BROKEN
 from pykb.diagnostics.suggest import closest
@@ -111,7 +111,7 @@ def header_path(plan: PlanBuilder, diagnostics: Diagnostics) -> str:
         return path
     message = f"`boilerplate` in `[tool.pykb]` names no file of the project: `{path}`"
     helps = ('name the file with the licence header: `boilerplate = "tools/boilerplate.py.txt"`',)
-    diagnostics.report(BOILERPLATE_BROKEN, Span(SETTINGS, 1, 1), message, *helps, notes="nothing was written")
+    diagnostics.report(BOILERPLATE_BROKEN, Span(SETTINGS, 1, 1), message, *helps, notes=NOTHING_WRITTEN)
     return HEADER
 
 
@@ -123,5 +123,5 @@ def boilerplate(plan: PlanBuilder, diagnostics: Diagnostics) -> str:
     if wrong is not None:
         message = f"`{path}` is written at the top of every new Python file, but this line of it is not a comment"
         helps = ("begin it with `# `; for no header, leave the file empty",)
-        diagnostics.report(BOILERPLATE_BROKEN, Span(path, wrong, 1), message, *helps, notes="nothing was written")
+        diagnostics.report(BOILERPLATE_BROKEN, Span(path, wrong, 1), message, *helps, notes=NOTHING_WRITTEN)
     return text.strip()

@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 import yaml
 
 from pykb._regular_file import read_settings
-from pykb.diagnostics import Diagnostic, EnvironmentProblem, Span
+from pykb.diagnostics import NOTHING_WRITTEN, Diagnostic, EnvironmentProblem, Span
 from pykb.diagnostics.codes.scaffold import FILE_EXISTS, FILE_MISSING, RENDERED_BROKEN
 from pykb.files.plan import Action, Draft, Plan, Snapshot
 from pykb.project import FILE_NAME
@@ -94,7 +94,7 @@ class PlanBuilder(Draft):
         else:
             message = f"`{path}` already exists, with different content"
             helps = ("`--diff` shows what would change; `--force` overwrites it and keeps a copy in `.pykb/backup`",)
-            self.diagnostics.report(FILE_EXISTS, Span(path, 1, 1), message, *helps, notes="nothing was written")
+            self.diagnostics.report(FILE_EXISTS, Span(path, 1, 1), message, *helps, notes=NOTHING_WRITTEN)
 
     def once(self, path: str, content: Callable[[], bytes]) -> None:
         """Create a file that several commands share. A file that exists stays as it is."""
@@ -129,7 +129,7 @@ class PlanBuilder(Draft):
             message = f"`{path}` does not exist, so nothing can be added to it"
             lines = pasted(members)
             helps = (f"bring it back, or make it with these lines, then run the command again:\n{lines}",)
-            self.diagnostics.report(FILE_MISSING, None, message, *helps, notes="nothing was written")
+            self.diagnostics.report(FILE_MISSING, None, message, *helps, notes=NOTHING_WRITTEN)
             return
         text, problem = extend(before, members, path=path)
         if problem is not None:
@@ -234,7 +234,7 @@ def _makefile(path: str, text: str) -> Diagnostic | None:
 
 def _finding(path: str, line: int, problem: str) -> Diagnostic:
     message = f"the rendered file `{path}` {problem}"
-    return RENDERED_BROKEN.at(Span(path, line, 1), message, notes="nothing was written")
+    return RENDERED_BROKEN.at(Span(path, line, 1), message, notes=NOTHING_WRITTEN)
 
 
 _SHARED = frozenset({".github", ".devcontainer", ".gitlab"})

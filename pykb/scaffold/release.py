@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pykb
 from pykb._regular_file import is_bytecode
-from pykb.diagnostics import Diagnostics
+from pykb.diagnostics import NOTHING_WRITTEN, Diagnostics
 from pykb.diagnostics.codes.commands import NOT_RENDERED, RELEASE_UNKNOWN
 from pykb.files.durable import temporary
 from pykb.files.state import STATE
@@ -29,7 +29,6 @@ from pykb.tools.process import LimitError, Limits, Output, find_program, quote, 
 
 HEADER = "../header.txt"
 """The licence header of the project, seen from the folder that a recipe runs in."""
-_NOTHING = "nothing was written"
 _INIT = "pykb/__init__.py"
 _VERSION = re.compile(r'^__version__ = "([^"]+)"$', re.MULTILINE)
 _WHEEL = re.compile(rf"{NAME}-([0-9][0-9A-Za-z.+]*)-py3-none-any\.whl")
@@ -107,7 +106,7 @@ def given(place: Path, diagnostics: Diagnostics) -> Release | None:
     if wheel and root.is_file() and zipfile.is_zipfile(root):
         return Release(wheel[1], f"{NAME}[cli] @ {root.as_uri()}")
     message = f"`--from {place}` is neither a wheel nor a checkout of pykb"
-    diagnostics.report(RELEASE_UNKNOWN, None, message, notes=_NOTHING)
+    diagnostics.report(RELEASE_UNKNOWN, None, message, notes=NOTHING_WRITTEN)
     return None
 
 
@@ -133,7 +132,7 @@ def render(release: Release, recipe: Recipe, diagnostics: Diagnostics) -> dict[s
         files = _files(project) if isinstance(done, Output) and done.code == 0 else {}
         if not files:
             message = f"pykb {release.version} cannot scaffold this project again"
-            diagnostics.report(NOT_RENDERED, None, message, notes=(*_said(done), _NOTHING))
+            diagnostics.report(NOT_RENDERED, None, message, notes=(*_said(done), NOTHING_WRITTEN))
         return files
 
 
@@ -151,7 +150,7 @@ def _install(release: Release, folder: Path, diagnostics: Diagnostics) -> Path |
         if isinstance(done, LimitError) or done.code:
             message = f"pykb {release.version}, which made the project, cannot be installed"
             helps = (release.advice,) if release.advice else ()
-            diagnostics.report(RELEASE_UNKNOWN, None, message, *helps, notes=(*_said(done), _NOTHING))
+            diagnostics.report(RELEASE_UNKNOWN, None, message, *helps, notes=(*_said(done), NOTHING_WRITTEN))
             return None
     for path in folder.glob(f"lib/*/site-packages/{NAME}-*.dist-info/direct_url.json"):
         path.unlink()  # as of an index: it puts no wheel of itself into the project

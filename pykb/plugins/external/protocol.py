@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from pykb.diagnostics import Diagnostic, Diagnostics
+from pykb.diagnostics import NOTHING_WRITTEN, Diagnostic, Diagnostics
 from pykb.diagnostics.codes.project import PLUGIN_ERROR, PLUGIN_FAULT, PLUGIN_NOTE
 from pykb.plugins import PluginKey
 from pykb.tools.process import LimitError, Limits, describe_exit, quote, run_bounded
@@ -69,7 +69,6 @@ class Answer(_Message):
 LIMITS = Limits(seconds=60, size=64 * 1024**2)
 QUICK = Limits(seconds=10, size=1024**2)
 """For questions about options and help."""
-_NOTHING = ("nothing was written",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +120,7 @@ def ask(key: PluginKey, program: Path, question: Question, root: Path, diagnosti
 def fault(key: PluginKey, problem: str, *, notes: tuple[str, ...] = ()) -> Diagnostic:
     """A finding about a mistake of a plugin."""
     message = f"the plugin `{key}` {problem}"
-    return PLUGIN_FAULT.at(None, message, "report it to the authors of the plugin", notes=(*notes, *_NOTHING))
+    return PLUGIN_FAULT.at(None, message, "report it to the authors of the plugin", notes=(*notes, NOTHING_WRITTEN))
 
 
 def _read(key: PluginKey, text: bytes, diagnostics: Diagnostics) -> Answer | None:
@@ -134,7 +133,7 @@ def _read(key: PluginKey, text: bytes, diagnostics: Diagnostics) -> Answer | Non
         return answer
     for message in answer.errormsgs or ["it gives no reason"]:
         diagnostics.report(
-            PLUGIN_ERROR, None, f"the plugin `{key}` reports an error: {message.strip()}", notes=_NOTHING
+            PLUGIN_ERROR, None, f"the plugin `{key}` reports an error: {message.strip()}", notes=NOTHING_WRITTEN
         )
     return None
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from pykb.diagnostics import Diagnostic, Span
+from pykb.diagnostics import NOTHING_WRITTEN, Diagnostic, Span
 from pykb.diagnostics.codes.commands import WEBHOOK_MODULE
 from pykb.diagnostics.codes.scaffold import FILE_BROKEN
 from pykb.plugins.python_v1 import storage_version
@@ -230,7 +230,7 @@ def _unfit(path: str, additions: Sequence[Addition], source: Source, function: s
         Span(path, function_definition.lineno if function_definition else 1, 1),
         f"`{path}` cannot take another webhook: {reason}",
         "add these lines to it in the right places, then run the command again:\n" + "\n".join(pasted),
-        notes="nothing was written",
+        notes=NOTHING_WRITTEN,
     )
 
 
