@@ -35,6 +35,12 @@ _KIND = re.compile(r"[A-Z][A-Za-z0-9]*")
 PROTECTED_DOMAINS = ("k8s.io", "kubernetes.io")
 """Groups under these need the annotation ``api-approved.kubernetes.io`` on their CRDs (KEP-2337)."""
 
+# What names must be, in words for messages. Their length has messages of its own.
+A_DNS_LABEL = "a DNS label: lower case letters, digits and hyphens, a letter first"
+A_DNS_NAME = "a DNS name: lower case letters, digits, hyphens and dots only"
+A_VERSION = "an API version: the form is `v1`, `v1beta1` or `v2alpha3`"
+A_KIND = "in PascalCase: letters and digits, an upper case letter first"
+
 
 def is_label(text: str) -> bool:
     """Whether it is a DNS-1123 label: lower case letters, digits and inner hyphens, at most 63 characters."""

@@ -383,23 +383,23 @@ def _is_import_path(text: str) -> bool:
 
 
 _Rule = tuple[Callable[[str], bool], str]
-_DNS_NAME: _Rule = (names.is_subdomain, "a DNS name: lower case letters, digits, hyphens and dots only")
-_DNS_LABEL: _Rule = (names.is_rfc_1035_label, "a DNS label: lower case letters, digits and hyphens, a letter first")
+_DNS_NAME: _Rule = (names.is_subdomain, names.A_DNS_NAME)
+_DNS_LABEL: _Rule = (names.is_rfc_1035_label, names.A_DNS_LABEL)
 _PATH: _Rule = (is_served_path, "a path: `/`, then lower case letters, digits, hyphens and dots")
 _RULES: dict[str, _Rule] = {
     "domain": _DNS_NAME,
     "projectName": _DNS_LABEL,
     "repo": (names.is_module_name, "the name of the project's Python package"),
     "group": _DNS_NAME,
-    "version": (names.is_version, "an API version: `v1`, `v1beta1` or `v2alpha3`"),
-    "kind": (names.is_kind, "in PascalCase: letters and digits, an upper case letter first"),
+    "version": (names.is_version, names.A_VERSION),
+    "kind": (names.is_kind, names.A_KIND),
     "plural": _DNS_LABEL,
     "name": _DNS_LABEL,
     "path": (_is_import_path, "the Python module of the kind"),
     "defaultingPath": _PATH,
     "validationPath": _PATH,
     "image": (names.is_image, "the name of a container image"),
-    "spoke": (names.is_version, "a list of API versions: `v1`, `v1beta1` or `v2alpha3`"),
+    "spoke": (names.is_version, "a list of API versions: the form is `v1`, `v1beta1` or `v2alpha3`"),
 }
 
 

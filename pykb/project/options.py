@@ -102,13 +102,13 @@ class ApiOptions:
         flag="--from",
         completion="versions",
         holds=names.is_version,
-        expected="an API version: `v1`, `v1beta1` or `v2alpha3`",
+        expected=names.A_VERSION,
     )
     short_name: str = option(
         "A short name of the kind, for kubectl.",
         "NAME",
         holds=names.is_rfc_1035_label,
-        expected="a DNS label: lower case letters, digits and hyphens, a letter first",
+        expected=names.A_DNS_LABEL,
     )
 
 

@@ -48,8 +48,7 @@ _OPERAND_IMPORTS: dict[str, str] = {
 """Names that the modules of a kind that deploys an image import as well."""
 
 
-_DNS_NAME = "is not a DNS name: lower case letters, digits, hyphens and dots only"
-_DNS_LABEL = "is not a DNS label: lower case letters, digits and hyphens, a letter first"
+_DNS_NAME, _DNS_LABEL = f"is not {names.A_DNS_NAME}", f"is not {names.A_DNS_LABEL}"
 
 
 def _refuse(diagnostics: Diagnostics, code: Code, flag: str, value: str, why: str, better: str) -> None:
@@ -62,9 +61,8 @@ def check_domain(domain: str, diagnostics: Diagnostics) -> None:
     if not domain:
         diagnostics.report(codes.FLAG_REQUIRED, None, "`--domain` is missing", "`--domain example.com`")
     elif not names.is_subdomain(domain):
-        _refuse(
-            diagnostics, codes.DOMAIN_NAME, "--domain", domain, _DNS_NAME, names.as_subdomain(domain) or "example.com"
-        )
+        near = names.as_subdomain(domain) or "example.com"
+        _refuse(diagnostics, codes.DOMAIN_NAME, "--domain", domain, _DNS_NAME, near)
 
 
 def check_project_name(name: str, diagnostics: Diagnostics, *, from_directory: bool) -> None:
@@ -143,8 +141,8 @@ def check_version(version: str, diagnostics: Diagnostics) -> None:
     if not version:
         diagnostics.report(codes.FLAG_REQUIRED, None, "`--version` is missing", "`--version v1`")
     elif not names.is_version(version):
-        why = "is not an API version: the form is `v1`, `v1beta1` or `v2alpha3`"
-        _refuse(diagnostics, codes.VERSION_NAME, "--version", version, why, names.as_version(version) or "v1")
+        better = names.as_version(version) or "v1"
+        _refuse(diagnostics, codes.VERSION_NAME, "--version", version, f"is not {names.A_VERSION}", better)
 
 
 def check_kind(kind: str, diagnostics: Diagnostics) -> None:
@@ -152,7 +150,7 @@ def check_kind(kind: str, diagnostics: Diagnostics) -> None:
     if not kind:
         diagnostics.report(codes.FLAG_REQUIRED, None, "`--kind` is missing", "`--kind Machine`")
     elif not names.is_kind(kind):
-        why = _too_long(kind) or "is not in PascalCase: letters and digits, an upper case letter first"
+        why = _too_long(kind) or f"is not {names.A_KIND}"
         _refuse(diagnostics, codes.KIND_NAME, "--kind", kind, why, names.as_kind(kind) or "Machine")
     elif names.hides_python_name(kind):
         _refuse(
