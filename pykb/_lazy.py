@@ -16,8 +16,10 @@ _IMPORT = re.compile(r"^from (\S+) import (\(.*?\)|.*?$)", re.MULTILINE | re.DOT
 _NAME = re.compile(r"(\w+) as \1\b")
 
 
-def attach(package: str, file: str) -> tuple[Callable[[str], Any], list[str]]:
-    """The ``__getattr__`` and the ``__all__`` of a package.
+def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """The ``__getattr__``, the ``__dir__`` and the ``__all__`` of a package.
+
+    Python suggests names of ``__dir__`` for one that is not there, and consoles complete them.
 
     Args:
         package: Its name.
@@ -33,7 +35,8 @@ def attach(package: str, file: str) -> tuple[Callable[[str], Any], list[str]]:
         with without_collection():
             return getattr(import_module(module), name)
 
-    return load, sorted(homes)
+    names = sorted(homes)
+    return load, lambda: names, names
 
 
 @contextmanager

@@ -5,4 +5,4 @@ Importing this package loads nothing. Each name is loaded when it is first used.
 
 from pykb._lazy import attach
 
-__getattr__, __all__ = attach(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

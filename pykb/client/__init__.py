@@ -5,4 +5,4 @@ Each name below is loaded on first use, so that a program pays only for what it 
 
 from pykb._lazy import attach
 
-__getattr__, __all__ = attach(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -7,4 +7,4 @@
 
 from pykb._lazy import attach
 
-__getattr__, __all__ = attach(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

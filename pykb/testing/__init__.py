@@ -23,4 +23,4 @@ The async fixtures work under pytest-asyncio (both modes) and, without it, under
 
 from pykb._lazy import attach
 
-__getattr__, __all__ = attach(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -42,4 +42,5 @@ def test_every_public_name_is_there(module: str) -> None:
     """A name is removed or added here too, so that nobody does it unawares."""
     found = import_module(module)
     assert sorted(found.__all__) == NAMES[module].split()
+    assert set(found.__all__) <= set(dir(found)), "Python suggests these names, and consoles complete them"
     assert [name for name in found.__all__ if not hasattr(found, name)] == []
