@@ -14,7 +14,7 @@ from datetime import timedelta
 from typing import Any
 
 from pykb.deployment.cluster import Cluster
-from pykb.deployment.manifests import CRD, WEBHOOK_KINDS, Object, is_converted, of_kind, title_of
+from pykb.deployment.manifests import CRD, INJECTED_CA, WEBHOOK_KINDS, Object, is_converted, of_kind, title_of
 from pykb.diagnostics import Diagnostic, EnvironmentProblem
 from pykb.diagnostics.codes.environment import ROLLOUT_FAILED, WEBHOOK_UNANSWERED
 from pykb.envtest.reporter import Reporter, Step
@@ -392,7 +392,6 @@ def _log(cluster: Cluster, cause: Cause, namespace: str) -> str:
 # requests of the Service to the new pods. So the API server is asked to create objects of the kinds, as a dry run.
 
 
-_INJECTED = "cert-manager.io/inject-ca-from"
 _NAME = "pykb-asks-webhooks"
 _NAMESPACE = "default"
 _SHOWN = 300
@@ -486,7 +485,7 @@ def _untrusted(cluster: Cluster, called: Sequence[Object]) -> Obstacle | None:
     for each in answer.get("items", [answer]):  # a single one is not in a list
         if all(client.get("caBundle") for client in _clients(each)):
             continue
-        source = (each["metadata"].get("annotations") or {}).get(_INJECTED)
+        source = (each["metadata"].get("annotations") or {}).get(INJECTED_CA)
         title = f"`{title_of(each)}` has no caBundle"
         if source is None:
             return Obstacle(title, "the manager sets it, and the log says why it does not")

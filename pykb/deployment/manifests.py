@@ -28,6 +28,8 @@ WEBHOOK_KINDS = frozenset({"MutatingWebhookConfiguration", "ValidatingWebhookCon
 POLICY_VERSION = "admissionregistration.k8s.io/v1"
 POLICY_KINDS = frozenset({"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"})
 """The kinds that limit what is written. kustomize does not know that they have no namespace."""
+INJECTED_CA = "cert-manager.io/inject-ca-from"
+"""The annotation by which cert-manager sets a caBundle."""
 _IMAGE_LINE = re.compile(rf"^( *(?:- )?image: ){re.escape(IMAGE)}$", re.MULTILINE)
 
 
@@ -108,11 +110,16 @@ def installer(operator: str) -> tuple[str, list[str]]:
     """The text of a file for ``kubectl apply``, and what the cluster needs for it."""
     objects = objects_of(operator)
     notes = []
-    if any(each["apiVersion"].startswith("cert-manager.io/") for each in objects):
+    if any(map(is_of_cert_manager, objects)):
         notes.append("Install cert-manager in the cluster first. Without it, the webhooks reject every object.")
     if any(each["kind"] in POLICY_KINDS for each in objects):
         notes.append("The cluster needs Kubernetes 1.30. Before, nothing limits what the manager's account may patch.")
     return "".join(f"# {note}\n" for note in notes) + operator, notes
+
+
+def is_of_cert_manager(obj: Object) -> bool:
+    """Whether cert-manager defines the kind of an object."""
+    return str(obj["apiVersion"]).startswith("cert-manager.io/")
 
 
 def is_converted(crd: Object) -> bool:

@@ -15,14 +15,22 @@ from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
 from ruamel.yaml.error import YAMLError
 
-from pykb.deployment.manifests import CRD, POLICY_KINDS, WEBHOOK_KINDS, Object, is_converted
+from pykb.deployment.manifests import (
+    CRD,
+    INJECTED_CA,
+    POLICY_KINDS,
+    WEBHOOK_KINDS,
+    Object,
+    is_converted,
+    is_of_cert_manager,
+)
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.environment import TOOL_MISSING
 from pykb.diagnostics.codes.project import CHART_LATER
 from pykb.files.plan import digest
 from pykb.gen.emit.yaml import dump_document
 from pykb.plugins import PluginKey
-from pykb.plugins.rendered import AUTOSCALER, Record, Rendered, WrittenFiles, container_of, is_manager, pod_of, render
+from pykb.plugins.rendered import AUTOSCALER, Rendered, WrittenFiles, container_of, is_manager, pod_of, render
 from pykb.plugins.request import ApiRequest, EditRequest, InitRequest
 from pykb.project.file import Project
 from pykb.reading import yaml_text
@@ -35,9 +43,22 @@ from pykb.scaffold.template import render_file
 
 
 _INDENT = re.compile(r"<indent\+(\d)>")
-
+_ELSE = "{{- else }}"
+_END = "{{- end }}"
 _WORD = re.compile(r"helm-expression-\d+-")
 _LINE = re.compile(r"(?P<blanks> *)(?P<dash>- )?(?P<key>[^ ]+: )?(?P<word>helm-expression-\d+-)")
+
+
+def _when(condition: str, *lines: str) -> list[str]:
+    """Lines that are part of a chart if a condition holds."""
+    return [f"{{{{- if {condition} }}}}", *lines, _END]
+
+
+def _given(value: str, key: str = "") -> list[str]:
+    """The lines of a value, alone or below its key, if it is not empty."""
+    columns = 2 if key else 0
+    content = f"{' ' * columns}{{{{- toYaml . | nindent <indent+{columns}> }}}}"
+    return [f"{{{{- with .Values.{value} }}}}", *([f"{key}:"] if key else []), content, _END]
 
 
 class Template:
@@ -222,8 +243,8 @@ class Ports:
     def of(cls, manager: Object, parts: Parts) -> Ports:
         """The ports of a Deployment: those of its arguments, and the one that is named for webhooks."""
         container = container_of(manager)
-        match = (_ADDRESS.fullmatch(str(each)) for each in container.get("args") or ())
-        bound = {each["server"]: int(each["port"]) for each in match if each is not None}
+        matches = (_ADDRESS.fullmatch(str(each)) for each in container.get("args") or ())
+        bound = {each["server"]: int(each["port"]) for each in matches if each is not None}
         names = {"health-probe": "manager.healthPort"} | ({"metrics": "metrics.port"} if parts.metrics else {})
         ports = {names[server]: port for server, port in bound.items() if server in names and port}
         for each in container.get("ports") or () if parts.webhooks else ():
@@ -278,7 +299,7 @@ def place(obj: Object, parts: Parts, prefix: str) -> Place:
         return Place("network-policy", (".Values.networkPolicy.enabled", *about))
     if kind in _PROMETHEUS:
         return Place("prometheus", (".Values.prometheus.enabled", *about))
-    if obj["apiVersion"].startswith("cert-manager.io/"):
+    if is_of_cert_manager(obj):
         return Place("cert-manager", (".Values.certManager.enabled",))
     if kind in WEBHOOK_KINDS or (kind == "Service" and _WEBHOOK.search(name)):
         return Place("webhook", (".Values.webhook.enabled",))
@@ -296,7 +317,6 @@ def _rest(obj: Object, prefix: str) -> str:
     return str(obj["metadata"]["name"]).removeprefix(prefix)
 
 
-_INJECT = "cert-manager.io/inject-ca-from"
 _NAME = "app.kubernetes.io/name"
 _OURS = frozenset({_NAME, "app.kubernetes.io/managed-by", "app.kubernetes.io/instance", "app.kubernetes.io/version"})
 
@@ -326,7 +346,7 @@ class Writer:
         if not conditions:
             return text
         joined = conditions[0] if len(conditions) == 1 else f"and {' '.join(conditions)}"
-        return f"{{{{- if {joined} }}}}\n{text}{{{{- end }}}}\n"
+        return "\n".join(_when(joined, text.removesuffix("\n"))) + "\n"
 
     def _text(self, obj: Object) -> str:
         template = Template()
@@ -356,7 +376,7 @@ class Writer:
         out = {**obj, "metadata": self.names.replaced(obj["metadata"], template), "spec": dict(obj["spec"])}
         annotations = out["metadata"].setdefault("annotations", {})
         annotations["helm.sh/resource-policy"] = template.block(
-            "{{- if .Values.crd.keep }}", "helm.sh/resource-policy: keep", "{{- end }}"
+            *_when(".Values.crd.keep", "helm.sh/resource-policy: keep")
         )
         self._metadata(out["metadata"], template)
         conversion = out["spec"].get("conversion")
@@ -364,7 +384,7 @@ class Writer:
             inner = self.names.replaced(deepcopy(conversion), template)
             self._authority(inner["webhook"]["clientConfig"], template)
             lines = template.nested("conversion", inner)
-            out["spec"]["conversion"] = template.block("{{- if .Values.webhook.enabled }}", *lines, "{{- end }}")
+            out["spec"]["conversion"] = template.block(*_when(".Values.webhook.enabled", *lines))
         return template.text(out)
 
     def _metadata(self, metadata: dict[str, Any], template: Template) -> None:
@@ -372,9 +392,9 @@ class Writer:
         include = f'{{{{- include "{self.names.chart}.labels" $ | nindent <indent+0> }}}}'
         metadata["labels"] = {**kept, _NAME: template.block(include)}
         annotations = metadata.get("annotations") or {}
-        if _INJECT in annotations and self.parts.certificates:
-            line = template.nested(_INJECT, annotations[_INJECT])
-            annotations[_INJECT] = template.block("{{- if .Values.certManager.enabled }}", *line, "{{- end }}")
+        if INJECTED_CA in annotations and self.parts.certificates:
+            line = template.nested(INJECTED_CA, annotations[INJECTED_CA])
+            annotations[INJECTED_CA] = template.block(*_when(".Values.certManager.enabled", *line))
 
     def _selectors(self, value: Any, template: Template) -> None:
         """Select the objects of this release only."""
@@ -389,7 +409,7 @@ class Writer:
         """Whom the API server trusts, without cert-manager."""
         if self.parts.certificates:
             include = f'caBundle: {{{{ include "{self.names.chart}.webhookAuthority" $ }}}}'
-            client["caBundle"] = template.block("{{- if not .Values.certManager.enabled }}", include, "{{- end }}")
+            client["caBundle"] = template.block(*_when("not .Values.certManager.enabled", include))
 
     def _verification(self, monitor: Object, template: Template) -> None:
         """Verify the metrics server by the certificate of cert-manager only if there is one."""
@@ -397,9 +417,8 @@ class Writer:
             tls = endpoint.get("tlsConfig") or {}
             if self.parts.certificates and "ca" in tls:
                 other = template.nested("tlsConfig", {"insecureSkipVerify": True})
-                start = "{{- if .Values.certManager.enabled }}"
-                lines = (*template.nested("tlsConfig", tls), "{{- else }}", *other, "{{- end }}")
-                endpoint["tlsConfig"] = template.block(start, *lines)
+                lines = _when(".Values.certManager.enabled", *template.nested("tlsConfig", tls), _ELSE, *other)
+                endpoint["tlsConfig"] = template.block(*lines)
 
     def _service_account(self, obj: Object, out: Object, template: Template) -> None:
         """Refer to the manager's ServiceAccount by its value."""
@@ -416,15 +435,8 @@ class Writer:
             out["spec"]["template"]["spec"]["serviceAccountName"] = name
         if obj["kind"] == "ServiceAccount" and obj["metadata"]["name"] == self.parts.account:
             out["metadata"]["name"] = name
-            out["metadata"].setdefault(
-                "annotations",
-                template.block(
-                    "{{- with .Values.serviceAccount.annotations }}",
-                    "annotations:",
-                    "  {{- toYaml . | nindent <indent+2> }}",
-                    "{{- end }}",
-                ),
-            )
+            annotations = _given("serviceAccount.annotations", "annotations")
+            out["metadata"].setdefault("annotations", template.block(*annotations))
 
 
 SCHEDULING: dict[str, Any] = {
@@ -447,15 +459,8 @@ def settings(manager: Object) -> Iterator[tuple[dict[str, Any], str, str]]:
     yield container_of(manager), "resources", "resources"
 
 
-_END = "{{- end }}"
 SHARDS = re.compile(r"--shards=(\d+)")
-_SHARDED = (
-    "{{- if .Values.manager.shards }}",
-    "- --shards={{ .Values.manager.shards }}",
-    "{{- else }}",
-    "- --leader-elect",
-    _END,
-)
+_SHARDED = _when(".Values.manager.shards", "- --shards={{ .Values.manager.shards }}", _ELSE, "- --leader-elect")
 
 
 @dataclass(frozen=True, slots=True)
@@ -481,8 +486,8 @@ def _with_values(deployment: Object, chart: str, parts: Parts, ports: Ports, tem
     """Replace what the values decide by expressions."""
     container, pod = container_of(deployment), pod_of(deployment)
     replicas = "replicas: {{ .Values.manager.replicas }}"
-    scaled = ("{{- if not .Values.autoscaling.enabled }}", replicas, _END)
-    deployment["spec"]["replicas"] = template.block(*(scaled if parts.autoscaler else (replicas,)))
+    lines = _when("not .Values.autoscaling.enabled", replicas) if parts.autoscaler else [replicas]
+    deployment["spec"]["replicas"] = template.block(*lines)
     container["image"] = template.block(f'image: {{{{ include "{chart}.image" $ | quote }}}}')
     container["imagePullPolicy"] = template.inline("{{ .Values.manager.image.pullPolicy }}")
     ports.replace(container.get("ports") or [], template)
@@ -492,15 +497,10 @@ def _with_values(deployment: Object, chart: str, parts: Parts, ports: Ports, tem
     _items(container, "volumeMounts", "extraVolumeMounts", parts, template)
     _items(pod, "volumes", "extraVolumes", parts, template)
     for holder, key, value in (*settings(deployment), *((pod, key, key) for key in SCHEDULING)):
-        holder[key] = template.block(
-            f"{{{{- with .Values.manager.{value} }}}}", f"{key}:", "  {{- toYaml . | nindent <indent+2> }}", _END
-        )
+        holder[key] = template.block(*_given(f"manager.{value}", key))
     metadata = deployment["spec"]["template"].setdefault("metadata", {})
     for key, value in (("annotations", "podAnnotations"), ("labels", "podLabels")):
-        more = template.block(
-            f"{{{{- with .Values.manager.{value} }}}}", "{{- toYaml . | nindent <indent+0> }}", "{{- end }}"
-        )
-        metadata.setdefault(key, {})["~"] = more  # sorts last
+        metadata.setdefault(key, {})["~"] = template.block(*_given(f"manager.{value}"))  # sorts last
 
 
 def _arguments(args: Sequence[Any], parts: Parts, ports: Ports, template: Template) -> str:
@@ -510,17 +510,16 @@ def _arguments(args: Sequence[Any], parts: Parts, ports: Ports, template: Templa
         item = template.nested("args", [_bound(str(arg), ports, template)])[1:]
         if SHARDS.fullmatch(str(arg)):
             lines += _SHARDED
-        elif (start := _start(str(arg).removeprefix("--"), parts)) is not None:
-            lines += [start, *item, _END]
+        elif (condition := _condition(str(arg).removeprefix("--"), parts)) is not None:
+            lines += _when(condition, *item)
         elif parts.metrics and str(arg).startswith("--metrics-bind-address"):
-            off = ["{{- else }}", "- --metrics-bind-address=0", "{{- end }}"]
-            lines += ["{{- if .Values.metrics.enabled }}", *item, *off]
+            lines += _when(".Values.metrics.enabled", *item, _ELSE, "- --metrics-bind-address=0")
         else:
             lines += item
     if (port := ports.values.get("webhook.port")) is not None and "--webhook-port" not in "".join(map(str, args)):
-        start = f"{{{{- if and .Values.webhook.enabled (ne (int (.Values.webhook.port | default {port})) {port}) }}}}"
-        lines += [start, "- --webhook-port={{ .Values.webhook.port }}", _END]
-    lines += ["{{- range .Values.manager.extraArgs }}", "- {{ . | quote }}", "{{- end }}"]
+        condition = f"and .Values.webhook.enabled (ne (int (.Values.webhook.port | default {port})) {port})"
+        lines += _when(condition, "- --webhook-port={{ .Values.webhook.port }}")
+    lines += ["{{- range .Values.manager.extraArgs }}", "- {{ . | quote }}", _END]
     return template.block(*lines)
 
 
@@ -536,32 +535,30 @@ def _bound(arg: str, ports: Ports, template: Template) -> str:
 def _variables(env: Sequence[Any], parts: Parts, template: Template) -> str:
     lines = ["env:", *(template.nested("env", list(env))[1:] if env else [])]
     if parts.webhooks:
-        off = ["- name: ENABLE_WEBHOOKS", '  value: "false"']
-        lines += ["{{- if not .Values.webhook.enabled }}", *off, "{{- end }}"]
-    lines += ["{{- with .Values.manager.env }}", "{{- toYaml . | nindent <indent+0> }}", "{{- end }}"]
-    return template.block(*lines)
+        lines += _when("not .Values.webhook.enabled", "- name: ENABLE_WEBHOOKS", '  value: "false"')
+    return template.block(*lines, *_given("manager.env"))
 
 
-def _start(name: str, parts: Parts) -> str | None:
+def _condition(name: str, parts: Parts) -> str | None:
     """The condition of what has this name: for webhooks only, or for the metrics' certificate of cert-manager."""
     if parts.webhooks and "webhook" in name:
-        return "{{- if .Values.webhook.enabled }}"
+        return ".Values.webhook.enabled"
     if parts.certificates and parts.metrics and name.startswith("metrics-cert"):
-        return "{{- if and .Values.certManager.enabled .Values.metrics.enabled }}"
+        return "and .Values.certManager.enabled .Values.metrics.enabled"
     return None
 
 
 def _items(holder: dict[str, Any], key: str, more: str, parts: Parts, template: Template) -> None:
     """Put the conditions around those items of a list that have one, and add those of a value."""
     items = holder.get(key) or []
-    starts = [_start(str(each.get("name")), parts) for each in items]
-    if not any(starts) and not more:
+    conditions = [_condition(str(each.get("name")), parts) for each in items]
+    if not any(conditions) and not more:
         return
     lines: list[str] = []
-    for item, start in zip(items, starts, strict=True):
+    for item, condition in zip(items, conditions, strict=True):
         written = template.nested(key, [item])[1:]
-        lines += [start, *written, _END] if start is not None else written
-    added = [f"{{{{- with .Values.manager.{more} }}}}", "{{- toYaml . | nindent <indent+0> }}", _END] if more else []
+        lines += _when(condition, *written) if condition is not None else written
+    added = _given(f"manager.{more}") if more else []
     lines = [f"{key}:", *lines, *added] if lines else [*added[:1], f"{key}:", *added[1:]]
     holder[key] = template.block(*lines)
 
@@ -646,19 +643,18 @@ class ChartFiles(WrittenFiles):
 
     def put_chart(self, files: Mapping[str, str], values: str) -> None:
         """Write a chart, or bring one up to date."""
-        last = self.last
-        self.put_files(files, last, keep=frozenset({_VALUES}))
-        self._put_values(values, last)
-        self.remember({**files, _VALUES: values}, last, yaml_text.load(values))
+        self.put_files(files, keep=frozenset({_VALUES}))
+        self._put_values(values)
+        self.remember({**files, _VALUES: values}, yaml_text.load(values))
 
-    def _put_values(self, values: str, last: Record) -> None:
+    def _put_values(self, values: str) -> None:
         path = f"{self.folder}/{_VALUES}"
         text = self.plan.text(path)
-        if text is None or digest(text.encode()) == last.files.get(_VALUES):
+        if text is None or digest(text.encode()) == self.last.files.get(_VALUES):
             self.plan.update(path, values.encode())
             return
         try:
-            self.plan.update(path, merged(text, last.values, values).encode())
+            self.plan.update(path, merged(text, self.last.values, values).encode())
         except (yaml.YAMLError, YAMLError):
             self.report(_VALUES)
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from pykb.deployment.manifests import CRD, POLICY_KINDS, Object
+from pykb.deployment.manifests import CRD, INJECTED_CA, POLICY_KINDS, Object, is_converted, is_of_cert_manager
 from pykb.diagnostics import NOTHING_WRITTEN, Diagnostics
 from pykb.diagnostics.codes.project import BUNDLE_LEFT_OUT
 from pykb.diagnostics.codes.scaffold import FILE_BROKEN
@@ -291,7 +291,6 @@ Source: https://olm.operatorframework.io/docs/tasks/creating-operator-manifests/
 _BINDINGS = {"ClusterRoleBinding": "clusterPermissions", "RoleBinding": "permissions"}
 _MANAGED = ("--cert-secret", "--cert-service", "--webhook-configuration")
 """The manager's options for certificates that it makes itself, each with its values."""
-_INJECT = "cert-manager.io/inject-ca-from"
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,7 +322,7 @@ class Bundle:
         webhooks = [each for each in rendered.objects if each["kind"] in WEBHOOKS]
         crds = [each for each in rendered.objects if each["kind"] == CRD]
         _without_certificates(manager, rendered.objects)
-        if webhooks or any(_is_converted(each) for each in crds):
+        if webhooks or any(map(is_converted, crds)):
             container_of(manager)["args"].append(f"--webhook-cert-path={CERTIFICATES}")
         others = [each for each in rendered.objects if not _belongs_elsewhere(each, account)]
         used = [each for each in others if each["kind"] in _BINDINGS and _binds(each, account)]
@@ -341,11 +340,7 @@ class Bundle:
     @property
     def converted(self) -> list[Object]:
         """The CRDs with a conversion webhook."""
-        return [each for each in self.crds if _is_converted(each)]
-
-
-def _is_converted(crd: Object) -> bool:
-    return bool((crd["spec"].get("conversion") or {}).get("webhook"))
+        return [each for each in self.crds if is_converted(each)]
 
 
 def _belongs_elsewhere(obj: Object, account: str) -> bool:
@@ -355,7 +350,7 @@ def _belongs_elsewhere(obj: Object, account: str) -> bool:
         return True
     if kind == "ServiceAccount":
         return name == account
-    if obj["apiVersion"].startswith("cert-manager.io/"):
+    if is_of_cert_manager(obj):
         return True
     is_of_certificates = "-certificates-" in f"-{name}" and kind in {*_BINDINGS, "Role", "ClusterRole", *POLICY_KINDS}
     is_certificate = name.endswith("serving-certificate") and kind in {"Secret", "ConfigMap"}
@@ -412,7 +407,7 @@ def _portable(obj: Object) -> Object:
     found = deepcopy(obj)
     found["metadata"].pop("namespace", None)
     annotations = found["metadata"].get("annotations") or {}
-    if annotations.pop(_INJECT, None) and not annotations:
+    if annotations.pop(INJECTED_CA, None) and not annotations:
         del found["metadata"]["annotations"]
     return found
 

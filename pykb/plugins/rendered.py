@@ -172,7 +172,7 @@ def take_out(plan: PlanBuilder, path: str, written: str) -> None:
             plan.lose(path)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class WrittenFiles:
     """The files of a plugin below a folder of the project.
 
@@ -182,6 +182,7 @@ class WrittenFiles:
         force: Whether edited files are overwritten.
         once: Files that belong to the user once they exist.
         stale: Edited files that are out of date.
+        last: What was written last.
     """
 
     folder: str
@@ -189,28 +190,27 @@ class WrittenFiles:
     force: bool
     once: frozenset[str] = frozenset()
     stale: set[str] = field(default_factory=set)
+    last: Record = field(init=False)
 
-    @property
-    def last(self) -> Record:
-        """What was written last."""
-        return Record.read(self.plan.current(f"{self.folder}/{RECORD}"))
+    def __post_init__(self) -> None:
+        self.last = Record.read(self.plan.current(f"{self.folder}/{RECORD}"))
 
     def put(self, files: Mapping[str, str]) -> None:
         """Write the files, or bring them up to date."""
-        self.put_files(files, self.last)
-        self.remember(files, self.last, {})
+        self.put_files(files)
+        self.remember(files, {})
 
-    def put_files(self, files: Mapping[str, str], last: Record, *, keep: frozenset[str] = frozenset()) -> None:
+    def put_files(self, files: Mapping[str, str], *, keep: frozenset[str] = frozenset()) -> None:
         """Write files, and remove those that are no longer made, except some."""
         for name, text in sorted(files.items()):
-            self._put(name, text.encode(), last)
-        for name in sorted(set(last.files) - set(files) - keep):
-            self._remove(name, last)
+            self._put(name, text.encode())
+        for name in sorted(set(self.last.files) - set(files) - keep):
+            self._remove(name)
 
-    def remember(self, written: Mapping[str, str], last: Record, values: Mapping[str, Any]) -> None:
+    def remember(self, written: Mapping[str, str], values: Mapping[str, Any]) -> None:
         """Record what was written."""
         hashes = {name: digest(text.encode()) for name, text in written.items() if name not in self.once}
-        hashes |= {name: last.files.get(name, "") for name in self.stale}  # they are reported again next time
+        hashes |= {name: self.last.files.get(name, "") for name in self.stale}  # they are reported again next time
         self.plan.update(f"{self.folder}/{RECORD}", Record(hashes, values).encode())
 
     def withdraw(self, fresh: Mapping[str, str]) -> None:
@@ -219,32 +219,31 @@ class WrittenFiles:
         Args:
             fresh: The files that are written once, as pykb writes them.
         """
-        last = self.last
-        known = {name: digest(text.encode()) for name, text in fresh.items()} | dict(last.files)
+        known = {name: digest(text.encode()) for name, text in fresh.items()} | dict(self.last.files)
         for name, written in sorted(known.items()):
             take_out(self.plan, f"{self.folder}/{name}", written)
         self.plan.update(f"{self.folder}/{RECORD}", None)
 
-    def _put(self, name: str, content: bytes, last: Record) -> None:
-        path = f"{self.folder}/{name}"
+    def _put(self, name: str, content: bytes) -> None:
+        path, written = f"{self.folder}/{name}", self.last.files.get(name)
         current = self.plan.current(path)
         if name in self.once and current is not None:
             return
-        if current is None and name not in last.files:
+        if current is None and written is None:
             self.plan.create(path, content)
-        elif digest(current) == last.files.get(name):
+        elif digest(current) == written:
             self.plan.update(path, content)
         elif self.force:
             self.plan.create(path, content, on_exists=OnExists.OVERWRITE)
-        elif current != content and digest(content) != last.files.get(name):
+        elif current != content and digest(content) != written:
             self.report(name)
 
-    def _remove(self, name: str, last: Record) -> None:
+    def _remove(self, name: str) -> None:
         path = f"{self.folder}/{name}"
         current = self.plan.current(path)
         if current is None:
             return
-        if self.force or digest(current) == last.files[name]:
+        if self.force or digest(current) == self.last.files[name]:
             self.plan.update(path, None)
         else:
             self.report(name)
