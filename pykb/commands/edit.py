@@ -186,11 +186,23 @@ def _targets(
         for path in map(plan.place, _files(plan.root, old_folder)):
             targets.setdefault(path, [path.replace(old_folder, new_folder, 1)])
     targets = {path: new for path, new in targets.items() if path not in going}
+    sources: dict[str, str] = {}
     for path, (target, *_) in targets.items():
-        if path != target and plan.current(target) is not None:
-            message = f"`{path}` would move to `{target}`, which exists"
-            diagnostics.report(NOT_FOLLOWED, Span(target, 1, 1), message, "move it away", notes=NOTHING_WRITTEN)
-    return targets
+        there = target if plan.current(target) is not None else sources.setdefault(target, path)
+        if path in (target, there):
+            continue
+        if there != target and _is_scaffolded(plan, path, target, layout):  # groups share the packages of versions
+            plan.update(path, None)
+            continue
+        message = f"`{path}` would move to `{target}`, which exists"
+        if there != target:
+            message = f"`{there}` and `{path}` would both move to `{target}`"
+        diagnostics.report(NOT_FOLLOWED, Span(there, 1, 1), message, "move it away", notes=NOTHING_WRITTEN)
+    return {path: new for path, new in targets.items() if plan.current(path) is not None}
+
+
+def _is_scaffolded(plan: PlanBuilder, path: str, target: str, layout: Layout) -> bool:
+    return any(before == plan.current(path) for before, _ in layout.contents.get((path, target), ()))
 
 
 def _files(root: Path, folder: str) -> Iterator[str]:
@@ -335,7 +347,8 @@ def _check(options: Edits, project: Project, diagnostics: Diagnostics) -> None:
         more = "`--license`, `--license-file` or `--owner`"
         helps = (flags, more, "`--plugins helm` or `--remove-plugins helm`")
         diagnostics.report(NOTHING_TO_DO, None, "no change was given", *helps)
-    groups = sorted({resource.group for resource in project.resources})
+    kinds = [kind for _, kind in {(each.group, each.kind) for each in project.resources}]
+    groups = sorted({each.group for each in project.resources if each.api or kinds.count(each.kind) > 1})
     if options.multigroup is False and project.multigroup and len(groups) > 1:
         message = f"the project has {len(groups)} API groups, which need folders of their own: {', '.join(groups)}"
         diagnostics.report(GROUPS_FIXED, project.place("multigroup"), message, notes=NOTHING_WRITTEN)

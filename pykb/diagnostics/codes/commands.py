@@ -129,8 +129,9 @@ GROUPS_FIXED = Code(
     "groups-fixed",
     "the groups of a project cannot be put together again",
     "`pykb edit --multigroup` gives each API group its own folders. `--no-multigroup` takes them away again in a "
-    "project with one group. With several groups, names that are unique in each group may clash. Use git to return to "
-    "an earlier state.",
+    "project with one group. Kinds of Kubernetes and of other packages need no folders, unless two groups have a kind "
+    "of the same name. With several groups, names that are unique in each group may clash. Use git to return to an "
+    "earlier state.",
 )
 
 CLUSTER_WIDE = warning(

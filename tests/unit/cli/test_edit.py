@@ -44,6 +44,10 @@ def test_the_folders_of_one_group_go_again(project: Path, pykb: Pykb) -> None:
     """The project is as before to the byte, with the user's own files and edits where they belong."""
     assert pykb("create", "api", *MACHINE, "--resource", "--controller", "--no-make").code == 0
     assert pykb("create", "webhook", *MACHINE, "--defaulting", "--no-make").code == 0
+    deployment = ("--group", "apps", "--version", "v1", "--kind", "Deployment")
+    assert pykb("create", "api", *deployment, "--no-resource", "--controller", "--no-make").code == 0
+    pod = ("--group", "core", "--version", "v1", "--kind", "Pod")
+    assert pykb("create", "webhook", *pod, "--defaulting", "--no-make").code == 0
     controller = project / "sealvm/controllers/machine_controller.py"
     controller.write_text(f"{controller.read_text()}\n\nMINE = 1\n")
     (project / "sealvm/api/v1/own.py").write_text("from sealvm.api.v1 import Machine\n")
@@ -56,6 +60,22 @@ def test_the_folders_of_one_group_go_again(project: Path, pykb: Pykb) -> None:
     after = files(project)
     assert after.pop("sealvm/controllers/helper.py") == b"from sealvm.api import v1\n"
     assert after == before
+
+
+def test_an_edited_package_that_two_groups_would_share_stays(project: Path, pykb: Pykb) -> None:
+    """Only one of the two files could have the place of both."""
+    assert pykb("edit", "--multigroup", "--no-make").code == 0
+    assert pykb("create", "api", *MACHINE, "--resource", "--no-controller", "--no-make").code == 0
+    for names in (MACHINE, ("--group", "core", "--version", "v1", "--kind", "Pod")):
+        assert pykb("create", "webhook", *names, "--defaulting", "--no-make").code == 0
+    packages = [f"sealvm/webhooks/{group}/v1/__init__.py" for group in ("infra", "core")]
+    (project / packages[1]).write_text("MINE = 1\n")
+    commit(project)
+    before = files(project)
+    ended = pykb("edit", "--no-multigroup", "--no-make")
+    both = " and ".join(f"`{path}`" for path in packages)
+    assert f"error[not-followed]: {both} would both move to `sealvm/webhooks/v1/__init__.py`\n" in ended.err
+    assert (ended.code, files(project)) == (1, before)
 
 
 def test_an_edited_package_of_a_group_and_a_second_group_stay(project: Path, pykb: Pykb) -> None:
@@ -81,6 +101,18 @@ def test_an_edited_package_of_a_group_and_a_second_group_stay(project: Path, pyk
         for path, text in before.items()
         if "infra" in path
     }
+
+
+def test_a_kind_of_kubernetes_with_the_name_of_an_own_one_keeps_the_folders(project: Path, pykb: Pykb) -> None:
+    """Both would have the same module and controller."""
+    assert pykb("edit", "--multigroup", "--no-make").code == 0
+    kinds = (("infra", "Deployment"), ("apps", "Deployment"), ("core", "Pod"))
+    for group, kind in kinds:
+        names = ("--group", group, "--version", "v1", "--kind", kind)
+        resource = "--resource" if group == "infra" else "--no-resource"
+        assert pykb("create", "api", *names, resource, "--controller", "--no-make").code == 0
+    shown = pykb("edit", "--no-multigroup").err
+    assert "the project has 2 API groups, which need folders of their own: apps, infra\n" in shown
 
 
 def test_without_an_option_there_is_nothing_to_do(project: Path, pykb: Pykb) -> None:
