@@ -117,14 +117,15 @@ def one_of_rule(
                 f"the field `{member}` is required, so it cannot be a member of a one-of group",
                 f"{prop.attribute}: ... | None = None",
             )
+    return [] if wrong else [_counting_rule(relation, members, span)]
+
+
+def _counting_rule(relation: str, members: Iterable[str], span: Span | None) -> Rule:
+    """The rule that so many of these fields are set."""
     verb, comparison = _RELATIONS[relation]
-    if comparison:
-        rule = "+".join(f"(has(self.{cel_selector(m)})?1:0)" for m in members) + comparison
-    else:
-        rule = "||".join(f"has(self.{cel_selector(m)})" for m in members)
-    return (
-        [] if wrong else [Rule(rule, f"{relation} one of the fields in [{' '.join(members)}] {verb} be set", span=span)]
-    )
+    present = [f"has(self.{cel_selector(member)})" for member in members]
+    rule = "+".join(f"({each}?1:0)" for each in present) + comparison if comparison else "||".join(present)
+    return Rule(rule, f"{relation} one of the fields in [{' '.join(members)}] {verb} be set", span=span)
 
 
 _OBJECTS = ("object",)
@@ -421,12 +422,8 @@ class Members:
         return list(dict.fromkeys(rules))
 
     def _of_union(self, union: _Union) -> list[Rule]:
-        names = " ".join(union.members)
         if union.discriminator is None:
-            count = "+".join(f"(has(self.{cel_selector(name)})?1:0)" for name in union.members)
-            if union.may_be_none:
-                return [Rule(f"{count} <= 1", f"at most one of the fields in [{names}] may be set", span=union.span)]
-            return [Rule(f"{count} == 1", f"exactly one of the fields in [{names}] must be set", span=union.span)]
+            return [_counting_rule("at most" if union.may_be_none else "exactly", union.members, union.span)]
         by, of = union.discriminator, cel_selector(union.discriminator)
         is_set = "" if self.properties[by].required else f"has(self.{of}) && "
         return [
@@ -508,7 +505,7 @@ class _Member:
         self.members.conditions.append(_Condition(self, (by, self.text(group)), given, forbids))
 
     def _report(self, at: Span, message: str, *help_: str) -> None:
-        self.members.diagnostics.add(_wrong_member(at, message, *help_))
+        self.members.diagnostics.report(ONE_OF_MEMBER, at, message, *help_)
 
 
 @dataclass(frozen=True, slots=True)
@@ -526,7 +523,7 @@ class _Condition:
         by = members.deciding.get(self.group)
         if by is None:
             message = f"no field beside `{name}` is the discriminator of `+{marker.name}`"
-            members.diagnostics.add(_wrong_member(marker.span, message, f"+{self.group[0]}"))
+            members.diagnostics.report(ONE_OF_MEMBER, marker.span, message, f"+{self.group[0]}")
             return []
         if not isinstance(inner, Marker):
             return []
@@ -551,10 +548,6 @@ class _Condition:
         said = expression(inner, at)
         present = "" if self.member.prop.required else f"!has({at}) || "
         return (f"{present}({said})", f"must fulfil {inner.text}") if said else None
-
-
-def _wrong_member(at: Span, message: str, *help_: str) -> Diagnostic:
-    return ONE_OF_MEMBER.at(at, message, *help_)
 
 
 def _pascal(attribute: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pydantic import BaseModel
@@ -254,24 +254,29 @@ _KEPT = frozenset(
 
 def without_validation(node: SchemaNode) -> SchemaNode:
     """Only the shape of a schema. Keys of lists stay required, since lists are merged by them."""
-    items = None if node.items is None else without_validation(node.items)
+    shaped = _with_parts(node, without_validation)
     keys = node.get("x-kubernetes-list-map-keys")
-    if items is not None and node.items is not None and isinstance(keys, list):
-        items = _with_required(items, node.items, keys)
+    if shaped.items is not None and node.items is not None and isinstance(keys, list):
+        shaped = replace(shaped, items=_with_required(shaped.items, node.items, keys))
     return replace(
-        node,
+        shaped,
         keywords={name: keyword for name, keyword in node.keywords.items() if name in _KEPT},
         all_of=(),
         rules=(),
-        items=items,
-        values=None if node.values is None else without_validation(node.values),
-        properties=None
-        if node.properties is None
-        else {
+        properties=node.properties
+        and {
             name: replace(prop, schema=without_validation(prop.schema), required=False)
             for name, prop in node.properties.items()
         },
     )
+
+
+def _with_parts(node: SchemaNode, change: Callable[[SchemaNode], SchemaNode]) -> SchemaNode:
+    """The schema with changed schemas of its elements and values. It is the same object if they do not change."""
+    items = None if node.items is None else change(node.items)
+    values = None if node.values is None else change(node.values)
+    is_same = items is node.items and values is node.values
+    return node if is_same else replace(node, items=items, values=values)
 
 
 def _with_required(items: SchemaNode, original: SchemaNode, keys: list[object]) -> SchemaNode:
@@ -310,11 +315,7 @@ class Resolver:
 
     def resolve(self, node: SchemaNode) -> SchemaNode:
         """Replace the references in a schema by the schemas of their types."""
-        node = self._settled(node)
-        items = None if node.items is None else self.resolve(node.items)
-        values = None if node.values is None else self.resolve(node.values)
-        if items is not node.items or values is not node.values:
-            node = replace(node, items=items, values=values)
+        node = _with_parts(self._settled(node), self.resolve)
         if node.reference is None:
             return node
         named = node.reference
@@ -324,10 +325,7 @@ class Resolver:
 
     def _settled(self, node: SchemaNode) -> SchemaNode:
         """Complete the parts of a schema that waited for referenced types. References stay, for markers to refine."""
-        items = None if node.items is None else self._settled(node.items)
-        values = None if node.values is None else self._settled(node.values)
-        if items is not node.items or values is not node.values:
-            node = replace(node, items=items, values=values)
+        node = _with_parts(node, self._settled)
         waiting = node.waiting
         if waiting is None:
             return node
