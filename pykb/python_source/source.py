@@ -98,6 +98,14 @@ class Source:
         """
         return cls(text, _tree(text))
 
+    @classmethod
+    def attempt(cls, text: str) -> Self | None:
+        """Parse a module. Returns ``None`` if it does not parse, for callers that leave it to others to report."""
+        try:
+            return cls.parse(text)
+        except SyntaxError:
+            return None
+
     @property
     def lines(self) -> list[str]:
         """Python's lines, with their ends."""

@@ -104,13 +104,12 @@ def _in_python(source: Source, anchor: Anchor, fragment: Fragment, width: int) -
         return source.with_import(wanted, style, fallback=anchor.line).text, []
     line = fitted(f"{anchor.indent}{fragment.text}", width)
     text = _above(source.text, anchor, [each.removeprefix(anchor.indent) for each in line.split("\n")])
-    try:
-        tree = Source.parse(text).tree
-    except SyntaxError:  # the caller reports it
+    made = Source.attempt(text)
+    if made is None:  # the caller reports it
         return text, []
-    found = (node for node in ast.walk(tree) if isinstance(node, ast.stmt) and node.lineno == anchor.line + 1)
+    found = (node for node in ast.walk(made.tree) if isinstance(node, ast.stmt) and node.lineno == anchor.line + 1)
     # Another fragment imports the name, possibly later.
-    return text, [name for each in found for name in unknown_names(tree, each) if name != fragment.key]
+    return text, [name for each in found for name in unknown_names(made.tree, each) if name != fragment.key]
 
 
 def _above(text: str, anchor: Anchor, added: Sequence[str]) -> str:
@@ -127,7 +126,7 @@ def _is_present(text: str, fragment: Fragment, *, path: str) -> tuple[bool, Diag
             source = Source.parse(text)
         except SyntaxError as error:
             span = Span(path, error.lineno or 1, error.offset or 1)
-            return False, _broken(span, path, error.msg)
+            return False, broken(span, path, error.msg)
         if fragment.kind is FragmentKind.IMPORT:
             return set(Source.parse(fragment.text).aliases()) <= set(source.aliases()), None
         return source.mentions(fragment.key), None
@@ -135,11 +134,11 @@ def _is_present(text: str, fragment: Fragment, *, path: str) -> tuple[bool, Diag
         try:
             return any(fragment.text in members for members in _lists(read_toml(text.encode()))), None
         except TomlError as error:
-            return False, _broken(Span(path, error.line, error.column), path, str(error))
+            return False, broken(Span(path, error.line, error.column), path, str(error))
     try:
         documents = yaml_text.load_all(text)
     except yaml.MarkedYAMLError as error:
-        return False, _broken(yaml_text.place(error, path), path, error.problem or "no YAML")
+        return False, broken(yaml_text.place(error, path), path, error.problem or "not YAML")
     wanted = yaml_text.load(fragment.text)
     return any(wanted in members for members in _lists(documents)), None
 
@@ -161,7 +160,8 @@ def missing(fragments: Sequence[Fragment], path: str) -> Diagnostic:
     return ANCHOR_MISSING.at(None, message, *helps, notes=NOTHING_WRITTEN)
 
 
-def _broken(span: Span, path: str, problem: str) -> Diagnostic:
+def broken(span: Span, path: str, problem: str) -> Diagnostic:
+    """The finding for a file that must get lines and does not parse."""
     message = f"`{path}` does not parse: {problem}"
     return FILE_BROKEN.at(span, message, notes="pykb must add lines to this file; nothing was written")
 
@@ -261,9 +261,7 @@ def extend(text: str, members: Sequence[Member], *, path: str) -> tuple[str, Dia
         except yaml.MarkedYAMLError as error:
             if result != text:  # the text could be parsed before
                 return text, _unfit(path, 0, members)
-            message = f"`{path}` does not parse: {error.problem or 'not YAML'}"
-            notes = ("pykb must add lines to this file; nothing was written",)
-            return text, FILE_BROKEN.at(yaml_text.place(error, path), message, notes=notes)
+            return text, broken(yaml_text.place(error, path), path, error.problem or "not YAML")
         except _FormError as error:
             return text, _unfit(path, error.line, members)
     return (result, None) if _keeps(text, result) else (text, _unfit(path, 0, members))

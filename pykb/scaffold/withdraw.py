@@ -31,9 +31,8 @@ def _without_fragment(text: str, fragment: Fragment, *, path: str, style: CodeSt
         return "".join(line for line in lines if line.strip().removesuffix(",") != f'"{fragment.text}"'), []
     if PurePosixPath(path).suffix != ".py":
         return _without_item(text, yaml_text.load(fragment.text), ()), []
-    try:
-        source = Source.parse(text)
-    except SyntaxError:
+    source = Source.attempt(text)
+    if source is None:
         return text, []
     if fragment.kind is FragmentKind.IMPORT:
         return source.without_import(layout.parse_import(fragment.text), style).text, []

@@ -108,29 +108,32 @@ def _types(request: ApiRequest, plan: PlanBuilder) -> None:
 
 def _controller(request: ApiRequest, controller: Controller, plan: PlanBuilder) -> None:
     package, files = request.project.package, Files(request, plan)
-    folder = path_of(controller.package)
+    folder, is_handlers = path_of(controller.package), controller.style is Style.HANDLERS
     files.once(f"{package}/controllers/__init__.py", "controllers/__init__.py.j2")
     if request.project.multigroup:
         files.once(f"{folder}/__init__.py", "controllers/group__init__.py.j2")
-    source = (
-        "handlers" if controller.style == Style.HANDLERS else "operand" if request.resource.operand else "controller"
-    )
+    source = "handlers" if is_handlers else "operand" if request.resource.operand else "controller"
     files.own(f"{folder}/{controller.file}.py", f"controllers/{source}.py.j2", controller=controller)
     if not request.resource.external:
         test = f"tests/{folder.removeprefix(f'{package}/')}/test_{controller.file}.py"
         files.own(test, f"tests/controllers/test_{source}.py.j2", controller=controller)
-    if controller.style != Style.HANDLERS and not (request.resource.core or request.resource.external):
+    if not (is_handlers or request.resource.core or request.resource.external):
         _faults(request, folder, files)
-    main = f"{package}/__main__.py"
-    if controller.style == Style.HANDLERS:
-        # kopf's decorators register on import. The alias with the same name marks the import as intended.
-        name = _unique(plan, main, controller.package, controller.file, controller)
-        remark = "" if name == controller.file else "  # noqa: F401"
-        line = f"from {controller.package} import {controller.file} as {name}{remark}"
-        files.insert(main, Fragment("imports", line, FragmentKind.IMPORT))
-        _relax_types(controller, files)
-        return
-    name = _unique(plan, main, controller.module, controller.reconciler, controller)
+    register = _register_handlers if is_handlers else _register_reconciler
+    register(f"{package}/__main__.py", controller, files)
+
+
+def _register_handlers(main: str, controller: Controller, files: Files) -> None:
+    """Import the module: kopf's decorators register then. The alias of the same name marks the import as intended."""
+    name = _unique(files.plan, main, controller.package, controller.file, controller)
+    remark = "" if name == controller.file else "  # noqa: F401"
+    line = f"from {controller.package} import {controller.file} as {name}{remark}"
+    files.insert(main, Fragment("imports", line, FragmentKind.IMPORT))
+    _relax_types(controller, files)
+
+
+def _register_reconciler(main: str, controller: Controller, files: Files) -> None:
+    name = _unique(files.plan, main, controller.module, controller.reconciler, controller)
     alias = f"{controller.reconciler} as {name}" if name != controller.reconciler else name
     line = f"from {controller.module} import {alias}"
     files.insert(main, Fragment("imports", line, FragmentKind.IMPORT))
@@ -158,10 +161,8 @@ def _faults(request: ApiRequest, controllers: str, files: Files) -> None:
 
 def _unique(plan: PlanBuilder, path: str, module: str, name: str, controller: Controller) -> str:
     """The name to import as: the present one, or one that does not hide the same kind of another group."""
-    try:
-        aliases = [*Source.parse((plan.current(path) or b"").decode("utf-8", "replace")).aliases()]
-    except SyntaxError:  # the insertion reports it
-        return name
+    source = Source.attempt((plan.current(path) or b"").decode("utf-8", "replace"))
+    aliases = [*source.aliases()] if source is not None else []
     present = next((called for other, imported, called in aliases if (other, imported) == (module, name)), None)
     if present or not any(called == name and other != module for other, _, called in aliases):
         return present or name

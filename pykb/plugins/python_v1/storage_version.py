@@ -79,7 +79,7 @@ def is_marked(text: str, kind: str) -> bool:
 
 def _marker_lines(text: str, kind: str) -> list[int]:
     """The indices of the marker's lines in the comments above a class, the last one first."""
-    source = _source(text)
+    source = Source.attempt(text)
     definition = source and source.find_class(kind)
     if not source or not definition:
         return []
@@ -87,13 +87,6 @@ def _marker_lines(text: str, kind: str) -> list[int]:
 
 
 def _marked(text: str, kind: str) -> str | None:
-    source = _source(text)
+    source = Source.attempt(text)
     definition = source and source.find_class(kind)
     return source.with_lines(source.start(definition), f"# {MARKER}").text if source and definition else None
-
-
-def _source(text: str) -> Source | None:
-    try:
-        return Source.parse(text)
-    except SyntaxError:  # the generator reports it
-        return None

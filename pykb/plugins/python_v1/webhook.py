@@ -8,14 +8,13 @@ from dataclasses import dataclass, replace
 
 from pykb.diagnostics import NOTHING_WRITTEN, Diagnostic, Span
 from pykb.diagnostics.codes.commands import WEBHOOK_MODULE
-from pykb.diagnostics.codes.scaffold import FILE_BROKEN
 from pykb.plugins.python_v1 import storage_version
 from pykb.plugins.rendering import Files, path_of, types_file
 from pykb.plugins.request import DeleteRequest, WebhookRequest, earlier
 from pykb.project.resource import Resource, Webhooks
 from pykb.python_source.layout import Import, fitted, import_block
 from pykb.python_source.source import CodeStyle, Source, is_same_code
-from pykb.scaffold.insert import Fragment, FragmentKind
+from pykb.scaffold.insert import Fragment, FragmentKind, broken
 from pykb.scaffold.plan import OnExists, PlanBuilder
 
 # Adds webhooks to a module: text in, text out. The user's code is not changed.
@@ -59,9 +58,7 @@ def extend(
     try:
         source = Source.parse(text)
     except SyntaxError as error:
-        message = f"`{path}` does not parse: {error.msg}"
-        notes = ("pykb must add lines to this file; nothing was written",)
-        return text, FILE_BROKEN.at(Span(path, error.lineno or 1, error.offset or 1), message, notes=notes)
+        return text, broken(Span(path, error.lineno or 1, error.offset or 1), path, error.msg)
     for addition in additions:
         is_there, is_called = _is_there(source, addition), _is_called(source, addition)
         if is_there and is_called:
@@ -87,10 +84,10 @@ def reduce(
         variants: The same webhooks as they may also have been written.
         style: The project's Python style.
     """
-    try:
-        source = before = Source.parse(text)
-    except SyntaxError:  # the generator reports it
+    source = Source.attempt(text)
+    if source is None:
         return text, []
+    before = source
     edited: list[int] = []
     for addition, variant in zip(gone, variants, strict=True):
         names = {addition.name} if addition.code else _imported(source, addition)
@@ -136,7 +133,7 @@ def _blanks(source: Source, at: int) -> int:
 def _without_calls(source: Source, method: str, names: set[str]) -> Source:
     """Remove the calls of a builder's method with these names: a statement, or a link of a chain."""
     while True:
-        found = next((call for call in _calls(source, method) if names & _names(call)), None)
+        found = next((call for call in _calls(source.tree, method) if names & _names(call)), None)
         if found is None:
             return source
         statements = (node for node in ast.walk(source.tree) if isinstance(node, ast.Expr) and node.value is found)
@@ -148,10 +145,10 @@ def _without_calls(source: Source, method: str, names: set[str]) -> Source:
             source = source.without_span(found.func.value, found)
 
 
-def _calls(source: Source, method: str) -> list[ast.Call]:
+def _calls(tree: ast.AST, method: str) -> list[ast.Call]:
     return [
         node
-        for node in ast.walk(source.tree)
+        for node in ast.walk(tree)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == method
     ]
 
@@ -170,24 +167,18 @@ def _is_there(source: Source, addition: Addition) -> bool:
 
 def _is_called(source: Source, addition: Addition) -> bool:
     """Whether the builder already gets the webhook. Several converters are distinguished by class."""
-    calls = _calls(source, addition.method)
+    calls = _calls(source.tree, addition.method)
     if addition.code:
         return bool(calls)
     names = _imported(source, addition)
-    used = {name.id for call in calls for name in ast.walk(call) if isinstance(name, ast.Name)}
-    return bool(names & used)
+    return any(names & _names(call) for call in calls)
 
 
 def _complete(source: Source, function: str) -> ast.Call | None:
     """The call of the builder's ``complete()`` in the registering function."""
-    function_definition = source.find_function(function)
-    calls = (
-        []
-        if function_definition is None
-        else [node for node in ast.walk(function_definition) if isinstance(node, ast.Call)]
-    )
-    named = (call for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr == "complete")
-    return next((call for call in named if not call.args), None)  # the `complete()` of a controller has an argument
+    definition = source.find_function(function)
+    calls = _calls(definition, "complete") if definition is not None else ()
+    return next((call for call in calls if not call.args), None)  # the `complete()` of a controller has an argument
 
 
 def _with_class(source: Source, addition: Addition, function: str, style: CodeStyle) -> Source:
@@ -340,10 +331,9 @@ def _register(request: WebhookRequest, files: Files) -> None:
 
 def _unique(request: WebhookRequest, text: str, function: str) -> str:
     """The name to import as. It must not hide the webhooks of another version or group."""
-    try:
-        taken = {called: module for module, name, called in Source.parse(text).aliases() if name == function}
-    except SyntaxError:  # the insertion reports it
-        return function
+    source = Source.attempt(text)
+    aliases = source.aliases() if source is not None else ()
+    taken = {called: module for module, name, called in aliases if name == function}
     for name, module in taken.items():
         if module == request.webhook_module:
             return name
