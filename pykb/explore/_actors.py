@@ -21,6 +21,7 @@ import orjson
 from pykb.api import Unstructured
 from pykb.client.codec import gvk_of
 from pykb.client.guard import is_end
+from pykb.client.patches import merge_diff
 from pykb.explore._history import Fault, FaultKind, Identity, Manifest
 from pykb.explore._state import look_at
 from pykb.explore._variants import leaves
@@ -126,8 +127,8 @@ class Actors:
             now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
             status = status_of(obj, health, now, objects)
             if status != before:
-                gone = dict.fromkeys(set(before) - set(status))
-                await self._client.status.patch(Identity.of(obj).manifest, MergePatch({"status": status | gone}))
+                patch = MergePatch({"status": merge_diff(before, status)})
+                await self._client.status.patch(Identity.of(obj).manifest, patch)
 
     def _health_of(self, obj: Manifest, objects: Sequence[Manifest]) -> Health:
         if obj["kind"] in MAKES_PODS and any(_refuses_pods(found, obj) for found in objects):

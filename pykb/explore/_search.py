@@ -15,13 +15,14 @@ from itertools import chain, islice
 import orjson
 
 from pykb.diagnostics.codes import explore as codes
+from pykb.explore._actors import NO_SUCH
 from pykb.explore._constants import Mark, constants_of, marks_of
 from pykb.explore._context import Case, Context, Verdict, about
 from pykb.explore._history import History, Identity, Manifest, Verb
 from pykb.explore._lines import Coverage
 from pykb.explore._outcome import unfitness
 from pykb.explore._plans import PLANS, paused, to_and_back, without_way_back
-from pykb.explore._variants import AND, near, schema_of, spread, variants
+from pykb.explore._variants import AND, leaves, near, schema_of, spread, variants
 
 _MOST_NAMED = 96
 _MOST_NEAR = 48
@@ -158,7 +159,7 @@ class Search:
         named, others = self._near(manifest)
         further = spread([*named, *others, *variants(schema, manifest, edges=False)], _MOST_FURTHER)
         specs.extendleft((f"{note}{AND}{more}", other) for more, other in reversed(list(self._new(further))))
-        if self._followed <= _MOST_EXPLORED:
+        if self._followed <= _MOST_EXPLORED and not _leads_nowhere(manifest):
             context = self._context.with_sample(manifest, note)
             if not unfitness(context.base):
                 self._around.append(islice(self._cases(spec, context), _MOST_AROUND))
@@ -193,7 +194,8 @@ class Search:
         faults = [fault for fault in history.faults if fault.step <= 1]
         if not faults or not isinstance(judge, Verdict) or history.after is not None or history.shards:
             return
-        for note, manifest in islice(chain(self._named_first, [*self._learned.values()]), _MOST_PAIRS):
+        learned = (spec for spec in [*self._learned.values()] if not _leads_nowhere(spec[1]))
+        for note, manifest in islice(chain(self._named_first, learned), _MOST_PAIRS):
             key = _key(manifest)
             if key not in self._inner:
                 self._inner[key] = self._context.with_sample(manifest, note)
@@ -219,6 +221,11 @@ def _next_of(sources: deque[Iterator[Case]]) -> Case | None:
             return case
         sources.popleft()
     return None
+
+
+def _leads_nowhere(manifest: Manifest) -> bool:
+    """Whether no pod becomes ready with a spec. An operator may wait then until somebody puts it right."""
+    return any(isinstance(value, str) and value.endswith(NO_SUCH) for _, value in leaves(manifest.get("spec")))
 
 
 def _key(manifest: Manifest) -> bytes:

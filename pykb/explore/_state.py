@@ -30,7 +30,7 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 UID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _PLACEHOLDER = re.compile(r"<(changed )?(random|given) value of [^>]*>\d*")
 _COUNTER = re.compile(r"generation$|^collisionCount$", re.IGNORECASE)
-_APART = ("Event", "Lease", "CustomResourceDefinition", "Namespace")
+_APART = ("Event", "Lease", "CustomResourceDefinition")
 
 State = Mapping[Identity, Mapping[str, Any]]
 """Objects without what differs by design."""
@@ -178,6 +178,8 @@ def _reduce(manifest: Mapping[str, Any], named: Mapping[str, str]) -> dict[str, 
             {name: value for name, value in reference.items() if name != "uid"} for reference in references
         ]
     content = {name: value for name, value in manifest.items() if name not in ("apiVersion", "kind")}
+    if manifest["kind"] == "Namespace":
+        content.pop("spec", None)  # it is the API server's
     if not content.get("status"):
         content.pop("status", None)
     return {name: _timeless(value, named) for name, value in (content | {"metadata": metadata}).items()}

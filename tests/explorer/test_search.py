@@ -5,17 +5,22 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pykb.api.apps.v1 import Deployment
 from pykb.cli.explore import _tell
 from pykb.explore import Explorer, Report
+from pykb.explore._actors import NO_SUCH
 from pykb.explore._constants import constants_of
+from pykb.explore._context import Context
 from pykb.explore._variants import near
 from pykb.runtime import Manager
-from tests.explorer.zoo import branches, kinds
-from tests.explorer.zoo.kinds import subject_of
+from tests.explorer.feeder import Feeder
+from tests.explorer.zoo import branches, kinds, workloads
+from tests.explorer.zoo.kinds import Animal, Manifest, subject_of
 
 SOURCE = """
 LIMIT = 7
@@ -137,3 +142,33 @@ def test_a_constant_of_a_field_is_tried_however_many_other_fields_there_are():
     lines = (kinds.HERE / "branches.py").read_text(encoding="utf-8").splitlines()
     fed = next(number for number, line in enumerate(lines, start=1) if 'child = "fed"' in line)
     assert fed in report.coverage.reached["branches.py"]
+
+
+class Mourns(Feeder):
+    """Does more for a workload that is not ready."""
+
+    def look(self, animal: Animal, found: Deployment) -> None:
+        """Note it."""
+        super().look(animal, found)
+        animal.status.checked = None
+        if workloads.reasons(found):
+            animal.status.checked = "failing"
+
+
+def test_a_spec_with_which_no_pod_becomes_ready_is_not_explored_as_a_sample(monkeypatch):
+    """An operator may wait then, and leave its child as it is. That the spec reaches new lines does not matter."""
+    explored_as_samples: list[Manifest] = []
+    usual = Context.with_sample
+
+    def with_sample(context: Context, sample: Manifest, note: str) -> Context:
+        explored_as_samples.append(sample)
+        return usual(context, sample, note)
+
+    monkeypatch.setattr(Context, "with_sample", with_sample)
+
+    def register(manager: Manager) -> None:
+        Mourns(manager.client).setup(manager)
+
+    subject = replace(subject_of(register), root=Path(__file__).parent)
+    Explorer(subject, only=("explore-history", "explore-drift")).run().check()
+    assert not [each for each in explored_as_samples if NO_SUCH in each["spec"]["food"]]

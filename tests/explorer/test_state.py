@@ -52,8 +52,13 @@ def test_what_servers_count_and_clocks_say_does_not_differ():
 
 def test_records_and_what_every_cluster_has_are_left_out():
     """Events and leases tell of the work; they are not its result."""
-    for kind in ("Event", "Lease", "Namespace", "CustomResourceDefinition"):
+    for kind in ("Event", "Lease", "CustomResourceDefinition"):
         assert not state_of([{**WIDGET, "kind": kind}])
+
+
+def test_of_a_namespace_the_spec_is_left_out():
+    """The API server writes it, and an apply takes it away again."""
+    assert "spec" not in next(iter(state_of([{**WIDGET, "kind": "Namespace"}]).values()))
 
 
 def test_a_value_a_missing_object_and_one_too_many_differ():

@@ -92,6 +92,7 @@ SEVERAL = {
     errors.SwallowsErrors: 2,  # nor does it watch the child
     errors.CreatesTwice: 2,  # nor does it ever change the child
     loops.PollsAndWrites: 3,  # nor is it the owner; it overwrites what others made
+    clusters.LeavesNamespace: 2,  # nor does it say that the name is taken
     owners.FinalizerTooLate: 2,  # nor does it say that the name is taken
     owners.SharesChild: 2,  # nor does it delete the child of a former name
     sights.TrustsOwnStatus: 2,  # nor does it ever change the child
@@ -121,6 +122,7 @@ ALSO = {
     loops.PollsAndWrites: ("explore-loop", "explore-leak", "explore-theft"),
     owners.WrongParent: ("explore-drift", "explore-unseen"),
     **dict.fromkeys([owners.NoOwner, owners.FinalizerTooLate, owners.NoFinalizer], ("explore-leak", "explore-theft")),
+    clusters.LeavesNamespace: ("explore-leak", "explore-theft"),
     owners.FinalizerStays: ("explore-crash", "explore-error", "explore-leak"),
     owners.DeletesForeign: ("explore-theft", "explore-stale"),
     owners.SharesChild: ("explore-history", "explore-theft", "explore-bug"),

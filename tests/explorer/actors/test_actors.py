@@ -97,6 +97,22 @@ def test_a_workload_without_its_image_waits_until_the_image_is_right(kind):
     assert played(observed) == ([starting] if kind == "Job" else [starting, ready | counted])
 
 
+def test_a_service_that_is_balanced_no_more_loses_its_address():
+    """As the service controller of a cloud does it. Operators report the address."""
+    ports = {"ports": [{"port": 80}]}
+
+    async def observed(client: Client) -> list[scenarios.Facts]:
+        spec = {"type": "LoadBalancer", **ports}
+        made = await client.create(Unstructured(scenarios.manifest("v1", "Service", "one", spec=spec)))
+        balanced = await scenarios.settled(client, until, made)
+        await client.patch(made, MergePatch({"spec": {"type": "ClusterIP"}}))
+        return [balanced, await scenarios.settled(client, until, made, other_than=balanced)]
+
+    balanced, plain = played(observed)
+    assert "ingress" in balanced["loadBalancer"]
+    assert not plain.get("loadBalancer")
+
+
 def test_what_looks_at_pods_does_as_in_a_cluster():
     """A budget counts them, an autoscaler changes how many are wanted, a CronJob says when it ran."""
     fault = Fault(FaultKind.LATE, seconds=60)

@@ -8,12 +8,22 @@ from pykb.api.autoscaling.v2 import (
     HorizontalPodAutoscaler,
     HorizontalPodAutoscalerSpec,
 )
+from pykb.api.core.v1 import ConfigMap, Namespace
 from pykb.api.meta.v1 import ObjectMeta, OwnerReference
 from pykb.api.rbac.v1 import ClusterRole, PolicyRule
 from pykb.client.codec import to_wire
-from pykb.runtime import ControllerBuilder, Manager, MergePatch, Request, ensure_applied, ensure_finalizer
+from pykb.runtime import (
+    ControllerBuilder,
+    Manager,
+    MergePatch,
+    NotControlled,
+    Reconciler,
+    Request,
+    ensure_applied,
+    ensure_finalizer,
+)
 from tests.explorer.keeper import Guard, Keeper
-from tests.explorer.zoo.kinds import FINALIZER, Animal
+from tests.explorer.zoo.kinds import FINALIZER, PARK, Animal, Park
 from tests.explorer.zoo.specs import deployment
 
 _RULES = [PolicyRule(api_groups=["zoo.example.com"], resources=["animals"], verbs=["get"])]
@@ -76,6 +86,47 @@ class OwnsClusterRoleMended(OwnsClusterRole):
     def about(self, animal: Animal) -> ObjectMeta:
         """The name of the role."""
         return ObjectMeta(name=f"{animal.metadata.name}-reader", labels={"animal": animal.metadata.uid or ""})
+
+
+class LeavesNamespace(Reconciler):
+    """Gives each park a namespace without an owner, and also one that is there (operators for tenants)."""
+
+    fault = "explore-leak"
+    sample = PARK
+    rules = None
+
+    async def reconcile(self, request: Request) -> None:
+        """Keep one child in the namespace."""
+        park = await self.client.find(Park, request)
+        if park is None or park.metadata.deletion_timestamp is not None:
+            return
+        namespace = f"park-{request.name}"
+        await self.make(park, Namespace(metadata=ObjectMeta(name=namespace)))
+        child = ConfigMap(metadata=ObjectMeta(name="map", namespace=namespace), data={"food": park.spec.food})
+        await ensure_applied(self.client, child, owner=park)
+
+    async def make(self, park: Park, namespace: Namespace) -> None:
+        """Create the namespace."""
+        if await self.client.find(Namespace, namespace) is None:
+            await self.client.create(namespace)  # fault
+
+    def setup(self, manager: Manager) -> None:
+        """Register with the manager."""
+        ControllerBuilder(manager).for_(Park).owns(Namespace).owns(ConfigMap).complete(self)
+
+
+class LeavesNamespaceMended(LeavesNamespace):
+    """The park owns it."""
+
+    fault = ""
+
+    async def make(self, park: Park, namespace: Namespace) -> None:
+        """Apply the namespace."""
+        try:
+            await ensure_applied(self.client, namespace, owner=park)
+        except NotControlled as error:
+            self.recorder.event(park, "Warning", "Taken", str(error))
+            raise
 
 
 class FightsAutoscaler(Keeper):
