@@ -386,11 +386,13 @@ def _rescaffold(plan: PlanBuilder, before: State, after: State, diagnostics: Dia
 
 def _rehead(plan: PlanBuilder, old: str, new: str, known: set[str]) -> None:
     """Replace the header of the user's own files that have it."""
-    for path in python_files(plan):
-        text = plan.text(path) if path not in known else None
-        if text is not None and old and text.startswith(f"{old}\n"):
-            rest = text.removeprefix(f"{old}\n")
-            plan.update(path, (f"{new}\n{rest}" if new else rest.lstrip("\n")).encode())
+    for path in python_files(plan) if old else ():
+        text = (plan.text(path) if path not in known else None) or ""
+        for end in ("\n", "\r\n"):
+            here, there = (f"{header}\n".replace("\n", end) for header in (old, new))
+            if text.startswith(here):
+                rest = text.removeprefix(here)
+                plan.update(path, (there + rest if new else rest.lstrip(end)).encode())
 
 
 def _reissued(project: Project, certificates: Certificates) -> Project:

@@ -124,4 +124,4 @@ def boilerplate(plan: PlanBuilder, diagnostics: Diagnostics) -> str:
         message = f"`{path}` is written at the top of every new Python file, but this line of it is not a comment"
         helps = ("begin it with `# `; for no header, leave the file empty",)
         diagnostics.report(BOILERPLATE_BROKEN, Span(path, wrong, 1), message, *helps, notes=NOTHING_WRITTEN)
-    return text.strip()
+    return text.replace("\r\n", "\n").strip()

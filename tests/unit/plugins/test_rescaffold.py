@@ -84,6 +84,26 @@ def test_files_with_windows_line_ends_take_the_change(root: Path) -> None:
     assert b"kind: RoleBinding" in (root / kept[1]).read_bytes()
 
 
+def with_windows_line_ends(root: Path) -> dict[str, bytes]:
+    """Give the files of a project such line ends, if they lack them. Returns the files."""
+    for path in tree(root):
+        (root / path).write_bytes((root / path).read_bytes().replace(b"\r\n", b"\n").replace(b"\n", b"\r\n"))
+    return tree(root)
+
+
+def test_a_header_with_windows_line_ends_is_the_same_header(root: Path, tmp_path: Path) -> None:
+    """It was an edit of every file, and new files had its line ends among others."""
+    for each in (root, fresh := start(replace(OWNED, owner="The authors"), tmp_path / "fresh/fleet", ADDITIONS[0])):
+        header = (each / "hack/boilerplate.py.txt").read_text().strip()
+        (each / "fleet/ours.py").write_text(f"{header}\n\nx = 1\n")
+    with_windows_line_ends(root)
+    write(*changed(root, Edits(owner="The authors")))
+    assert differences(tree(root), with_windows_line_ends(fresh)) == ""
+    before = tree(root)
+    create(root, ADDITIONS[1])
+    assert [path for path, content in tree(root).items() if path not in before and b"\r\n" in content] == []
+
+
 def test_a_namespaced_project_keeps_edits_and_names_what_is_cluster_wide(root: Path) -> None:
     """Permissions of the user's own stay, with a warning."""
     edit(root, CONTROLLER, RESOURCE, "resources=machines,verbs=get")
