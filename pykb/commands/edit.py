@@ -6,21 +6,21 @@ Most options change a few lines of many files. `--multigroup` also moves files.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Container, Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from pathlib import Path, PurePosixPath
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import yaml
 
-from pykb._regular_file import is_bytecode, read_text
+from pykb.commands._regroup import moved, regroup
 from pykb.commands.init import check_ranges, wanted_numbers
 from pykb.commands.options import Edits
-from pykb.commands.transition import State, between, carry_out, merged, module_of, python_files, say_lost, with_styles
+from pykb.commands.transition import State, between, carry_out, python_files, say_lost, with_styles
 from pykb.diagnostics import NOTHING_WRITTEN, Diagnostics, Severity, Span
 from pykb.diagnostics.codes.cli import FLAG_REQUIRED
-from pykb.diagnostics.codes.commands import CLUSTER_WIDE, GROUPS_FIXED, MOVED_MENTION, NOT_FOLLOWED, SHARDS_UNSET
+from pykb.diagnostics.codes.commands import CLUSTER_WIDE, GROUPS_FIXED, SHARDS_UNSET
 from pykb.diagnostics.codes.project import NOTHING_TO_DO, PLUGIN_KEPT
 from pykb.diagnostics.codes.scaffold import FILE_MISSING
 from pykb.files.plan import Plan
@@ -33,265 +33,10 @@ from pykb.project.file import Project
 from pykb.project.options import ProjectOptions, options_of
 from pykb.project.resource import Resource
 from pykb.project.writer import with_certificates, with_layout, with_options, with_resource, with_value
-from pykb.python_source.source import CodeStyle, Source
-from pykb.python_source.uses import Module, Renames, Rewritten, rewrite
 from pykb.reading import yaml_text
 from pykb.scaffold import license, naming  # noqa: A004 - our module of that name
-from pykb.scaffold.insert import FragmentKind, with_renamed_items
 from pykb.scaffold.license import boilerplate
-from pykb.scaffold.plan import PlanBuilder, Scaffold, project_files
-
-# Plans `edit --multigroup`: gives each API group its own folders, and moves what the project has into them.
-#
-# `--no-multigroup` is the same in the other direction, for a project with one group.
-#
-# The paths before and after come from the plugins: they scaffold each entry of PROJECT in both layouts. A file without
-# edits becomes the file of the new layout. In an edited file, only what differs between the two is changed.
-
-
-_LARGE = 1_000_000
-"""Larger files are not searched for mentions, in bytes."""
-
-
-@dataclass(slots=True)
-class Layout:
-    """What the plugins scaffold in both layouts.
-
-    Attributes:
-        moves: The paths before and after. One that is shared by several groups has several.
-        contents: The contents before and after, by both paths, as far as PROJECT tells.
-        packages: The packages of groups, which only one of the layouts has: paths with contents.
-        items: Members of lists before and after, by file.
-    """
-
-    moves: dict[str, list[str]] = field(default_factory=dict)
-    contents: dict[tuple[str, str], list[tuple[bytes, bytes]]] = field(default_factory=dict)
-    packages: dict[str, bytes] = field(default_factory=dict)
-    items: dict[str, dict[str, str]] = field(default_factory=dict)
-
-
-def regroup(plan: PlanBuilder, before: State, after: State, diagnostics: Diagnostics) -> None:
-    """Plan the moves. Reports code that cannot be followed."""
-    layout, is_grouped = _layout(before, after, plan.root), after.project.multigroup
-    packages = {} if is_grouped else layout.packages
-    going = {path: each for path, each in packages.items() if plan.before(path) is not None}
-    renames = Renames({**{module_of(path): _above(path) for path in going}, **dict(_modules(layout, plan.root))})
-    style = CodeStyle(before.project.package, plan.width)
-    targets = _targets(plan, layout, renames, going, diagnostics)
-    for path, new in targets.items():
-        content = _rewritten(plan, path, new[0], layout, renames, style, diagnostics)
-        if content is None:
-            continue
-        if new[0] != path:
-            plan.move(path, new[0], content)
-        else:
-            plan.update(path, content)
-        for other in new[1:]:
-            plan.update(other, layout.contents[path, other][0][1])
-    for path, content in layout.packages.items() if is_grouped else ():
-        plan.once(path, lambda content=content: content)  # type: ignore[misc]
-    for path, content in going.items():
-        _remove_package(plan, path, content, diagnostics)
-    for path, items in layout.items.items():
-        plan.edit(path, lambda text, items=items: with_renamed_items(text, items))  # type: ignore[misc]
-    _mentions(plan, set(targets), renames, diagnostics)
-
-
-def _above(path: str) -> str:
-    """The package around that of an ``__init__.py``."""
-    return module_of(path).rpartition(".")[0]
-
-
-def _remove_package(plan: PlanBuilder, path: str, scaffolded: bytes, diagnostics: Diagnostics) -> None:
-    if plan.before(path) == scaffolded:
-        plan.update(path, None)
-        return
-    message = f"`{path}` has edits, and a project without folders of groups has no such file"
-    helps = ("move them to another module first",)
-    diagnostics.report(NOT_FOLLOWED, Span(path, 1, 1), message, *helps, notes=NOTHING_WRITTEN)
-
-
-def moved(resource: Resource, project: Project) -> Resource:
-    """An entry of PROJECT whose module is where the layout of the project has it."""
-    own, group = f"{project.package}.api.", f"{resource.group_package}."
-    if not resource.api or not resource.path.startswith(own):
-        return resource
-    module = resource.path.removeprefix(own).removeprefix(group)
-    return replace(resource, path=f"{own}{group if project.multigroup else ''}{module}")
-
-
-def _layout(before: State, after: State, root: Path) -> Layout:
-    """Scaffold every entry in both layouts, twice: files are read from where they are once this is known."""
-    layout = Layout()
-    groups = {each.group_package for each in before.project.resources}
-    for _ in range(2):
-        places = {new[0]: path for path, new in layout.moves.items()}
-        layout = Layout()
-        for old, new in between(before, after, root, places=places).pairs:
-            _add(layout, old, new, groups, multigroup=after.project.multigroup)
-    return layout
-
-
-def _add(layout: Layout, old: Scaffold, new: Scaffold, groups: Collection[str], *, multigroup: bool) -> None:
-    """Add what a request scaffolds in both layouts, in the same order, but for the packages of groups."""
-    grouped, moving = new if multigroup else old, []
-    for side in (old, new):
-        packages = [path for path in side.files if _is_package_of(path, groups)] if side is grouped else []
-        layout.packages |= {path: side.files[path][0] for path in packages}
-        moving.append([path for path in side.files if path not in packages])
-    for path, target in zip(*moving, strict=True):
-        known = layout.moves.setdefault(path, [])
-        known += [target] if target not in known else []
-        layout.contents.setdefault((path, target), []).append((old.files[path][0], new.files[target][0]))
-    for (path, item), (_, renamed) in zip(old.fragments, new.fragments, strict=True):
-        if item.kind is FragmentKind.LIST_ITEM and item.text != renamed.text:
-            layout.items.setdefault(path, {})[item.text] = renamed.text
-
-
-def _is_package_of(path: str, groups: Collection[str]) -> bool:
-    pure = PurePosixPath(path)
-    return pure.name == "__init__.py" and pure.parent.name in groups
-
-
-def _modules(layout: Layout, root: Path) -> Iterator[tuple[str, str]]:
-    """The modules that move. A package that moves as a whole stands for its modules."""
-    packages = {}
-    for path, new in layout.moves.items():
-        if PurePosixPath(path).name == "__init__.py" and path != new[0] and len(new) == 1:
-            packages[module_of(path)] = module_of(new[0])
-    yield from packages.items()
-    for path, new in layout.moves.items():
-        module, target = module_of(path), module_of(new[0])
-        is_inside = any(module.startswith(f"{package}.") for package in packages)
-        is_package = PurePosixPath(path).name == "__init__.py"
-        if module == target or is_inside or is_package or path.startswith("tests/") or not path.endswith(".py"):
-            continue
-        if (root / path).is_file():
-            yield module, target
-
-
-def _targets(
-    plan: PlanBuilder, layout: Layout, renames: Renames, going: Container[str], diagnostics: Diagnostics
-) -> dict[str, list[str]]:
-    """Every file to move or to rewrite, with its new paths."""
-    targets = {path: new for path, new in layout.moves.items() if plan.current(path) is not None}
-    for path in python_files(plan):
-        if path not in targets:
-            module = module_of(path)
-            suffix = "/__init__.py" if path.endswith("/__init__.py") else ".py"
-            new = renames.new(module)
-            targets[path] = [path if new == module else new.replace(".", "/") + suffix]
-    for package, new in renames.modules.items():
-        old_folder, new_folder = package.replace(".", "/"), new.replace(".", "/")
-        for path in map(plan.place, _files(plan.root, old_folder)):
-            targets.setdefault(path, [path.replace(old_folder, new_folder, 1)])
-    targets = {path: new for path, new in targets.items() if path not in going}
-    sources: dict[str, str] = {}
-    for path, (target, *_) in targets.items():
-        there = target if plan.current(target) is not None else sources.setdefault(target, path)
-        if path in (target, there):
-            continue
-        if there != target and _is_scaffolded(plan, path, target, layout):  # groups share the packages of versions
-            plan.update(path, None)
-            continue
-        message = f"`{path}` would move to `{target}`, which exists"
-        if there != target:
-            message = f"`{there}` and `{path}` would both move to `{target}`"
-        diagnostics.report(NOT_FOLLOWED, Span(there, 1, 1), message, "move it away", notes=NOTHING_WRITTEN)
-    return {path: new for path, new in targets.items() if plan.current(path) is not None}
-
-
-def _is_scaffolded(plan: PlanBuilder, path: str, target: str, layout: Layout) -> bool:
-    return any(before == plan.current(path) for before, _ in layout.contents.get((path, target), ()))
-
-
-def _files(root: Path, folder: str) -> Iterator[str]:
-    """The files below a folder of the project, but no bytecode."""
-    for each in sorted((root / folder).rglob("*")) if (root / folder).is_dir() else ():
-        if each.is_file() and not is_bytecode(each):
-            yield each.relative_to(root).as_posix()
-
-
-def _rewritten(
-    plan: PlanBuilder,
-    path: str,
-    new: str,
-    layout: Layout,
-    renames: Renames,
-    style: CodeStyle,
-    diagnostics: Diagnostics,
-) -> bytes | None:
-    """The content of a file in the new layout; ``None`` when it stays as it is."""
-    content = plan.current(path) or b""
-    fresh = layout.contents.get((path, new), [])
-    exact = next((after for before, after in fresh if before == content), None)
-    if exact is not None:
-        return exact
-    if not path.endswith(".py"):
-        return merged(path, content, fresh, diagnostics) if fresh else content
-    text = _followed(path, new, content, renames, style, diagnostics)
-    before = [(_quiet(a, path, new, renames, style), b) for a, b in fresh]
-    return merged(path, text, before, diagnostics) if before else text
-
-
-def _followed(
-    path: str,
-    new: str,
-    content: bytes,
-    renames: Renames,
-    style: CodeStyle,
-    diagnostics: Diagnostics,
-) -> bytes:
-    """The file with new imports. Reports what cannot be followed."""
-    try:
-        source = Source.parse(content.decode("utf-8"))
-    except (SyntaxError, UnicodeDecodeError) as error:
-        if renames.mentioned(content.decode("utf-8", "replace")):
-            span, why = Span(path, 1, 1), "is not encoded in UTF-8"
-            if isinstance(error, SyntaxError):
-                span, why = Span(path, error.lineno or 1, error.offset or 1), f"does not parse ({error.msg})"
-            message = f"`{path}` {why}, and may use modules that would move"
-            diagnostics.report(NOT_FOLLOWED, span, message, "correct the file first", notes=NOTHING_WRITTEN)
-        return content
-    rewritten = _rewrite(source, path, new, renames, style)
-    for line, why in sorted(set(rewritten.problems)):
-        text = source.lines[line - 1]
-        span = Span(path, line, len(text) - len(text.lstrip()) + 1)
-        helps = ("pykb does not rewrite it: change the line first",)
-        diagnostics.report(NOT_FOLLOWED, span, why, *helps, notes=NOTHING_WRITTEN)
-    return rewritten.text.encode()
-
-
-def _quiet(content: bytes, path: str, new: str, renames: Renames, style: CodeStyle) -> bytes:
-    """A scaffolded file with new imports."""
-    return _rewrite(Source.parse(content.decode()), path, new, renames, style).text.encode()
-
-
-def _rewrite(source: Source, path: str, new: str, renames: Renames, style: CodeStyle) -> Rewritten:
-    return rewrite(source, Module(module_of(path), module_of(new), path.endswith("__init__.py")), renames, style)
-
-
-def _mentions(plan: PlanBuilder, handled: set[str], renames: Renames, diagnostics: Diagnostics) -> None:
-    """Warn of other files that name what moves."""
-    folders = {name.replace(".", "/"): new.replace(".", "/") for name, new in renames.modules.items()}
-    for path in project_files(plan):
-        if path in handled or path.endswith(".py") or path == FILE_NAME:
-            continue
-        for number, line in enumerate(_text(plan.root / plan.place(path)).splitlines(), 1):
-            name = next((name for name in folders if name in line), "")
-            module = renames.mentioned(line)
-            if name or module:
-                old, new = (name, folders[name]) if name else (module, renames.new(module))
-                diagnostics.report(MOVED_MENTION, Span(path, number, 1), f"`{old}` is now `{new}`")
-
-
-def _text(path: Path) -> str:
-    """The text of a file; empty when it is large or cannot be read."""
-    try:
-        return read_text(path, most=_LARGE)
-    except (OSError, UnicodeDecodeError):
-        return ""
-
+from pykb.scaffold.plan import PlanBuilder
 
 _RBAC = re.compile(r"\s*#\s*\+kubebuilder:rbac:(?!.*\bnamespace=)")
 _APACHE = "Apache License, Version 2.0"
