@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
@@ -102,13 +102,16 @@ def place_of(text: str, table: str, key: str) -> Span:
     return Span(SETTINGS, 1, 1)
 
 
-def table_of(content: bytes, name: str = _TABLE) -> dict[str, Any]:
+_document = lru_cache(maxsize=4)(read_toml)
+
+
+def table_of(content: bytes, name: str = _TABLE) -> Mapping[str, Any]:
     """A table of the settings, such as ``[tool.pykb]``. Empty if it is not there.
 
     Raises:
         TomlError: The file is not TOML, or has something else in the place of the table.
     """
-    table, outer = read_toml(content), ""
+    table, outer = _document(content), ""
     for key in name.split("."):
         table, whole = table.get(key, {}), f"{outer}.{key}".lstrip(".")
         if not isinstance(table, dict):
@@ -118,7 +121,6 @@ def table_of(content: bytes, name: str = _TABLE) -> dict[str, Any]:
     return table
 
 
-@lru_cache(maxsize=4)
 def _named(content: bytes) -> Any:
     """What the settings name; ``None`` for nothing."""
     if b"tool" not in content or CONFIG.encode() not in content:
