@@ -9,8 +9,7 @@ from pykb.client.selectors import LabelSelector
 from pykb.explore._history import Identity, Manifest
 from pykb.explore._state import State
 from pykb.explore._variants import leaves
-
-_WORKLOADS = ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet")
+from pykb.meta.gvk import WORKLOADS
 
 
 def mixed_up(
@@ -29,7 +28,7 @@ def mixed_up(
     """
     given = {value for _, value in leaves({"spec": sample.get("spec")})}
     theirs = [(each.namespace, _labels(each, obj)) for each, obj in both.items() if each not in alone]
-    for child in sorted(children, key=lambda each: each.kind in _WORKLOADS):  # it matters less to a workload
+    for child in sorted(children, key=lambda each: each.kind in WORKLOADS):  # it matters less to a workload
         selector = _selector(child, both.get(child, {}).get("spec") or {})
         values = {value for requirement in selector.requirements for value in requirement.values}
         labels = [each for namespace, each in theirs if each and namespace == child.namespace]
@@ -48,11 +47,11 @@ def _selector(identity: Identity, spec: Mapping[str, Any]) -> LabelSelector:
         return LabelSelector(())
 
 
-_SELECTING = (*_WORKLOADS, "PodDisruptionBudget")
+_SELECTING = (*WORKLOADS, "PodDisruptionBudget")
 
 
 def _labels(identity: Identity, obj: Mapping[str, Any]) -> Mapping[str, str]:
     """The labels of a pod, or of the pods of a workload."""
-    pod = obj.get("spec", {}).get("template") if identity.kind in _WORKLOADS else obj if identity.kind == "Pod" else {}
+    pod = obj.get("spec", {}).get("template") if identity.kind in WORKLOADS else obj if identity.kind == "Pod" else {}
     labels: Mapping[str, str] = ((pod or {}).get("metadata") or {}).get("labels") or {}
     return labels

@@ -26,7 +26,7 @@ from pykb.client.writer import APPLY_CONTENT_TYPE
 from pykb.fake._http import bad_request, cause, invalid, refuse
 from pykb.fake._resources import Request, Resource
 from pykb.fake._schema import fill_defaults, find_mistakes, untyped
-from pykb.meta.gvk import GroupVersionKind
+from pykb.meta.gvk import WORKLOADS, GroupVersionKind
 
 _RANDOM = 5
 """Letters of a generated name behind its prefix."""
@@ -101,7 +101,6 @@ _CLAIM_RULE = (
     "for bound claims"
 )
 _SIZE_RULE = "Forbidden: field can not be less than status.capacity"
-_SELECTS_ITS_PODS = ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet")
 _KEY = "[-._a-zA-Z0-9]+"
 _KEY_RULE = (
     "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or "
@@ -527,7 +526,7 @@ def forbidden_changes(resource: Resource, old: Mapping[str, Any] | None, new: Ma
     if resource.custom:
         return []
     kind, wanted = resource.gvk.kind, new.get("spec") or {}
-    found = _unselected(wanted) if kind in _SELECTS_ITS_PODS else []
+    found = _unselected(wanted) if kind in WORKLOADS else []
     if old is None:
         return found
     was = old.get("spec") or {}

@@ -184,6 +184,9 @@ def cluster_scoped(plural: str, *subresources: str) -> ResourceInfo:
     return ResourceInfo(plural, namespaced=False, subresources=subresources)
 
 
+WORKLOADS = ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet")
+"""The kinds of Kubernetes that make pods of a template, and select them."""
+
 CONVERT = "/convert"
 """The path of the conversion webhook for all kinds."""
 
