@@ -109,7 +109,11 @@ def _generate(root: Path) -> None:
     style = console.settings.format
     kept = subprocess.PIPE if style.is_document else None  # merged with the findings of this process
     words = (*program, "generate", "--format", style)
-    done = subprocess.run(words, cwd=root, stdin=subprocess.DEVNULL, stderr=kept, check=False, encoding="utf-8")
+    try:
+        done = subprocess.run(words, cwd=root, stdin=subprocess.DEVNULL, stderr=kept, check=False, encoding="utf-8")
+    except KeyboardInterrupt:
+        console.say("the files were written, but not the manifests: `pykb generate`")
+        raise
     if done.stderr:
         report_rendered(done.stderr)
     if done.returncode != 0:

@@ -581,6 +581,21 @@ def test_findings_as_json_are_one_document(pykb, project: Path, words: tuple[str
     assert found == ([] if words else ["marker-unknown", "generate-failed"])
 
 
+def test_ctrl_c_while_the_manifests_are_generated_says_what_is_left_to_do(
+    pykb, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The API is there, so the same command would refuse it."""
+    del project
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(subprocess, "run", interrupted)
+    ended = pykb(*MACHINE[:-1], *BOTH)
+    assert ended.code == 130
+    assert ended.err.endswith("\nthe files were written, but not the manifests: `pykb generate`\n\ninterrupted\n")
+
+
 @pytest.mark.parametrize(
     "words",
     [
