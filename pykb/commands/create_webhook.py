@@ -183,7 +183,7 @@ def _say_missing(options: NewWebhook, project: Project, diagnostics: Diagnostics
     """Report a missing kind, with the most similar one of the project, and the command that creates it."""
     own = [r for r in project.resources if r.api]
     is_core = not options.group and _builtin(options, "core", Diagnostics()) is not None
-    helps = ["`--group core`"] * is_core
+    helps = ["`--group core`"] if is_core else []
     kind = Resource(options.group, project.domain, options.version, options.kind, pluralize(options.kind))
     like = next((r for r in own if (r.group, r.kind) == (options.group, options.kind)), kind)
     helps.append(f"to create it: `{_making(like, options.version)}`")

@@ -75,13 +75,17 @@ def _with_every_type(options: OldWebhook, present: Webhooks) -> OldWebhook:
 
 def _webhooks_kept(options: OldWebhook, present: Webhooks) -> Webhooks:
     """The webhooks that stay. Without a spoke, conversion goes as well."""
-    spoke = tuple(version for version in present.spoke if version not in options.spoke) if options.spoke else ()
-    conversion = present.conversion and (bool(spoke) or not (options.conversion or options.spoke))
+    if options.spoke:
+        spoke = tuple(version for version in present.spoke if version not in options.spoke)
+        conversion = present.conversion and bool(spoke)
+    else:
+        conversion = present.conversion and not options.conversion
+        spoke = present.spoke if conversion else ()
     return Webhooks(
         defaulting=present.defaulting and not options.defaulting,
         validation=present.validation and not options.validation,
         conversion=conversion,
-        spoke=spoke if options.spoke else present.spoke * conversion,
+        spoke=spoke,
         defaulting_path="" if options.defaulting else present.defaulting_path,
         validation_path="" if options.validation else present.validation_path,
     )

@@ -85,7 +85,7 @@ def _init(project: Project, header: str) -> NewProject:
 def _api(resource: Resource, known: Sequence[Resource]) -> Iterator[Step]:
     """A command for types and the first controller, and one for each other controller."""
     names = resource.controller_names
-    named = [(name * (name != resource.singular), style_of_controller(resource, name)) for name in names]
+    named = [("" if name == resource.singular else name, style_of_controller(resource, name)) for name in names]
     first = named.pop(0) if resource.api and named and not named[0][0] else None
     if resource.api:
         has_image = first is not None and resource.operand is not None
@@ -316,15 +316,15 @@ def _report(update: Update, mine: Mapping[str, File], diagnostics: Diagnostics, 
         line = _conflict(content, mine[path].content) if path in mine else 0
         if not line:
             message = f"`{path}` has edits that do not go together with the new scaffold"
-        helps = (
-            "`pykb update --diff` shows it",
-            "`pykb update --conflicts markers` writes all files, and git's conflict markers into those with conflicts",
-        )
-        is_last = is_error and number == len(update.conflicts)
+        helps: tuple[str, ...] = ()
+        notes = ""
+        if is_error and number == len(update.conflicts):
+            markers = "writes all files, and git's conflict markers into those with conflicts"
+            helps = ("`pykb update --diff` shows it", f"`pykb update --conflicts markers` {markers}")
+            notes = NOTHING_WRITTEN
         severity = Severity.ERROR if is_error else Severity.WARNING
         span = Span(path, line or 1, 1) if path in mine else None
-        notes = NOTHING_WRITTEN * is_last
-        diagnostics.report(codes.UPDATE_CONFLICT, span, message, *helps * is_last, notes=notes, severity=severity)
+        diagnostics.report(codes.UPDATE_CONFLICT, span, message, *helps, notes=notes, severity=severity)
     for path in update.kept:
         message = f"the scaffold no longer has `{path}`; it has edits and stays"
         diagnostics.report(codes.UPDATE_KEPT, Span(path, 1, 1), message)

@@ -284,13 +284,12 @@ def place(obj: Object, parts: Parts, prefix: str) -> Place:
     """Where the template of an object goes, and when it is part of a release."""
     kind = obj["kind"]
     name = _rest(obj, prefix)
-    about = (".Values.metrics.enabled",) * (parts.metrics and _METRICS.search(name) is not None)
-    is_webhook = _WEBHOOK.search(name) is not None or (kind in _RBAC_OF_CLUSTERS and name.startswith(_CERTIFICATES))
-    about += (".Values.webhook.enabled",) * (parts.webhooks and is_webhook)
+    about = tuple(_conditions_of_name(kind, name, parts))
     if kind == CRD:
         return Place("crd", (".Values.crd.enabled",))
     if kind == "ServiceAccount":
-        return Place("rbac", (".Values.serviceAccount.create",) * (obj["metadata"]["name"] == parts.account))
+        is_of_manager = obj["metadata"]["name"] == parts.account
+        return Place("rbac", (".Values.serviceAccount.create",) if is_of_manager else ())
     if kind in _RBAC:
         return Place("rbac", (".Values.rbac.helpers.enabled",) if is_helper(obj) else about)
     if kind in POLICY_KINDS:
@@ -310,6 +309,13 @@ def place(obj: Object, parts: Parts, prefix: str) -> Place:
     if kind == _BUDGET:
         return Place("extra", (".Values.podDisruptionBudget.enabled",))
     return Place("manager" if kind == "Deployment" else "extra")
+
+
+def _conditions_of_name(kind: str, name: str, parts: Parts) -> Iterator[str]:
+    if parts.metrics and _METRICS.search(name):
+        yield ".Values.metrics.enabled"
+    if parts.webhooks and (_WEBHOOK.search(name) or (kind in _RBAC_OF_CLUSTERS and name.startswith(_CERTIFICATES))):
+        yield ".Values.webhook.enabled"
 
 
 def _rest(obj: Object, prefix: str) -> str:

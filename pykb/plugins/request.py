@@ -76,7 +76,8 @@ class KindRequest:
     @property
     def group_prefix(self) -> str:
         """The prefix that distinguishes the same kind of two groups; empty in a project with one group."""
-        return self.project.multigroup * f"{self.resource.group_package.replace('_', '-').strip('-')}-"
+        group = self.resource.group_package.replace("_", "-").strip("-")
+        return f"{group}-" if self.project.multigroup else ""
 
     def module(self, *parts: str) -> str:
         """A module of the project's package, with the folder of the group after the first part."""

@@ -198,7 +198,7 @@ class Resource:
     @property
     def controller_names(self) -> tuple[str, ...]:
         """The names of its controllers. One without a name has that of the kind."""
-        return (self.singular,) * self.controller + self.controllers
+        return (self.singular, *self.controllers) if self.controller else self.controllers
 
     @property
     def image_patch(self) -> str:

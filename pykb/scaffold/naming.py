@@ -165,7 +165,8 @@ def check_kind(kind: str, diagnostics: Diagnostics) -> None:
 
 def _too_long(name: str) -> str:
     """What is wrong with the length of a name; empty if nothing is."""
-    return f"has {len(name)} characters, at most {names.LABEL_LENGTH} fit" * (len(name) > names.LABEL_LENGTH)
+    is_long = len(name) > names.LABEL_LENGTH
+    return f"has {len(name)} characters, at most {names.LABEL_LENGTH} fit" if is_long else ""
 
 
 def check_own_kind(kind: str, diagnostics: Diagnostics, *, deploys: bool = False) -> None:
