@@ -7,11 +7,12 @@ import logging
 import random
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
 
+from pykb._dataclass import dataclass
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.api.object import Object, Unstructured
 from pykb.api.unreadable import ObjectList, UnreadableObject

@@ -7,8 +7,10 @@ A user's mistake is a value, not an exception. Functions return ``(value, Diagno
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
+
+from pykb._dataclass import dataclass
 
 NOTHING_WRITTEN = "nothing was written"
 """The note of an error that stops a command before it changes a file."""

@@ -17,10 +17,11 @@ import sys
 import tempfile
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TypeVar
 
+from pykb._dataclass import dataclass
 from pykb.envtest.cache import (
     APISERVER,
     CONTROLLER_MANAGER,

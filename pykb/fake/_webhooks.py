@@ -9,11 +9,12 @@ from __future__ import annotations
 import base64
 import uuid
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import orjson
 
+from pykb._dataclass import dataclass
 from pykb.client.errors import ApiError
 from pykb.client.selectors import LabelSelector
 from pykb.fake._http import refuse

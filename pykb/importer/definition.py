@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from pykb._dataclass import dataclass
 from pykb._regular_file import read_bytes
 from pykb.diagnostics import Diagnostic, Diagnostics, Span
 from pykb.diagnostics.codes.commands import CRD_FORM, CRD_INCOMPLETE, CRD_OLD, NO_CRD, SOURCE_BROKEN, SOURCE_MISSING

@@ -10,8 +10,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from pykb._dataclass import dataclass
 from pykb.diagnostics import Diagnostic, Diagnostics, Label, Severity, Span
 from pykb.diagnostics.codes.markers import (
     DECLARED_TWICE,

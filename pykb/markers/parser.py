@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from pykb._dataclass import dataclass
 from pykb.diagnostics.codes.markers import (
     MARKER_ARGUMENT,
     MARKER_ARGUMENT_MISSING,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from pykb._dataclass import dataclass
 from pykb.meta.gvk import mutate_path, validate_path
 from pykb.plugins import Style
 from pykb.project import Certificates

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import base64
 import binascii
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from typing import Protocol
 
 import orjson
+
+from pykb._dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

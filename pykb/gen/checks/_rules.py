@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from pykb._dataclass import dataclass
 from pykb.diagnostics import Code, Diagnostic, Diagnostics, Severity, Span
 from pykb.diagnostics.codes.crd import (
     CEL_COST,

@@ -17,11 +17,12 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import timedelta
 from enum import Enum, auto
 from typing import Any
 
+from pykb._dataclass import dataclass
 from pykb.client.connection import OWNER_INDEX
 from pykb.client.ending import end_tasks
 from pykb.client.listwatch import ListWatch, WatchTarget
