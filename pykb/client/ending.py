@@ -14,6 +14,11 @@ async def end_tasks(*tasks: asyncio.Future[Any]) -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
+async def until_cancelled() -> None:
+    """Wait until the running task is cancelled."""
+    await asyncio.get_running_loop().create_future()
+
+
 def abort(transport: asyncio.WriteTransport) -> None:
     """Close a connection at once, even if it is closed already.
 

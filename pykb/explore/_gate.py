@@ -21,6 +21,7 @@ import orjson
 
 from pykb.client.bridge import waiting_thread
 from pykb.client.connection import Call, ExecResult, parse_path
+from pykb.client.ending import until_cancelled
 from pykb.client.errors import Invalid, ServerUnreachable, error_from_status
 from pykb.diagnostics import Span
 from pykb.diagnostics.codes.environment import CLUSTER_UNREACHABLE
@@ -552,7 +553,7 @@ class Gate:
         if self._dead and _blocks.get():
             raise asyncio.CancelledError
         if self._dead:
-            await asyncio.get_running_loop().create_future()
+            await until_cancelled()
 
 
 async def next_line(lines: AsyncIterator[bytes]) -> bytes | None:

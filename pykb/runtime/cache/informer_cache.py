@@ -15,7 +15,7 @@ from pykb.api.object import Object
 from pykb.client.clock import Clock, SystemClock
 from pykb.client.codec import Kind, ReadKind, ReadT, UnreadableObjects, gvk_of, kind_of, resource_of
 from pykb.client.connection import NotMirrored
-from pykb.client.ending import end_tasks
+from pykb.client.ending import end_tasks, until_cancelled
 from pykb.client.errors import NoKindMatch
 from pykb.client.listwatch import ListWatch, WatchTarget
 from pykb.client.mapper import ResourceMapper, ResourceMapping
@@ -267,7 +267,7 @@ class InformerCache:
             try:
                 for (_, metadata_only), (informer, resource) in list(self._informers.items()):
                     self._start(informer, resource, metadata_only=metadata_only)
-                await asyncio.get_running_loop().create_future()
+                await until_cancelled()
             finally:
                 self._tasks = None
 

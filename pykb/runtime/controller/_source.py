@@ -15,7 +15,7 @@ from pykb.api.safe_text import error_text, without_values
 from pykb.api.unreadable import UnreadableObject
 from pykb.client.clock import Clock, SystemClock
 from pykb.client.codec import Kind
-from pykb.client.ending import end_tasks
+from pykb.client.ending import end_tasks, until_cancelled
 from pykb.client.guard import ends_task, is_end, outside_task, take_back_cancellation
 from pykb.client.options import checked_predicates
 from pykb.meta.gvk import GroupVersionKind, NamespacedName
@@ -280,7 +280,7 @@ class KindSource(Generic[RequestT]):
             try:
                 registration = await self.informer.listen(dispatch)
                 self._listening.set()
-                await asyncio.get_running_loop().create_future()
+                await until_cancelled()
             finally:
                 dispatch.end()
                 if registration is not None:
@@ -357,7 +357,7 @@ class ChannelSource(Generic[RequestT]):
             dispatch = Dispatcher(self._handler, self._predicates, queue, tasks)
             stop = self._channel.listen(dispatch)
             try:
-                await asyncio.get_running_loop().create_future()
+                await until_cancelled()
             finally:
                 dispatch.end()
                 stop()

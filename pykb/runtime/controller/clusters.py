@@ -11,7 +11,7 @@ from typing import Any, Generic
 from pykb._dataclass import dataclass
 from pykb.client.client import Client
 from pykb.client.codec import Kind
-from pykb.client.ending import end_tasks
+from pykb.client.ending import end_tasks, until_cancelled
 from pykb.client.options import check_function, check_kind, checked_predicates
 from pykb.meta.gvk import NamespacedName
 from pykb.runtime.cache.event import Event, EventFilters
@@ -170,7 +170,7 @@ class ClusterSource(Generic[RequestT]):
         async with asyncio.TaskGroup() as tasks:
             stop = self._clusters.follow(_Engaged(self._source, queue, tasks))
             try:
-                await asyncio.get_running_loop().create_future()
+                await until_cancelled()
             finally:
                 stop()
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 from pykb.client.bridge import Bridge
 from pykb.client.client import Client
 from pykb.client.clock import Clock
-from pykb.client.ending import end_tasks
+from pykb.client.ending import end_tasks, until_cancelled
 from pykb.client.guard import ends_task
 from pykb.runtime._metrics import Metrics
 from pykb.runtime._watchdog import Ending
@@ -300,7 +300,7 @@ class Leases:
         async def lead() -> None:
             start()
             try:
-                await asyncio.get_running_loop().create_future()
+                await until_cancelled()
             finally:
                 # After a normal stop, nothing is left to stop. After a loss, another replica may
                 # already work, so cancel at once.

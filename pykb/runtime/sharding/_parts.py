@@ -24,7 +24,7 @@ from typing import Any
 
 from pykb._dataclass import dataclass
 from pykb.client.connection import OWNER_INDEX
-from pykb.client.ending import end_tasks
+from pykb.client.ending import end_tasks, until_cancelled
 from pykb.client.listwatch import ListWatch, WatchTarget
 from pykb.client.ranges import Ranges, ShardBy
 from pykb.meta.gvk import NamespacedName
@@ -170,7 +170,7 @@ class ShardPart:
             self._runs.set()
             if self.use.whole:
                 self._start(targets)
-            await asyncio.get_running_loop().create_future()
+            await until_cancelled()
 
     # -- for the gate
 
