@@ -38,7 +38,7 @@ from pykb.diagnostics.codes.environment import (
 from pykb.envtest.crds import DELETION_NUDGED, nudging
 from pykb.envtest.reporter import Reporter
 from pykb.tools.kubectl import APPLY, Kubectl
-from pykb.tools.process import quote
+from pykb.tools.process import quote, succeeded
 
 _QUIET = ("--ignore-not-found", "--output=name")
 _PROVIDERS = {
@@ -52,6 +52,7 @@ _PROVIDERS = {
     ),
 }
 _CRDS = "customresourcedefinitions"
+_UNCONVERTED = "conversion webhook for"
 _CRD_TIMEOUT = timedelta(seconds=60)
 _NO_CONDITIONS = ".status.conditions accessor error"
 """kubectl does not wait for a CRD that the API server has stored and not looked at yet: its conditions are null."""
@@ -325,8 +326,21 @@ def custom_objects(cluster: Cluster, crds: Iterable[Object]) -> dict[str, int]:
         return {}
     found = cluster.kubectl("get", _CRDS, *names, "--ignore-not-found", "--output=name")
     kinds = [line.partition("/")[2] for line in found.split()]
-    counts = {kind: len(cluster.kubectl("get", kind, "--all-namespaces", "--output=name").split()) for kind in kinds}
+    counts = {kind: _count(cluster, kind) for kind in kinds}
     return {kind: count for kind, count in counts.items() if count}
+
+
+def _count(cluster: Cluster, kind: str) -> int:
+    answer = cluster.kubectl.attempt("get", kind, "--all-namespaces", "--output=name")
+    if not answer.ok and _UNCONVERTED in answer.stderr:
+        without = '{"spec":{"conversion":{"strategy":"None","webhook":null}}}'
+        raise DELETE_STUCK.problem(
+            f"the objects of `{kind}` cannot be read, since its conversion webhook does not answer",
+            "see the log of the manager",
+            f"kubectl patch crd {kind} --type=merge --patch='{without}'     # reads them without it",
+            notes=("nothing was deleted", *quote(answer.stderr, source="kubectl wrote")),
+        )
+    return len(succeeded(answer).stdout.split())
 
 
 def undeploy(

@@ -303,7 +303,9 @@ DELETE_STUCK = Code(
     "An object with finalizers stays until each finalizer is removed, which is the manager's work. So the manager is "
     "deleted last. If it does not run any more, remove the finalizers by hand: `kubectl patch KIND NAME --type merge "
     '--patch \'{"metadata": {"finalizers": null}}\'`. '
-    "A CRD stays as long as an object of its kind.",
+    "A CRD stays as long as an object of its kind. It also stays if its objects cannot be read, since they are stored "
+    "in another version and the conversion webhook does not answer. The help shows the command that takes the "
+    "conversion away. The objects can then be read and deleted.",
 )
 
 RECORDING = Code(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import shlex
 import socket
 import threading
 from collections.abc import AsyncIterator, Iterator
@@ -19,7 +20,7 @@ from typing import Any
 import pytest
 
 from pykb.deployment._rollout import await_webhooks
-from pykb.deployment.apply import await_deleted, wait_established
+from pykb.deployment.apply import await_deleted, custom_objects, wait_established
 from pykb.deployment.cluster import Cluster
 from pykb.deployment.manifests import as_list
 from pykb.diagnostics import EnvironmentProblem
@@ -241,3 +242,22 @@ def test_a_converter_that_does_not_answer_is_found(harbour: Harbour) -> None:
     older = {**SAMPLE, "apiVersion": f"{GROUP}/v2"}
     said = why(harbour, operator, SAMPLE, older)
     assert f"the API server does not reach the conversion webhook of `{GROUP}/v2 Boat`" in said
+
+
+def test_objects_that_only_a_missing_converter_can_read_do_not_stay_forever(harbour: Harbour) -> None:
+    """Nobody can list them, and so a deleted CRD would wait for them. Without the conversion they can be read."""
+    kubectl = harbour.cluster.kubectl
+    harbour.apply(boats("v1"))
+    kubectl.apply(json.dumps({**SAMPLE, "metadata": {"name": "a", "namespace": NAMESPACE}}))
+    conversion = {"clientConfig": harbour.client("/convert", harbour.bundle()), "conversionReviewVersions": ["v1"]}
+    crd = boats("v2", "v1", conversion={"strategy": "Webhook", "webhook": conversion})
+    harbour.apply(crd)
+    with pytest.raises(EnvironmentProblem) as problem:
+        custom_objects(harbour.cluster, [crd])
+    found = problem.value.diagnostic
+    message = f"the objects of `boats.{GROUP}` cannot be read, since its conversion webhook does not answer"
+    assert (found.code.slug, found.message) == ("delete-stuck", message)
+    command, _, remark = found.help[-1].partition("     # ")
+    assert remark == "reads them without it"
+    kubectl(*shlex.split(command)[1:])
+    assert custom_objects(harbour.cluster, [crd]) == {f"boats.{GROUP}": 1}
