@@ -123,7 +123,8 @@ class App(CustomResource, group_version=GROUP_VERSION):
 def parse(schedule: str) -> str: return schedule
 def deployment_of(machine: VirtulMachine) -> Deployment:
     labels = {"machine": machine.metadata.name or ""}
-    template = PodTemplateSpec(metadata=ObjectMeta(labels=labels), spec=PodSpec(containers=[Container(name="app")]))
+    containers = [Container(name="app", image="app:1")]
+    template = PodTemplateSpec(metadata=ObjectMeta(labels=labels), spec=PodSpec(containers=containers))
     spec = DeploymentSpec(selector=LabelSelectorSpec(match_labels=labels), template=template)
     return Deployment(metadata=ObjectMeta(name=machine.metadata.name, namespace="default"), spec=spec)
 async def new_token() -> str: return ""

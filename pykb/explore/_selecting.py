@@ -43,7 +43,7 @@ def _selector(identity: Identity, spec: Mapping[str, Any]) -> LabelSelector:
     field = "podSelector" if identity.kind == "NetworkPolicy" else "selector" if identity.kind in _SELECTING else ""
     try:
         return LabelSelector.from_wire(spec.get(field) or {})
-    except ValueError:  # an unknown operator: no API server but the one in memory takes it
+    except ValueError:  # an unknown operator: a custom kind of this name may have any
         return LabelSelector(())
 
 

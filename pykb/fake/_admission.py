@@ -1,4 +1,4 @@
-"""Prepares an object for storage: metadata, pruning, defaults, validation, versions, deletion, rules of single kinds.
+"""Prepares an object for storage: metadata, pruning, defaults, validation, versions, deletion.
 
 Source: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/ and the pages on labels, annotations,
 finalizers and owners next to it.
@@ -7,8 +7,6 @@ finalizers and owners next to it.
 from __future__ import annotations
 
 import base64
-import copy
-import re
 import secrets
 import uuid
 from collections.abc import Callable, Iterable, Mapping
@@ -18,15 +16,16 @@ from typing import Any
 
 import orjson
 
-from pykb.api.quantity import Quantity
 from pykb.api.time import format_time
 from pykb.client.errors import ApiError
 from pykb.client.structure import Shape, Structure, prune
 from pykb.client.writer import APPLY_CONTENT_TYPE
+from pykb.fake import _kinds as kinds
 from pykb.fake._http import bad_request, cause, invalid, refuse
+from pykb.fake._names import Causes, bad, key_mistakes, label_mistakes, subdomain_mistakes
 from pykb.fake._resources import Request, Resource
 from pykb.fake._schema import fill_defaults, find_mistakes, untyped
-from pykb.meta.gvk import WORKLOADS, GroupVersionKind
+from pykb.meta.gvk import GroupVersionKind
 
 _RANDOM = 5
 """Letters of a generated name behind its prefix."""
@@ -34,23 +33,6 @@ _RANDOM = 5
 _LETTERS = "bcdfghjklmnpqrstvwxz2456789"  # without vowels, so that no words appear
 # Metadata that the server manages and clients cannot set.
 _KEPT = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "selfLink")
-Causes = list[dict[str, str]]
-
-_SUBDOMAIN = "[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
-_SUBDOMAIN_RULE = (
-    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and "
-    f"end with an alphanumeric character (e.g. 'example.com', regex used for validation is '{_SUBDOMAIN}')"
-)
-_WORD = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
-_WORD_RULE = (
-    "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric "
-    f"character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '{_WORD}')"
-)
-_VALUE_RULE = (
-    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and "
-    "end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is "
-    f"'({_WORD})?')"
-)
 _TEXTS = ("labels", "annotations")
 _METADATA: Mapping[str, tuple[type, type | None]] = {
     **dict.fromkeys(_TEXTS, (dict, str)),
@@ -70,42 +52,6 @@ _POLICIES = {"Foreground": "foregroundDeletion", "Background": None, "Orphan": "
 _LEAVING = {GroupVersionKind("batch", "v1", "Job"), GroupVersionKind("", "v1", "ReplicationController")}
 
 
-_DAEMONS = ("currentNumberScheduled", "desiredNumberScheduled", "numberMisscheduled", "numberReady")
-_BUDGET = ("currentHealthy", "desiredHealthy", "disruptionsAllowed", "expectedPods")
-_STATUS: Mapping[str, Mapping[str, Any]] = {
-    "CronJob": {},
-    "DaemonSet": dict.fromkeys(_DAEMONS, 0),
-    "Deployment": {},
-    "HorizontalPodAutoscaler": {"desiredReplicas": 0},
-    "Ingress": {"loadBalancer": {}},
-    "Job": {},
-    "PersistentVolume": {"phase": "Pending"},
-    "PersistentVolumeClaim": {"phase": "Pending"},
-    "Pod": {"phase": "Pending"},
-    "PodDisruptionBudget": dict.fromkeys(_BUDGET, 0),
-    "ReplicaSet": {"replicas": 0},
-    "ReplicationController": {"replicas": 0},
-    "Service": {"loadBalancer": {}},
-    "StatefulSet": {"availableReplicas": 0, "replicas": 0},
-}
-_IMMUTABLE: Mapping[str, tuple[str, ...]] = {
-    "DaemonSet": ("selector",),
-    "Deployment": ("selector",),
-    "Job": ("selector", "template", "completionMode"),
-    "ReplicaSet": ("selector",),
-    "StatefulSet": ("selector", "volumeClaimTemplates", "serviceName", "podManagementPolicy"),
-}
-_CONTENT_RULE = "Forbidden: field is immutable when `immutable` is set"
-_CLAIM_RULE = (
-    "Forbidden: spec is immutable after creation except resources.requests and volumeAttributesClassName "
-    "for bound claims"
-)
-_SIZE_RULE = "Forbidden: field can not be less than status.capacity"
-_KEY = "[-._a-zA-Z0-9]+"
-_KEY_RULE = (
-    "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or "
-    f"'key-name', regex used for validation is '{_KEY}')"
-)
 _ANSWERED_WITH_THE_OBJECT = frozenset(
     {
         *("CSIDriver", "CSINode", "CustomResourceDefinition", "PersistentVolume", "PersistentVolumeClaim", "Pod"),
@@ -114,8 +60,6 @@ _ANSWERED_WITH_THE_OBJECT = frozenset(
     }
 )
 """The kinds whose deletion is answered with the object. Others answer with a Status."""
-
-_CONTENT = {"ConfigMap": ("data", "binaryData"), "Secret": ("data",)}
 
 
 def now() -> str:
@@ -208,7 +152,8 @@ def start_life(resource: Resource, obj: dict[str, Any]) -> None:
         metadata["generation"] = 1
     if resource.has_status:
         obj.pop("status", None)
-    _begin_status(resource, obj)
+    if not resource.custom:
+        kinds.begin_status(resource.gvk.kind, obj)
 
 
 def carry_over(resource: Resource, old: Mapping[str, Any], new: dict[str, Any], subresource: str) -> dict[str, Any]:
@@ -232,6 +177,8 @@ def carry_over(resource: Resource, old: Mapping[str, Any], new: dict[str, Any], 
         result.pop("status", None)
         if "status" in old:
             result["status"] = old["status"]
+    if not resource.custom:
+        kinds.carry_over(resource.gvk.kind, old, result)
     return result
 
 
@@ -258,7 +205,7 @@ def admit(resource: Resource, obj: dict[str, Any], *, strict: bool) -> None:
     prepare(resource, obj, strict=strict)
     if resource.schema is None and resource.cls is not None:
         _check_class(resource, obj)
-    mistakes = _metadata_mistakes(resource, obj["metadata"]) + _content_mistakes(resource, obj)
+    mistakes = _metadata_mistakes(resource, obj["metadata"])
     if resource.schema is not None:
         rest = {name: value for name, value in obj.items() if name not in ("apiVersion", "kind", "metadata")}
         mistakes += find_mistakes(rest, resource.schema, "")
@@ -328,11 +275,11 @@ def _metadata_mistakes(resource: Resource, metadata: Mapping[str, Any]) -> Cause
     return [
         *_generate_name(resource, metadata.get("generateName")),
         *_name(resource, metadata.get("name", "")),
-        *_labels(metadata.get("labels") or {}),
+        *label_mistakes(metadata.get("labels") or {}, "metadata.labels"),
         *(
             mistake
             for key in metadata.get("annotations") or {}
-            for mistake in _qualified(key.lower(), "annotations", key)
+            for mistake in key_mistakes(key.lower(), "metadata.annotations", key)
         ),
         *_owners(metadata.get("ownerReferences") or ()),
         *_finalizers(resource, metadata.get("finalizers") or ()),
@@ -354,41 +301,17 @@ def _subdomain(resource: Resource, name: str, field: str, *, shown: str = "") ->
     if resource.gvk.kind in _FREE_NAMES:
         return []
     if resource.gvk.kind == "Namespace" and "." in name:
-        return [_bad(field, name, "must not contain dots")]
-    found = [] if len(name) <= 253 else [_bad(field, name, "must be no more than 253 characters")]
-    return found if re.fullmatch(_SUBDOMAIN, shown or name) else [*found, _bad(field, name, _SUBDOMAIN_RULE)]
-
-
-def _labels(labels: Mapping[str, str]) -> Causes:
-    found: Causes = []
-    for key, value in labels.items():
-        found += _qualified(key, "labels", key)
-        if len(value.encode()) > 63:
-            found.append(_bad("metadata.labels", value, "must be no more than 63 bytes"))
-        elif value and not re.fullmatch(_WORD, value):
-            found.append(_bad("metadata.labels", value, _VALUE_RULE))
-    return found
-
-
-def _qualified(name: str, field: str, shown: str) -> Causes:
-    prefix, slash, word = name.rpartition("/")
-    found = []
-    if slash and not re.fullmatch(_SUBDOMAIN, prefix):
-        found.append(_bad(f"metadata.{field}", shown, f"prefix part {_SUBDOMAIN_RULE}"))
-    if len(word) > 63:
-        found.append(_bad(f"metadata.{field}", shown, "name part must be no more than 63 bytes"))
-    if not re.fullmatch(_WORD, word):
-        found.append(_bad(f"metadata.{field}", shown, _WORD_RULE))
-    return found
+        return [bad(field, name, "must not contain dots")]
+    return subdomain_mistakes(name, field, shown=shown)
 
 
 def _finalizers(resource: Resource, names: Iterable[str]) -> Causes:
     found: Causes = []
     for index, name in enumerate(names):
-        found += _qualified(name, "finalizers", name)
+        found += key_mistakes(name, "metadata.finalizers", name)
         if "/" not in name and name not in _STANDARD_FINALIZERS and not resource.custom:
             why = "name is neither a standard finalizer name nor is it fully qualified"
-            found.append(_bad(f"metadata.finalizers[{index}]", name, why))
+            found.append(bad(f"metadata.finalizers[{index}]", name, why))
     return found
 
 
@@ -403,7 +326,7 @@ def _owners(references: Iterable[Mapping[str, Any]]) -> Causes:
         ]
         version = reference.get("apiVersion")
         if version and (version.count("/") > 1 or version.endswith("/")):
-            found.append(_bad(f"{path}.apiVersion", version, "must be <group>/<version> or <version>"))
+            found.append(bad(f"{path}.apiVersion", version, "must be <group>/<version> or <version>"))
     controllers = [reference for reference in references if reference.get("controller")]
     if len(controllers) > 1:
         first, second = (f"{reference['kind']}/{reference['name']}" for reference in controllers[:2])
@@ -411,10 +334,6 @@ def _owners(references: Iterable[Mapping[str, Any]]) -> Causes:
         message = f"Invalid value: {orjson.dumps(list(references)).decode()}: {why}"
         found.append(cause("metadata.ownerReferences", "FieldValueInvalid", message))
     return found
-
-
-def _bad(field: str, value: str, why: str) -> dict[str, str]:
-    return cause(field, "FieldValueInvalid", f'Invalid value: "{value}": {why}')
 
 
 def policy_of(options: Mapping[str, Any]) -> str | None:
@@ -474,16 +393,6 @@ def is_released(resource: Resource, obj: Mapping[str, Any]) -> bool:
     return bool(metadata.get("deletionTimestamp")) and not held
 
 
-# -- Rules of single built-in kinds: the values that the server sets, and the changes that it refuses. Only rules that
-# controllers meet are included. Defaults of built-in kinds (a pod's restart policy, a deployment's strategy) are not.
-
-
-def _begin_status(resource: Resource, obj: dict[str, Any]) -> None:
-    """Set the initial status of a new object, in place."""
-    if not resource.custom and resource.gvk.kind in _STATUS:
-        obj.setdefault("status", copy.deepcopy(dict(_STATUS[resource.gvk.kind])))
-
-
 def complete(resource: Resource, obj: dict[str, Any]) -> None:
     """Convert an object to its stored form, in place."""
     metadata = obj["metadata"]
@@ -499,79 +408,6 @@ def complete(resource: Resource, obj: dict[str, Any]) -> None:
         obj.setdefault("type", "Opaque")
     elif resource.gvk.kind == "Namespace" and metadata.get("name"):
         metadata["labels"] = {**(metadata.get("labels") or {}), "kubernetes.io/metadata.name": metadata["name"]}
-
-
-def _content_mistakes(resource: Resource, obj: Mapping[str, Any]) -> Causes:
-    """Return how an object violates the rules of its kind."""
-    return [
-        cause(f"{part}[{key}]", "FieldValueInvalid", f'Invalid value: "{key}": {_KEY_RULE}')
-        for part in (() if resource.custom else _CONTENT.get(resource.gvk.kind, ()))
-        for key in obj.get(part) or {}
-        if not re.fullmatch(_KEY, key)
-    ]
-
-
-def _unselected(spec: Mapping[str, Any]) -> Causes:
-    """A workload that does not select the pods of its own template by ``matchLabels``."""
-    labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels") or {}
-    if ((spec.get("selector") or {}).get("matchLabels") or {}).items() <= labels.items():
-        return []
-    why = "`selector` does not match template `labels`"
-    shown = orjson.dumps(labels, option=orjson.OPT_SORT_KEYS).decode()
-    return [cause("spec.template.metadata.labels", "FieldValueInvalid", f"Invalid value: {shown}: {why}")]
-
-
-def forbidden_changes(resource: Resource, old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> Causes:
-    """Return which parts of a new object or of a change the kind does not allow."""
-    if resource.custom:
-        return []
-    kind, wanted = resource.gvk.kind, new.get("spec") or {}
-    found = _unselected(wanted) if kind in WORKLOADS else []
-    if old is None:
-        return found
-    was = old.get("spec") or {}
-    changed = {name for name in {*was, *wanted} if was.get(name) != wanted.get(name)}
-    found += [_immutable(f"spec.{name}", wanted.get(name)) for name in _IMMUTABLE.get(kind, ()) if name in changed]
-    if kind == "PersistentVolumeClaim":
-        found += _claim_changes(was, wanted, old.get("status") or {})
-    if kind == "Secret" and old.get("type") != new.get("type"):
-        found.append(_immutable("type", new.get("type")))
-    if old.get("immutable"):
-        found += _content_changes(kind, old, new)
-    return found
-
-
-def _claim_changes(was: Mapping[str, Any], wanted: Mapping[str, Any], status: Mapping[str, Any]) -> Causes:
-    """The changes of a claim, but those with which it is bound, and its size and class once it is."""
-    is_bound = status.get("phase") == "Bound"
-    before, after = ({"volumeMode": "Filesystem", **spec} for spec in (was, wanted))
-    changed = {name for name in {*before, *after} if before.get(name) != after.get(name)}
-    changed -= {name for name in ("volumeName", "storageClassName") if not before.get(name)}
-    found = []
-    if changed - ({"resources", "volumeAttributesClassName"} if is_bound else set()):
-        found.append(cause("spec", "FieldValueForbidden", _CLAIM_RULE))
-    old, new, least = (_storage(part) for part in (was.get("resources"), wanted.get("resources"), status))
-    if is_bound and new < old and new <= least:
-        found.append(cause("spec.resources.requests.storage", "FieldValueForbidden", _SIZE_RULE))
-    return found
-
-
-def _storage(part: Mapping[str, Any] | None) -> Quantity:
-    """The size that resources request, or that a status says."""
-    sizes = (part or {}).get("requests") or (part or {}).get("capacity") or {}
-    return Quantity(sizes.get("storage", "0"))
-
-
-def _content_changes(kind: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Causes:
-    """The changes of an immutable ConfigMap or Secret."""
-    parts = [name for name in _CONTENT.get(kind, ()) if (old.get(name) or {}) != (new.get(name) or {})]
-    if kind in _CONTENT and not new.get("immutable"):
-        parts.append("immutable")
-    return [cause(name, "FieldValueForbidden", _CONTENT_RULE) for name in parts]
-
-
-def _immutable(path: str, value: Any) -> dict[str, str]:
-    return cause(path, "FieldValueInvalid", f"Invalid value: {orjson.dumps(value).decode()}: field is immutable")
 
 
 def _drop_empty(value: Any, structure: Structure) -> None:

@@ -20,7 +20,6 @@ from pykb.fake._admission import (
     complete,
     count_generation,
     finalizers_left,
-    forbidden_changes,
     is_released,
     marked,
     now,
@@ -30,6 +29,7 @@ from pykb.fake._admission import (
     refuse_new_finalizers,
     start_life,
 )
+from pykb.fake._kinds import change_mistakes, value_mistakes
 from pykb.fake._merge import json_patch, merge_patch, strategic_merge
 from pykb.fake._resources import CRD, Request, Resource, Resources, Versions
 from pykb.fake._schema import check_applied, without_nulls
@@ -414,7 +414,11 @@ def _check_preconditions(resource: Resource, old: Mapping[str, Any], preconditio
 def _check_change(resource: Resource, old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> None:
     if old is not None and (error := refuse_new_finalizers(resource, old, new)):
         raise error
-    if causes := forbidden_changes(resource, old, new):
+    if resource.custom:
+        return
+    kind = resource.gvk.kind
+    changes = change_mistakes(kind, old, new) if old is not None else []
+    if causes := [*value_mistakes(kind, new), *changes]:
         raise resource.invalid(new["metadata"]["name"], causes)
 
 

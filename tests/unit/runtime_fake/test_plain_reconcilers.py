@@ -82,7 +82,9 @@ async def test_a_plain_reconciler_reads_and_writes():
         sync.update(found)
         sync.create(config_map("b"))
         sync.delete(ConfigMap, "default/b")
-        wanted = Service.from_wire({"metadata": {"name": "s", "namespace": "default"}, "spec": {"ports": []}})
+        wanted = Service.from_wire(
+            {"metadata": {"name": "s", "namespace": "default"}, "spec": {"ports": [{"port": 80}]}}
+        )
         await_in_thread(ensure_applied(self.client, wanted))
         self.recorder.event(found, "Normal", "Seen", "by a thread")
         assert sync.find(ConfigMap, "default/none") is None
