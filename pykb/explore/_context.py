@@ -19,6 +19,7 @@ from pykb.explore._objects import group_kind_of
 from pykb.explore._outcome import Failure, Outcome, unfitness
 from pykb.explore._past import WORK, exchanged, without_done, without_revisions
 from pykb.explore._project import Subject
+from pykb.explore._signs import waits_for_people, waits_for_time
 from pykb.explore._state import Difference, State, differences, ignoring, read
 from pykb.explore._variants import lower, schema_of, spread, variants
 from pykb.meta.json_diff import Path, sorted_changes
@@ -27,6 +28,9 @@ T = TypeVar("T")
 
 IDLE_SECONDS = 2 * 3600.0
 """How long nobody does anything, to see whether the operator does."""
+
+_DAY_SECONDS = 25 * 3600.0
+"""A time of day comes within it."""
 
 _MOST_VARIANTS = 40
 _MOST_WALKED = 4
@@ -157,10 +161,27 @@ class Context:
         """What comes of steps without a fault."""
         return self.run(History(steps))
 
-    def comes_right(self, outcome: Outcome, wrong: Callable[[Outcome, State], object]) -> bool:
+    def comes_right(
+        self, outcome: Outcome, wrong: Callable[[Outcome, State], object], *, after: float = IDLE_SECONDS
+    ) -> bool:
         """Whether nothing is wrong with the state any more after hours, in which the operator may look again."""
-        later = self.run(replace(outcome.history or History(()), idle=IDLE_SECONDS))
+        later = self.run(replace(outcome.history or History(()), idle=after))
         return later.later is not None and not wrong(later, later.later)
+
+    def waits(self, outcome: Outcome, step: int, wrong: Callable[[Outcome, State], object]) -> bool:
+        """Whether the operator says after a step that it waits for somebody, or for its time, and does the rest then.
+
+        Args:
+            outcome: The run.
+            step: The step, counted from 1.
+            wrong: What is wrong with a later state.
+        """
+        if waits_for_people(outcome, self.own, step, self.base):
+            return True
+        if outcome.history is None or not waits_for_time(outcome, self.own, step, self.base):
+            return False
+        until = replace(outcome, history=replace(outcome.history, steps=outcome.history.steps[:step]))
+        return self.comes_right(until, wrong, after=_DAY_SECONDS)
 
     @property
     def definition(self) -> Manifest | None:
@@ -249,6 +270,11 @@ class Context:
         Another one may stand for what is in a system that nobody can watch, so the operator may look again.
         """
         return identity.kind == self.own.kind or any(_names_owner(identity, state) for state in states)
+
+    def others(self) -> list[Manifest]:
+        """The other samples that are there."""
+        initial = {each[1:] for each in self.base.initial}
+        return [each for each in self.subject.around(self.sample) if Identity.of(each)[1:] in initial]
 
     def sources(self) -> list[Manifest]:
         """Objects of the background that the operator reads, or whose kind it watches."""
@@ -459,7 +485,9 @@ def same_end(context: Context, expected: Outcome, what: str, *, is_alone: bool =
     def comes_later(outcome: Outcome, found: Iterable[Difference]) -> bool:
         states = (expected.states[-1], outcome.states[-1])
         is_watched = any(context.is_watched(each.identity, *states) for each in found)
-        return not is_watched and context.comes_right(outcome, unlike_in)
+        if not is_watched and context.comes_right(outcome, unlike_in):
+            return True
+        return context.waits(outcome, len(outcome.states), unlike_in)
 
     def judge(outcome: Outcome) -> Iterator[Violation]:
         if outcome.refused or expected.refused:
@@ -495,7 +523,9 @@ def comes_back(context: Context, after: str, cause: tuple[str, ...] = (), undo: 
 
     def comes_later(outcome: Outcome) -> bool:
         child = Identity.of(outcome.history.steps[-1].manifest) if outcome.history is not None else None
-        return child is not None and not context.is_owned(child) and context.comes_right(outcome, unlike_in)
+        if child is not None and not context.is_owned(child) and context.comes_right(outcome, unlike_in):
+            return True
+        return context.waits(outcome, len(outcome.states), unlike_in)
 
     def judge(outcome: Outcome) -> Iterator[Violation]:
         if outcome.refused:
@@ -538,12 +568,38 @@ def first_bug(outcome: Outcome) -> Failure | None:
     return next((failure for failure in outcome.failures if failure.is_bug), None)
 
 
+def without_bug(context: Context) -> Verdict:
+    """A verdict: no error of programming comes up, whatever happens, beside one that the sample itself shows.
+
+    Operators check with ``assert`` and raise ``ValueError`` on purpose, so that they are called again.
+    """
+
+    def judge(outcome: Outcome) -> Iterator[Violation]:
+        known = {(each.kind, each.place) for each in context.base.failures}
+        for each in outcome.failures:
+            if each.is_bug and each.kind not in _RAISED and (each.kind, each.place) not in known:
+                steps = max(1, sum(began <= each.at for began in outcome.began))
+                told = f"{each.kind} in a reconcile: {each.message}"
+                yield Violation(told, each.place, (), _bug(each), steps, remedy=_MEND)
+                return
+
+    return Verdict(judge, lambda other, _: without_bug(other), compares=False)
+
+
+_MEND = "it hides the error that led here, and what the operator would do next: mend the line, and test it"
+_RAISED = ("ValueError", "ValidationError", "AssertionError")
+
+
+def _bug(failure: Failure) -> tuple[Any, ...]:
+    return failure.kind, failure.place
+
+
 def bug_of(failure: Failure, accepted: str, *, steps: int | None = None) -> Violation:
     """The operator, a webhook or a converter fails for what the schema accepts."""
     told = f"{failure.kind}, though the schema accepts {accepted}: {failure.message}"
     if failure.kind == SystemExit.__name__:
         told = f"the process ends, though the schema accepts {accepted}: {failure.kind}: {failure.message}"
-    return Violation(told, failure.place, (), (failure.kind, failure.place), steps)
+    return Violation(told, failure.place, (), _bug(failure), steps)
 
 
 def _is_extended(difference: Difference) -> bool:

@@ -27,6 +27,7 @@ from pykb.explore._context import (
     first_bug,
     place_among,
     unbroken,
+    without_bug,
 )
 from pykb.explore._debugger import traced_threads
 from pykb.explore._elsewhere import Elsewhere, is_portable
@@ -572,6 +573,9 @@ class Explorer:
         """Yield what does not hold in a run, by its own code or by an invariant of the project."""
         if self._looks_for(case.code.slug, context) and case.code is not codes.INVARIANT:
             yield from ((case, violation) for violation in case.judge(outcome))
+        if self._looks_for(codes.BUG.slug, context) and case.code not in (codes.BUG, codes.INVARIANT):
+            mistake = replace(case, code=codes.BUG, judge=without_bug(context))
+            yield from ((mistake, violation) for violation in mistake.judge(outcome))
         if self._looks_for(codes.INVARIANT.slug, context):
             case = replace(case, code=codes.INVARIANT, judge=unbroken(hinders=case.hinders))
             yield from ((case, violation) for violation in case.judge(outcome))

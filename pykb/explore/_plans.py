@@ -57,7 +57,7 @@ from pykb.explore._past import REVISIONS, WORK, is_done, is_revision
 from pykb.explore._selecting import mixed_up
 from pykb.explore._signs import is_paused, is_refused, is_unchangeable
 from pykb.explore._state import Difference, State, differences, read
-from pykb.explore._variants import another, leaves, patch_of, put, shorten, spell, spread
+from pykb.explore._variants import another, leaves, patch_of, put, schema_of, shorten, spell, spread, variants
 from pykb.explore._webhooks import defaulting
 from pykb.meta.json_diff import Path, changes
 
@@ -84,6 +84,9 @@ _MOST_VIEWS = 8
 
 _STATUS = {FaultKind.REFUSE: 500}
 
+_MOST_CHANGES = 2
+"""Of another sample."""
+
 _MOST_SOURCES = 4
 """Objects that the operator reads and somebody changes."""
 
@@ -102,6 +105,9 @@ def crash(context: Context) -> Iterator[Case]:
     rest = steps[:-1]
     judge = same_states(context, context.undisturbed(*rest), "after a restart")
     yield Case(codes.CRASH, History(rest, Fault(FaultKind.BACK)), judge)
+    both = (_create_another(context), context.create)  # a new process sees them in the other order
+    judge = same_states(context, context.undisturbed(*both), "after a restart with two objects")
+    yield Case(codes.CRASH, History(both, Fault(FaultKind.BACK)), judge)
     yield from _in_changes(context, 0, codes.CRASH, kinds, "after a crash")
     yield from _in_a_row(context, codes.CRASH, kinds, "after a crash")
 
@@ -273,9 +279,11 @@ def _as_fresh(context: Context, fresh: Outcome, path: str) -> Verdict:
         for number, (wanted, found, what) in enumerate(every, start=2):
             if _keeps_default(context, outcome, wanted.states[0], found):
                 return
-            unlike = context.compare_with_new(wanted.states[0], found, outcome=outcome, of=wanted)
+            unlike_in = partial(_unlike, context, wanted)
+            unlike = unlike_in(outcome, found)
             other = context.base if wanted is fresh else fresh
-            if unlike and not _is_left_alone(context, wanted, other, outcome, number):
+            may_be = unlike and _is_left_alone(context, wanted, other, outcome, number)
+            if unlike and not may_be and not context.waits(outcome, number, unlike_in):
                 place = place_among(unlike, outcome, fresh)
                 yield Violation(f"{unlike[0]} {what}", place, unlike, cause_of(unlike), steps=number)
                 return
@@ -285,6 +293,11 @@ def _as_fresh(context: Context, fresh: Outcome, path: str) -> Verdict:
         return _as_fresh(other, other.undisturbed(replace(changed, verb=Verb.CREATE)), path)
 
     return Verdict(judge, again)
+
+
+def _unlike(context: Context, wanted: Outcome, outcome: Outcome, state: State) -> tuple[Difference, ...]:
+    """The differences of a state from that of a fresh object."""
+    return context.compare_with_new(wanted.states[0], state, outcome=outcome, of=wanted)
 
 
 def _is_left_alone(context: Context, fresh: Outcome, usual: Outcome, outcome: Outcome, number: int) -> bool:
@@ -471,9 +484,7 @@ def _lets_go(context: Context) -> Verdict:
 
     def judge(outcome: Outcome) -> Iterator[Violation]:
         if len(outcome.states) > 1 and all(own in state for state in outcome.states[-2:]):
-            found = Difference(own, "", None, outcome.states[-1][own])
-            what = f"{own} is never let go after it was deleted with a mark: a finalizer stays"
-            yield Violation(what, _holding(outcome), (found,), ("finalizer",))
+            yield from _never_let_go(context, outcome, " after it was deleted with a mark")
 
     return Verdict(judge, lambda other, _: _lets_go(other))
 
@@ -637,6 +648,43 @@ def drift(context: Context) -> Iterator[Case]:
             yield from _drifts(context, identity)
     for source in context.sources()[:_MOST_SOURCES]:
         yield from _followed(context, source)
+    for other in context.others()[:_MOST_SOURCES]:
+        yield from _beside_changing(context, other)
+    yield from _freed(context)
+
+
+def _beside_changing(context: Context, other: Manifest) -> Iterator[Case]:
+    """Another sample, which may name this one or be named by it, comes only later, or changes."""
+    identity = Identity.of(other)
+    late = (Step(Verb.DELETE, other), context.create, Step(Verb.CREATE, other))
+    judge = _follows(context, other, context.base, f"when {identity} came late", of_sample=True)
+    yield Case(codes.DRIFT, History(late), judge)
+    schema = schema_of(context.subject.crds, other)
+    for note, changed in spread(list(variants(schema, other, edges=False)), _MOST_CHANGES):
+        change = Step(Verb.REPLACE, changed, note=note)
+        expected = context.undisturbed(change, context.create)
+        if not expected.refused and not unfitness(expected):
+            judge = _follows(context, other, expected, f"after the change of {identity}", of_sample=True)
+            yield Case(codes.DRIFT, History((context.create, change)), judge)
+
+
+def _freed(context: Context) -> Iterator[Case]:
+    """Another object of the kind came first, and goes: the sample may have waited for what that one had."""
+    another = _create_another(context)
+    steps = (another, context.create, Step(Verb.DELETE, another.manifest))
+    what = f"after another {context.own.kind}, which came first, has gone"
+    judge = _follows(context, another.manifest, context.base, what)
+    remedy = f"when one goes, wake the others: `.watches({context.own.kind}, others)`, or look again after a while"
+
+    def lacks(outcome: Outcome) -> Iterator[Violation]:
+        yield from (replace(each, remedy=remedy) for each in judge(outcome) if _lacks(each))
+
+    yield Case(codes.DRIFT, History(steps), lacks)
+
+
+def _lacks(violation: Violation) -> bool:
+    """Whether more is wrong than what an object leaves behind that has gone."""
+    return not violation.found or any(each.path or each.found is None for each in violation.found)
 
 
 def _followed(context: Context, source: Manifest) -> Iterator[Case]:
@@ -657,15 +705,25 @@ def _followed(context: Context, source: Manifest) -> Iterator[Case]:
         yield Case(codes.DRIFT, History((context.create, change)), judge)
 
 
-def _follows(context: Context, source: Manifest, expected: Outcome, what: str) -> Judge:
-    """A verdict: the same end as in another run, at once or when the operator looks again in some hours."""
+def _follows(context: Context, source: Manifest, expected: Outcome, what: str, *, of_sample: bool = False) -> Judge:
+    """A verdict: the same end as in another run, at once or when the operator looks again in some hours.
+
+    Args:
+        context: The sample.
+        source: What has changed.
+        expected: The other run.
+        what: What happened.
+        of_sample: Whether only the sample and its children count: the operator works on the other one, too.
+    """
     identity = Identity.of(source)
     wanted = expected.states[-1]
+    own = {context.own, *context.children()}
 
     def unlike(outcome: Outcome, state: State) -> tuple[Difference, ...]:
         versions = [_last_version(run, identity) for run in (expected, outcome)]
         every = context.compare_with_new(wanted, state, outcome=outcome, of=expected)
-        return tuple(each for each in every if [str(each.expected), str(each.found)] != versions)
+        counted = (each for each in every if not of_sample or each.identity in own)
+        return tuple(each for each in counted if [str(each.expected), str(each.found)] != versions)
 
     def judge(outcome: Outcome) -> Iterator[Violation]:
         if outcome.refused or not outcome.at_rest:
@@ -712,6 +770,10 @@ def leak(context: Context) -> Iterator[Case]:
             continue  # nobody acts after a write that was refused, nor is there anything to delete at the start
         steps = (context.create, Step(Verb.DELETE, context.sample, after_write=sent.write))
         yield Case(codes.LEAK, History(steps), judge)
+        if not sent.is_of_kopf:  # the next process learns of the object only when it goes
+            yield Case(codes.LEAK, History(steps, Fault(FaultKind.CRASH_AFTER, sent.number)), judge)
+    for other in context.others()[:_MOST_SOURCES]:  # the clean-up may need what has gone
+        yield Case(codes.LEAK, History((context.create, Step(Verb.DELETE, other), context.delete)), _goes(context))
 
 
 def _nothing_left(context: Context) -> Verdict:
@@ -723,8 +785,7 @@ def _nothing_left(context: Context) -> Verdict:
             return
         left = outcome.states[-1]
         if own in left:
-            found = Difference(own, "", None, left[own])
-            yield Violation(f"{own} is never let go: a finalizer stays", _holding(outcome), (found,), ("finalizer",))
+            yield from _never_let_go(context, outcome)
             return
         if taken := _taken(outcome, since=0):
             message = f"{taken.identity}, which was there before, is deleted with {own}"
@@ -738,6 +799,36 @@ def _nothing_left(context: Context) -> Verdict:
                 yield Violation(message, maker.place, (found,), (found.identity.kind,), remedy=remedy)
 
     return Verdict(judge, lambda other, _: _nothing_left(other))
+
+
+def _goes(context: Context) -> Verdict:
+    """A verdict: nothing holds an object that was deleted."""
+
+    def judge(outcome: Outcome) -> Iterator[Violation]:
+        if outcome.at_rest and len(outcome.states) > 2:
+            yield from _never_let_go(context, outcome)
+
+    return Verdict(judge, lambda other, _: _goes(other))
+
+
+def _never_let_go(context: Context, outcome: Outcome, when: str = "") -> Iterator[Violation]:
+    """Whether an object that was deleted stays, also when the other samples have gone: they may have used it."""
+    own = context.own
+    obj = outcome.states[-1].get(own)
+    if outcome.history is None or obj is None or "deletionTimestamp" not in obj["metadata"]:
+        return
+    if others := outcome.history.background:
+        steps = (*outcome.history.steps, *(Step(Verb.DELETE, each) for each in others))
+        last = context.run(replace(outcome.history, steps=steps))
+        if last.at_rest and own not in last.states[-1]:
+            return
+        when += ", not even when the other samples have gone"
+    message = f"{own} is never let go{when}: a finalizer stays"
+    found = (Difference(own, "", None, obj),)
+    yield Violation(message, _holding(outcome), found, ("finalizer",), remedy=_LET_GO)
+
+
+_LET_GO = "let each clean-up end: what is gone is done, and what holds the object must wake the operator when it goes"
 
 
 _SHARED = "the object was there before: change only what is yours in it, as one member of a list, and take that back"
@@ -792,9 +883,9 @@ def _stays_as_it_is(context: Context, identity: Identity) -> Verdict:
 
 def _beside_another(context: Context) -> Iterator[Case]:
     """Another object of the kind comes and goes, with the same spec."""
-    other = _renamed(context.sample)
-    steps = (context.create, Step(Verb.CREATE, other), Step(Verb.DELETE, other))
-    yield Case(codes.THEFT, History(steps), _apart(context, f"after another {other['kind']} came and went"))
+    another = _create_another(context)
+    steps = (context.create, another, Step(Verb.DELETE, another.manifest))
+    yield Case(codes.THEFT, History(steps), _apart(context, f"after another {context.own.kind} came and went"))
 
 
 def _apart(context: Context, what: str) -> Verdict:
@@ -873,6 +964,11 @@ def _as_alone(context: Context, what: str) -> Verdict:
     return Verdict(judge, lambda other, _: _as_alone(other, what))
 
 
+def _create_another(context: Context) -> Step:
+    """Creates another object of the kind, with the same spec."""
+    return Step(Verb.CREATE, _renamed(context.sample))
+
+
 def _renamed(sample: Manifest) -> Manifest:
     """Another object of the kind, with the same spec."""
     return {**sample, "metadata": {**sample["metadata"], "name": _other_than(Identity.of(sample)).name}}
@@ -933,7 +1029,7 @@ def _at_once(context: Context) -> Iterator[Case]:
     first = context.smaller()
     if first is None:
         return
-    create, second = Step(Verb.CREATE, _renamed(context.sample)), replace(first, manifest=_renamed(first.manifest))
+    create, second = _create_another(context), replace(first, manifest=_renamed(first.manifest))
     steps = (context.create, create, replace(first, together=True), second)
     expected = context.run(History(_in_order(steps)))
     if expected.refused or not unfitness(expected):  # or the two do not bear each other, and the operator may say so
@@ -1100,8 +1196,10 @@ def _leads_back(context: Context, path: str) -> Verdict:
             base = context.base
             if _keeps_default(context, outcome, base.states[0], outcome.states[1]):
                 return
-            unlike = context.compare_with_new(base.states[0], outcome.states[1], outcome=outcome, of=base)
-            if unlike and not _is_left_alone(context, base, base, outcome, 2):
+            unlike_in = partial(_unlike, context, base)
+            unlike = unlike_in(outcome, outcome.states[1])
+            may_be = unlike and _is_left_alone(context, base, base, outcome, 2)
+            if unlike and not may_be and not context.waits(outcome, 2, unlike_in):
                 place = place_among(unlike, outcome, context.base)
                 message = f"{unlike[0]}: no way back from `{path}`"
                 yield Violation(message, place, unlike, cause_of(unlike))

@@ -47,6 +47,13 @@ _NAMES = re.compile(r"error|fail|refus|reject|invalid|problem|paus|suspend", re.
 _GOOD = re.compile(r"valid|accept|support|allow|admit", re.IGNORECASE)
 """Types of conditions that are false only if the spec is refused."""
 
+_TIME = r"(window|maintenance|office.?hours)"
+_PEOPLE = r"(approv|confirm|permission|review|sign.?off)"
+_AWAIT = r"(wait|pending|need|requir|until|outside|missing|closed|hold|held|next)"
+_WAITS_FOR_TIME = re.compile(rf"{_AWAIT}.{{0,40}}{_TIME}|{_TIME}.{{0,40}}{_AWAIT}", re.IGNORECASE)
+_WAITS_FOR_PEOPLE = re.compile(rf"{_AWAIT}.{{0,40}}{_PEOPLE}|{_PEOPLE}.{{0,40}}{_AWAIT}", re.IGNORECASE)
+"""How they say that they do later what the spec wants."""
+
 _PAUSES = {"pause", "paused", "suspend", "suspended", "unmanaged", "freeze", "frozen", "hold", "maintenance"}
 
 
@@ -82,6 +89,16 @@ def is_refused(outcome: Outcome, own: Identity, step: int, usual: Outcome) -> bo
 def is_unchangeable(outcome: Outcome, own: Identity, step: int, usual: Outcome) -> bool:
     """Whether the operator says that a field cannot be changed, see :func:`is_refused`."""
     return any(_CANNOT_CHANGE.search(text) for text in _texts(outcome, own, step, usual))
+
+
+def waits_for_people(outcome: Outcome, own: Identity, step: int, usual: Outcome) -> bool:
+    """Whether the operator says that somebody must let it go on, see :func:`is_refused`."""
+    return any(_WAITS_FOR_PEOPLE.search(text) for text in _texts(outcome, own, step, usual))
+
+
+def waits_for_time(outcome: Outcome, own: Identity, step: int, usual: Outcome) -> bool:
+    """Whether the operator says that it does the rest at its time, see :func:`is_refused`."""
+    return any(_WAITS_FOR_TIME.search(text) for text in _texts(outcome, own, step, usual))
 
 
 def _texts(outcome: Outcome, own: Identity, step: int, usual: Outcome) -> Iterator[str]:

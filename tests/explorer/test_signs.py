@@ -15,7 +15,14 @@ from pykb.explore._gate import Sent
 from pykb.explore._history import Identity
 from pykb.explore._outcome import Change, Outcome
 from pykb.explore._runner import Runner
-from pykb.explore._signs import heard, is_paused, is_refused, is_unchangeable
+from pykb.explore._signs import (
+    heard,
+    is_paused,
+    is_refused,
+    is_unchangeable,
+    waits_for_people,
+    waits_for_time,
+)
 from tests.explorer.keeper import Keeper
 from tests.explorer.test_zoo import _subject_of
 from tests.explorer.zoo.kinds import HERE, SAMPLE, Animal
@@ -125,6 +132,26 @@ def test_a_field_that_cannot_be_changed_is_said_as_well(text):
 def test_a_failure_to_change_is_not_a_rule(text):
     """Somebody may try again, or a fresh object may not have the value either."""
     assert not is_unchangeable(outcome({"message": text}), OWN, 1, USUAL)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("AwaitingApproval", (True, False)),
+        ("PendingReview", (True, False)),
+        ("the new image needs a confirmation", (True, False)),
+        ("WaitsForWindow", (False, True)),
+        ("OutsideMaintenanceWindow", (False, True)),
+        ("the next window begins at 02:00", (False, True)),
+        ("Approved", (False, False)),
+        ("Waiting", (False, False)),
+        ("waiting: the pod does not exist yet", (False, False)),
+    ],
+)
+def test_who_or_what_lets_the_operator_go_on_is_said(text, expected):
+    """Somebody, or a time of day. Whoever only waits may be stuck."""
+    found = outcome({"message": text})
+    assert (waits_for_people(found, OWN, 1, USUAL), waits_for_time(found, OWN, 1, USUAL)) == expected
 
 
 @pytest.mark.parametrize(

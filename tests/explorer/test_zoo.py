@@ -129,6 +129,7 @@ ALSO = {
     sights.TrustsOwnStatus: ("explore-error", "explore-history", "explore-stale", "explore-unseen", "explore-bug"),
     specs.UpdatesOnlyNew: ("explore-history", "explore-theft", "explore-drift", "explore-bug"),
     specs.WaitsOnce: ("explore-history", "explore-drift"),
+    specs.FailsToSayIt: ("explore-theft", "explore-bug"),
     **dict.fromkeys([each for each in FAULTY if each.fault == "explore-rbac"], CODES),
 }
 """The codes under which a bug shows that shows under more than its own. To look for all of them takes time."""
@@ -149,6 +150,7 @@ SOUND = [
     sound.RunsForEachSpec,
     sound.NamesByUid,
     sound.LooksAgain,
+    sound.AwaitsApproval,
     sound.Threaded,
     sound.Sleeps,
     sound.Mirrors,
@@ -166,7 +168,7 @@ BRIEFLY = 18
 LATE = {
     branches.CountsPackFirst: None,
     **dict.fromkeys([branches.ForgetsPool, crashes.ForgetsOldName, roles.MayNotDelete, sights.TrustsOwnStatus], 40),
-    **dict.fromkeys([specs.KeepsRemovedKeys, specs.UpdatesOnlyNew, specs.WrongGeneration], 40),
+    **dict.fromkeys([specs.KeepsRemovedKeys, specs.UpdatesOnlyNew, specs.WrongGeneration, specs.FailsToSayIt], 40),
     workloads.KeepsAllRevisions: 40,
 }
 """How many histories find the others; ``None`` for all."""

@@ -81,11 +81,12 @@ DRIFT = Code(
     "a child that somebody changed or deleted does not come back",
     "Somebody deleted a child of the operator, or changed a field that the operator has set. The operator must bring "
     "it back. Somebody also changed an object that the operator only reads, such as a Secret that it copies, or made "
-    "it late. What the operator made of it must follow, at once or when it looks again. A child without an "
-    "owner reference may come back late, too, within two hours: it may stand for what is in a system that nobody can "
-    "watch. If it does not come back or follow, the operator is not woken by changes of the object (`.owns(...)` or "
-    "`.watches(...)` in `setup`), or it writes a child only when it creates it. If the "
-    "field is left to others on purpose, such as replicas to an autoscaler, name it in `ignore`.",
+    "it late. So did somebody with another sample. What the operator made of it must follow, at once or when it looks "
+    "again. If another object of the kind came first and goes, the next one must get what it waits for. A child "
+    "without an owner reference may come back late, too, within two hours: it may stand for what is in a system that "
+    "nobody can watch. If it does not come back or follow, the operator is not woken by changes of the object "
+    "(`.owns(...)` or `.watches(...)` in `setup`), or it writes a child only when it creates it. If the field is left "
+    "to others on purpose, such as replicas to an autoscaler, name it in `ignore`.",
 )
 
 LEAK = Code(
@@ -122,7 +123,8 @@ BUG = Code(
     "a valid spec leads to an error or to a state without a way back",
     "The API server accepts this spec, but the reconciler raises an error of programming (`TypeError`, `KeyError` and "
     "the like), ends the process, or stays in a state that a good spec does not mend. Refuse such specs by a marker on "
-    "the type (`minimum`, `minLength`, `required`, a CEL rule), or handle them.",
+    "the type (`minimum`, `minLength`, `required`, a CEL rule), or handle them. An error of programming counts in any "
+    "history: in a rare branch, such as that for a name that is taken, it hides the error that led there.",
 )
 
 TWO_FAULTS = Code(

@@ -5,9 +5,20 @@ from __future__ import annotations
 from typing import ClassVar
 
 from pykb.api.core.v1 import ConfigMap, LocalObjectReference, Secret, ServiceAccount
-from pykb.runtime import ControllerBuilder, Manager, Request, ensure_applied
+from pykb.runtime import (
+    Client,
+    ControllerBuilder,
+    Manager,
+    Reconciler,
+    Request,
+    Result,
+    ensure_applied,
+    ensure_finalizer,
+    prune,
+    release_finalizer,
+)
 from tests.explorer.keeper import Guard, Keeper
-from tests.explorer.zoo.kinds import SAMPLE, Animal, Manifest
+from tests.explorer.zoo.kinds import FINALIZER, PARK, SAMPLE, Animal, Manifest, Park
 
 PRICES: Manifest = {
     "apiVersion": "v1",
@@ -21,6 +32,8 @@ ACCOUNT: Manifest = {
     "metadata": {"name": "default", "namespace": "default"},
     "imagePullSecrets": [{"name": "corporate"}],
 }
+LODGER: Manifest = {**SAMPLE, "spec": {**SAMPLE["spec"], "house": "west"}}
+"""Lives in the park of the samples."""
 BOBO: Manifest = {**SAMPLE, "metadata": {"name": "bobo", "namespace": "default"}, "spec": {"food": "leaves"}}
 
 
@@ -201,3 +214,174 @@ class ReplacesListMended(ReplacesList):
     def kept(self, present: list[LocalObjectReference]) -> list[LocalObjectReference]:
         """All that was in it."""
         return present
+
+
+class WakesNobody(Keeper):
+    """Feeds one animal at a time, who came first. When that one goes, nobody wakes the next (queues with a limit)."""
+
+    fault = "explore-drift"
+
+    async def keep(self, animal: Animal) -> None:
+        """Apply the child if it is the animal's turn."""
+        if await self.has_turn(animal):
+            await ensure_applied(self.client, self.child(animal), owner=animal)  # fault: see `setup`
+            animal.status.phase = "Ready"
+        else:
+            await prune(self.client, ConfigMap, owner=animal)
+            animal.status.phase = "Waiting"
+
+    async def has_turn(self, animal: Animal) -> bool:
+        """Whether it came first, of those that are there."""
+        every = await self.client.live.list(Animal, namespace=animal.metadata.namespace)
+        there = [each.metadata for each in every if each.metadata.deletion_timestamp is None]
+        return min(there, key=lambda each: (each.creation_timestamp, each.name)).name == animal.metadata.name
+
+
+class WakesNobodyMended(WakesNobody):
+    """Wakes all others."""
+
+    fault = ""
+
+    def setup(self, manager: Manager) -> None:
+        """Watch animals for animals."""
+
+        async def others(animal: Animal) -> list[Request]:
+            every = await self.client.list(Animal, namespace=animal.metadata.namespace)
+            return [Request(each.metadata.namespace, each.metadata.name) for each in every]
+
+        ControllerBuilder(manager).for_(Animal).owns(ConfigMap).watches(Animal, others).complete(self)
+
+
+class RemembersTurn(WakesNobodyMended):
+    """Has in memory whose turn it is. The next process begins with another one."""
+
+    fault = "explore-crash"
+
+    def __init__(self, client: Client) -> None:
+        super().__init__(client)
+        self.turn = ""
+
+    async def reconcile(self, request: Request) -> Result | None:
+        """Note who has gone."""
+        if self.turn == request.name and await self.client.find(Animal, request) is None:
+            self.turn = ""
+        return await super().reconcile(request)
+
+    async def keep(self, animal: Animal) -> None:
+        """Apply the child if it is the animal's turn."""
+        if await self.has_turn(animal):
+            await ensure_applied(self.client, self.child(animal), owner=animal)
+            animal.status.phase = "Ready"
+        else:
+            await prune(self.client, ConfigMap, owner=animal)  # fault: see `has_turn`
+            animal.status.phase = "Waiting"
+
+    async def has_turn(self, animal: Animal) -> bool:
+        """Whether it is the one that is remembered, if there is one."""
+        self.turn = self.turn or animal.metadata.name or ""
+        return self.turn == animal.metadata.name
+
+
+class RemembersTurnMended(RemembersTurn):
+    """Looks who came first."""
+
+    fault = ""
+
+    async def has_turn(self, animal: Animal) -> bool:
+        """Whether it came first."""
+        return await WakesNobody.has_turn(self, animal)
+
+
+class IgnoresPark(Keeper):
+    """Has the food from the park that the animal names, and does not see when the park comes or changes."""
+
+    fault = "explore-drift"
+    sample = LODGER
+    neighbours: ClassVar[tuple[Manifest, ...]] = (PARK,)
+
+    async def keep(self, animal: Animal) -> None:
+        """Apply the child, with the food of the park."""
+        park = await self.client.find(Park, animal.spec.house or "none")
+        child = self.child(animal)
+        child.data = {**(child.data or {}), "park": park.spec.food if park is not None else ""}
+        await ensure_applied(self.client, child, owner=animal)  # fault
+
+
+class IgnoresParkMended(IgnoresPark):
+    """Watches parks for the animals that name them."""
+
+    fault = ""
+
+    def setup(self, manager: Manager) -> None:
+        """Find the animals of a park."""
+
+        async def lodgers(park: Park) -> list[Request]:
+            every = [each for each in await self.client.list(Animal) if each.spec.house == park.metadata.name]
+            return [Request(each.metadata.namespace, each.metadata.name) for each in every]
+
+        ControllerBuilder(manager).for_(Animal).owns(ConfigMap).watches(Park, lodgers).complete(self)
+
+
+class NeedsParkToGo(Guard):
+    """Says goodbye to its park when it goes. If the park went first, that fails for ever."""
+
+    fault = "explore-leak"
+    sample = LODGER
+    neighbours: ClassVar[tuple[Manifest, ...]] = (PARK,)
+
+    async def clean_up(self, animal: Animal) -> None:
+        """Look which park it was."""
+        await self.leave(animal.spec.house or "none")
+        await super().clean_up(animal)
+
+    async def leave(self, park: str) -> None:
+        """Tell the park."""
+        if park == PARK["metadata"]["name"]:
+            await self.client.get(Park, park)  # fault
+
+
+class NeedsParkToGoMended(NeedsParkToGo):
+    """What is gone needs no goodbye."""
+
+    fault = ""
+
+    async def leave(self, park: str) -> None:
+        """Tell the park, if it is there."""
+        await self.client.find(Park, park)
+
+
+class StaysInUse(Reconciler):
+    """Keeps a park while animals live in it. When the last one goes, nobody wakes it (Kubernetes: volumes in use)."""
+
+    fault = "explore-leak"
+    sample = PARK
+    rules = None
+    neighbours: ClassVar[tuple[Manifest, ...]] = (LODGER,)
+
+    async def reconcile(self, request: Request) -> None:
+        """Let the park go when nobody lives in it."""
+        park = await self.client.find(Park, request)
+        if park is None:
+            return
+        if park.metadata.deletion_timestamp is None:
+            await ensure_finalizer(self.client, park, FINALIZER)  # fault: see `setup`
+        elif not any(each.spec.house == request.name for each in await self.client.live.list(Animal)):
+            await release_finalizer(self.client, park, FINALIZER)
+
+    def setup(self, manager: Manager) -> None:
+        """Look at parks only."""
+        ControllerBuilder(manager).for_(Park).complete(self)
+
+
+class StaysInUseMended(StaysInUse):
+    """Watches the animals for their park."""
+
+    fault = ""
+
+    def setup(self, manager: Manager) -> None:
+        """Find the park of an animal."""
+
+        def house(animal: Animal) -> list[Request]:
+            return [Request("", animal.spec.house)] if animal.spec.house else []
+
+        ControllerBuilder(manager).for_(Park).watches(Animal, house).complete(self)

@@ -671,3 +671,35 @@ class ConcealsLossMended(ConcealsLoss):
     def lose(self, animal: Animal, error: NotControlled) -> None:
         """Warn of all."""
         self.recorder.event(animal, "Warning", "Taken", str(error))
+
+
+class TrustsNote(Guard):
+    """Deletes what its status names. If it died before it noted that, and the animal goes meanwhile, that stays."""
+
+    fault = "explore-leak"
+
+    async def make(self, animal: Animal) -> None:
+        """Create the secret, and note it."""
+        secret = self.secret(animal)
+        found = await self.client.find(Secret, secret)
+        if found is not None and not self.is_own(animal, found):
+            self.recorder.event(animal, "Warning", "Taken", "the secret is somebody else's")
+            return
+        if found is None:
+            await self.client.create(secret)  # fault: see `clean_up`
+        animal.status.child = secret.metadata.name
+
+    async def clean_up(self, animal: Animal) -> None:
+        """Delete the secret, if the status has it."""
+        if animal.status.child is not None:
+            await super().clean_up(animal)
+
+
+class TrustsNoteMended(TrustsNote):
+    """Looks for the secret itself."""
+
+    fault = ""
+
+    async def clean_up(self, animal: Animal) -> None:
+        """Delete the secret, whatever the status says."""
+        await Guard.clean_up(self, animal)

@@ -1,11 +1,13 @@
-"""Operators that leave an object alone while it has an annotation, and do not do the rest when it is gone."""
+"""Operators that leave an object alone for a time, and do not do the rest when it is over."""
 
 from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
 
 from pykb.api.core.v1 import ConfigMap
 from pykb.runtime import Client, ControllerBuilder, GenerationChanged, Manager, Request, Result, ensure_applied
 from tests.explorer.keeper import Keeper
-from tests.explorer.zoo.kinds import GROUP_VERSION, Animal
+from tests.explorer.zoo.kinds import GROUP_VERSION, Animal, AnimalStatus
 
 _PAUSED = f"{GROUP_VERSION.group}/paused"
 
@@ -82,3 +84,43 @@ class AwaitsWordMended(AwaitsWord):
     def is_started(self, word: str | None) -> bool:
         """Whether nothing stops it any more."""
         return word != "disabled"
+
+
+class MissesWindow(Keeper):
+    """Changes its child only from one to two at night, and says so. Nothing wakes it then."""
+
+    fault = "explore-history"
+
+    async def keep(self, animal: Animal) -> None:
+        """Apply the child if there is none, or at its time."""
+        found = await self.client.find(ConfigMap, self.child(animal))
+        is_other = found is not None and (found.data or {}).get("food") != animal.spec.food
+        animal.status.phase = "Ready"
+        if is_other and datetime.now(UTC).hour != _HOUR:
+            animal.status.phase = "WaitsForWindow"
+        else:
+            await ensure_applied(self.client, self.child(animal), owner=animal)  # fault: see `report`
+
+    async def report(self, animal: Animal, before: AnimalStatus) -> Result | None:
+        """Write the status."""
+        await super().report(animal, before)
+        return self.later() if animal.status.phase == "WaitsForWindow" else None
+
+    def later(self) -> Result | None:
+        """Never."""
+        return None
+
+
+_HOUR = 1
+
+
+class MissesWindowMended(MissesWindow):
+    """Comes back when it begins."""
+
+    fault = ""
+
+    def later(self) -> Result | None:
+        """At its time, today or tomorrow."""
+        now = datetime.now(UTC)
+        today = now.replace(hour=_HOUR, minute=0, second=0, microsecond=0)
+        return Result(requeue_after=(today if today > now else today + timedelta(days=1)) - now)

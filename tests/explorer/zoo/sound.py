@@ -244,3 +244,17 @@ class LooksAgain(companies.CopiesOnce):
         """Come back."""
         await super().report(animal, before)
         return Result(requeue_after=timedelta(minutes=10))
+
+
+class AwaitsApproval(Keeper):
+    """Changes the food only when an annotation has it, and says that it waits for that."""
+
+    async def keep(self, animal: Animal) -> None:
+        """Apply the child if there is none, or if somebody has approved the food."""
+        wanted = self.child(animal)
+        found = await self.client.find(ConfigMap, wanted)
+        food = ((found.data if found is not None else None) or {}).get("food", animal.spec.food)
+        approved = (animal.metadata.annotations or {}).get("zoo.example.com/approved-food")
+        animal.status.phase = "Ready" if animal.spec.food in (food, approved) else "AwaitingApproval"
+        if animal.status.phase == "Ready":
+            await ensure_applied(self.client, wanted, owner=animal)

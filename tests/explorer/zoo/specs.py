@@ -29,6 +29,7 @@ from pykb.runtime import (
     Conflict,
     Invalid,
     MergePatch,
+    NotControlled,
     Request,
     Result,
     create_or_update,
@@ -389,6 +390,34 @@ class BadEdgeMended(BadEdge):
     def share(self, animal: Animal) -> str:
         """The share of each, if there are any."""
         return str(round(100 / animal.spec.count)) if animal.spec.count else "0"
+
+
+class FailsToSayIt(Keeper):
+    """Says by a method that does not exist that the name of its child is taken. Only then is the line run."""
+
+    fault = "explore-bug"
+
+    async def keep(self, animal: Animal) -> None:
+        """Apply the child, or say who has it."""
+        try:
+            await ensure_applied(self.client, self.child(animal), owner=animal)
+        except NotControlled as error:
+            self.recorder.event(animal, "Warning", "Taken", self.words(error))
+            raise
+
+    def words(self, error: NotControlled) -> str:
+        """What to say."""
+        return f"the menu is taken: {error.reason.lower()}"  # type: ignore[attr-defined] # fault
+
+
+class FailsToSayItMended(FailsToSayIt):
+    """Says what the error says."""
+
+    fault = ""
+
+    def words(self, error: NotControlled) -> str:
+        """What to say."""
+        return str(error)
 
 
 class MissingField(Keeper):
