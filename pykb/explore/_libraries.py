@@ -14,10 +14,14 @@ import importlib
 import io
 import os
 import sys
-from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Self
 from unittest import mock
 from urllib.parse import parse_qsl, urlsplit
@@ -31,6 +35,7 @@ from pykb.client.guard import running_loop
 from pykb.explore._gate import Gate, next_line, place_in, whence
 from pykb.explore._time import real_datetime, stack_of
 from pykb.files.durable import temporary
+from pykb.tools.x509 import Validity, make, pem_of
 
 HOST = "kubernetes.explorer.invalid"
 
@@ -45,7 +50,7 @@ _KUBECONFIG = {
 _HTTPX = ("httpx", "httpx2")
 _JSON = {"Content-Type": "application/json"}
 _LIBRARIES = ("kubernetes", "kubernetes_asyncio")
-_FILES = {"token": "explorer", "namespace": "default", "ca.crt": ""}
+_FILES = {"token": "explorer", "namespace": "default"}
 _LOADERS = {
     "kubernetes.config.incluster_config": {"SERVICE_TOKEN_FILENAME": "token", "SERVICE_CERT_FILENAME": "ca.crt"},
     "kubernetes_asyncio.config.incluster_config": {
@@ -78,11 +83,13 @@ reach: contextvars.ContextVar[Reach | None] = contextvars.ContextVar("reach", de
 @contextlib.contextmanager
 def told_of_the_world() -> Iterator[None]:
     """Tell client libraries of the API server in memory, and of no other. Forked processes inherit it."""
-    if os.environ.get("KUBERNETES_SERVICE_HOST") == HOST:
+    if any(isinstance(finder, _Telling) for finder in sys.meta_path):  # a process that was started has none
         yield
         return
     with temporary("explore") as folder, contextlib.ExitStack() as stack:
-        for name, content in {**_FILES, "config": orjson.dumps(_KUBECONFIG).decode()}.items():
+        authority = make("explorer", Validity.of(timedelta(days=1), datetime.now(UTC)), signs=True)
+        contents = {**_FILES, "config": orjson.dumps(_KUBECONFIG).decode(), "ca.crt": pem_of(authority.certificate)}
+        for name, content in contents.items():
             (folder / name).write_text(content, encoding="utf-8")
         variables = {
             "KUBECONFIG": str(folder / "config"),
@@ -90,11 +97,42 @@ def told_of_the_world() -> Iterator[None]:
             "KUBERNETES_SERVICE_PORT": "443",
         }
         stack.enter_context(mock.patch.dict(os.environ, variables))
-        for module, names in _LOADERS.items():
-            for variable, name in names.items():
-                if module in sys.modules and hasattr(sys.modules[module], variable):
-                    stack.enter_context(mock.patch.object(sys.modules[module], variable, str(folder / name)))
+
+        def tell(module: ModuleType) -> None:
+            for variable, name in _LOADERS[module.__name__].items():
+                if hasattr(module, variable):
+                    stack.enter_context(mock.patch.object(module, variable, str(folder / name)))
+
+        for name in _LOADERS:
+            if name in sys.modules:
+                tell(sys.modules[name])
+        # The operator imports the others only later, and may ask them at once.
+        telling = _Telling(tell)
+        sys.meta_path.insert(0, telling)
+        stack.callback(sys.meta_path.remove, telling)
         yield
+
+
+class _Telling(MetaPathFinder):
+    """Tells modules of libraries of the world when they are imported."""
+
+    def __init__(self, tell: Callable[[ModuleType], None]) -> None:
+        self._tell = tell
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Find one of them as Python does."""
+        spec = PathFinder.find_spec(fullname, path, target) if fullname in _LOADERS else None
+        if spec is not None and spec.loader is not None:
+            execute = spec.loader.exec_module
+
+            def exec_module(module: ModuleType) -> None:
+                execute(module)
+                self._tell(module)
+
+            spec.loader.exec_module = exec_module  # type: ignore[method-assign]
+        return spec
 
 
 @contextlib.contextmanager

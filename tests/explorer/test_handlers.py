@@ -208,6 +208,39 @@ def test_client_libraries_reach_the_server_in_memory(write):
     assert dict(os.environ) == environment
 
 
+IN_A_POD = """
+    import importlib
+
+    import kopf
+    import kubernetes
+    import kubernetes_asyncio
+
+    importlib.import_module("kubernetes.config.incluster_config").load_incluster_config()
+
+    def body(name):
+        return {"metadata": {"name": name}}
+
+    @kopf.on.create("animals")
+    def in_a_thread(namespace, **_):
+        kubernetes.client.CoreV1Api().create_namespaced_config_map(namespace, body("thread"))
+
+    @kopf.on.create("animals")
+    async def awaited(namespace, **_):
+        kubernetes_asyncio.config.load_incluster_config()
+        async with kubernetes_asyncio.client.ApiClient() as api:
+            await kubernetes_asyncio.client.CoreV1Api(api).create_namespaced_config_map(namespace, body("awaited"))
+"""
+
+
+def test_handlers_log_in_as_in_a_pod(write, monkeypatch):
+    """When they are imported, or later. A library may be imported only with them."""
+    monkeypatch.delitem(sys.modules, "kubernetes.config.incluster_config", raising=False)
+    subject = write(IN_A_POD)
+    assert [each.partition(":")[0] for each in sorted(changes(subject, CREATE))] == ["awaited", "thread"]
+    report = Explorer(subject, only=("explore-crash",)).run()  # processes with other hashes log in, too
+    assert not [each.message for each in report.findings if "hashes" in each.message]
+
+
 WATCHES = """
     import asyncio
 
