@@ -256,7 +256,7 @@ def test_a_place_is_found_behind_links(tmp_path):
 
 def phase_of(operator: type[Reconciler]) -> str:
     """The phase that an operator writes."""
-    [animal] = (found for found in played(operator).states[-1].values() if "phase" in found.get("status", {}))
+    [animal] = (found for each, found in played(operator).states[-1].items() if each.kind == "Animal")
     return str(animal["status"]["phase"])
 
 
