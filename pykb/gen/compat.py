@@ -101,6 +101,9 @@ def with_revision(root: Path, revision: str, request: Request, result: GenerateR
         return [OPTION.at(None, "`--check-compat` compares CRDs, and none are generated", "pykb generate crd")]
     commit = Commit.find(root, revision)
     if commit is None:
+        if not has_repository(root):
+            message = f"`{revision}` cannot be read: there is no git repository here, or no `git` on PATH"
+            return [REVISION.at(None, message)]
         return [
             REVISION.at(
                 None,
