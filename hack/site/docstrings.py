@@ -1,7 +1,4 @@
-"""Reads docstrings as Markdown: they have the roles and literal blocks of reStructuredText, and doctests.
-
-Reads `pykb._dataclass` as `dataclasses`, as type checkers do.
-"""
+"""Reads docstrings as Markdown: they have the roles and literal blocks of reStructuredText, and doctests."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import griffe
 
 if TYPE_CHECKING:
-    from griffe import Alias, GriffeLoader, Object
+    from griffe import GriffeLoader, Object
 
 _ROLE = re.compile(r":\w+:`~?([^`<]*?)(?: <[^`]*>)?`")
 _BLOCK = re.compile(r"^( *)(.*)::\n\n((?:\1    .*\n|\n)+)", re.MULTILINE)
@@ -26,11 +23,6 @@ class Docstrings(griffe.Extension):
         """Rewrite one."""
         if obj.docstring:
             obj.docstring.value = to_markdown(obj.docstring.value)
-
-    def on_alias_instance(self, *, alias: Alias, **kwargs: Any) -> None:  # noqa: ARG002 - griffe's signature
-        """Know the parameters of dataclasses."""
-        if alias.target_path == "pykb._dataclass.dataclass":
-            alias.target_path = "dataclasses.dataclass"
 
 
 def to_markdown(text: str) -> str:

@@ -8,14 +8,12 @@ a value. Each has an equivalent marker (``+listType=map``, ``+kubebuilder:valida
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Literal, TypeVar, cast
 
 from pydantic import Field, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
-
-from pykb._dataclass import dataclass
 
 _T = TypeVar("_T", bound=type)
 

@@ -6,6 +6,7 @@ Sources: RFC 3339; metav1.Time and metav1.MicroTime in the API conventions; Go's
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import lru_cache
@@ -13,8 +14,6 @@ from typing import Annotated, Any
 
 from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
-
-from pykb._dataclass import dataclass
 
 # Python 3.14 takes 24:00 for the next day.
 _RFC3339 = re.compile(

@@ -10,12 +10,12 @@ import shlex
 import shutil
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pykb._dataclass import dataclass
 from pykb.cli import console
 from pykb.cli.options import taking
 from pykb.project.options import option

@@ -10,12 +10,12 @@ import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pykb._dataclass import dataclass
 from pykb.cli import console
 from pykb.cli.errors import EXIT_FINDINGS, EXIT_INTERRUPTED, refuse, report
 from pykb.cli.options import complete_kinds, taking

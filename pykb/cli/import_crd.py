@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pykb._dataclass import dataclass
 from pykb.cli import console
 from pykb.cli.errors import EXIT_FINDINGS, finish
 from pykb.cli.options import Preview, taking

@@ -6,7 +6,7 @@ import inspect
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_origin, get_type_hints
@@ -15,7 +15,6 @@ import click
 import typer
 import typer.core
 
-from pykb._dataclass import dataclass
 from pykb.cli import console
 from pykb.project.options import Option, option, options_of
 

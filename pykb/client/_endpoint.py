@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import orjson
 
-from pykb._dataclass import dataclass
 from pykb.client.codec import AnyObject, Kind, UnreadableObjects, gvk_of, resource_of
 from pykb.client.connection import DRY_RUN, Call, Connection, Method, Route, is_dry_run, parse_path
 from pykb.client.errors import Conflict, NotFound

@@ -17,14 +17,13 @@ import zlib
 from asyncio.sslproto import _SSLProtocolTransport
 from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 from urllib.parse import unquote, urlsplit
 
 import orjson
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
-from pykb._dataclass import dataclass
 from pykb.client.connection import ExecResult
 from pykb.client.ending import abort
 from pykb.client.errors import error_from_status

@@ -7,12 +7,11 @@ import logging
 import random
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
 
-from pykb._dataclass import dataclass
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.api.object import Object, Unstructured
 from pykb.api.unreadable import ObjectList, UnreadableObject

@@ -10,13 +10,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import lru_cache
 from typing import Any, Literal, Protocol
 from urllib.parse import unquote
 
-from pykb._dataclass import dataclass
 from pykb.client.login.credentials import Impersonation
 from pykb.meta.gvk import GroupVersion, GroupVersionKind, NamespacedName
 

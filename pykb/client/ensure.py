@@ -15,11 +15,11 @@ import inspect
 import weakref
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from types import NoneType
 from typing import Any
 
-from pykb._dataclass import dataclass
 from pykb.api.meta.v1 import OwnerReference
 from pykb.api.object import Object, Unstructured
 from pykb.api.struct import Struct

@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from pykb._dataclass import dataclass
 from pykb.api.safe_text import safe_text
 from pykb.diagnostics import Diagnostic, EnvironmentProblem, PykbError
 from pykb.reading import mapping

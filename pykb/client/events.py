@@ -15,10 +15,10 @@ import socket
 import time
 from collections import OrderedDict
 from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
-from pykb._dataclass import dataclass
 from pykb.api.object import Unstructured
 from pykb.api.safe_text import safe_text
 from pykb.api.time import format_micro_time

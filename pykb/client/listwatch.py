@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypedDict, cast
 
-from pykb._dataclass import dataclass
 from pykb.client._reader import Interrupted, RawWatch
 from pykb.client.codec import complete
 from pykb.client.connection import Call

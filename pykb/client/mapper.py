@@ -7,11 +7,11 @@ Source: https://kubernetes.io/docs/concepts/overview/kubernetes-api/#discovery-a
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
-from pykb._dataclass import dataclass
 from pykb.client.connection import Call, Connection
 from pykb.client.errors import NoKindMatch, NotFound
 from pykb.meta.gvk import GroupVersion, GroupVersionKind, GroupVersionResource, ResourceInfo

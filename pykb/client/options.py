@@ -5,14 +5,13 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Literal, TypedDict
 
 from typing_extensions import Format
 
-from pykb._dataclass import dataclass
 from pykb.api.object import Object
 from pykb.client.login.credentials import Impersonation
 from pykb.meta.gvk import GroupVersionKind

@@ -6,9 +6,9 @@ Source: https://kubernetes.io/docs/reference/using-api/api-concepts/#patch-and-a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
-from pykb._dataclass import dataclass
 from pykb.client.codec import AnyObject, AnyObjectT, snapshot, to_wire
 from pykb.client.json_text import encode
 from pykb.meta.json_diff import MISSING, Parts, Path, changes, fields_of

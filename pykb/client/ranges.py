@@ -7,11 +7,11 @@ sends a replica only the objects of its ranges. Source: https://kep.k8s.io/5866
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any
 
-from pykb._dataclass import dataclass
 from pykb.meta.names import SUBDOMAIN_LENGTH
 
 _OFFSET, _PRIME, _MASK = 0xCBF29CE484222325, 0x100000001B3, (1 << 64) - 1

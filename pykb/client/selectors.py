@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any
 
-from pykb._dataclass import dataclass
 from pykb.api.struct import Struct
 
 _SET = re.compile(r"^(\S+)\s+(in|notin)\s*\(([^()]*)\)$")

@@ -9,12 +9,12 @@ import re
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
 from contextlib import asynccontextmanager, nullcontext
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import orjson
 
-from pykb._dataclass import dataclass
 from pykb.client._pool import (
     Answer,
     ConnectFailed,

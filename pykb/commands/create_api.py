@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pykb._dataclass import dataclass
 from pykb.commands.options import NewApi, NewWebhook
 from pykb.commands.transition import with_controller, with_operand
 from pykb.diagnostics import NOTHING_WRITTEN, Diagnostics

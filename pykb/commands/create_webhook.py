@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pykb._dataclass import dataclass
 from pykb.commands.create_api import check_type
 from pykb.commands.delete import say_missing
 from pykb.commands.options import NewWebhook

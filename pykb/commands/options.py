@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from pykb._dataclass import dataclass
 from pykb.plugins import Style
 from pykb.project import Certificates
 from pykb.project.options import NONE, ApiOptions, ProjectOptions, option, options_of

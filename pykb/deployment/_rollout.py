@@ -9,10 +9,10 @@ import json
 import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from pykb._dataclass import dataclass
 from pykb.deployment.cluster import Cluster
 from pykb.deployment.manifests import CRD, INJECTED_CA, WEBHOOK_KINDS, Object, is_converted, of_kind, title_of
 from pykb.diagnostics import Diagnostic, EnvironmentProblem

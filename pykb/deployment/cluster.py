@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pykb._dataclass import dataclass
 from pykb.client.login import listed_kubeconfigs, none_exists
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.environment import (

@@ -10,14 +10,13 @@ import signal
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import asdict, field
+from dataclasses import asdict, dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from pykb._dataclass import dataclass
 from pykb._regular_file import read_text
 from pykb.dev.page._events import LONGEST_LINE
 from pykb.dev.project import DevProject

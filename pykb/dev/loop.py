@@ -12,13 +12,12 @@ import sys
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Protocol
 
-from pykb._dataclass import dataclass
 from pykb._regular_file import read_bytes, real_path
 from pykb.client.ending import end_tasks
 from pykb.deployment.apply import apply_all

@@ -7,10 +7,10 @@ import contextlib
 import json
 import re
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from pykb._dataclass import dataclass
 from pykb.client.connection import Call
 from pykb.client.errors import ApiError, ServerUnreachable
 from pykb.client.login.credentials import Credentials, StaticCredentials

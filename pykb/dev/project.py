@@ -12,11 +12,11 @@ import hashlib
 import os
 import sys
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from pykb._dataclass import dataclass
 from pykb._regular_file import read_bytes
 from pykb.diagnostics import EnvironmentProblem
 from pykb.envtest.crds import read_crds

@@ -7,10 +7,8 @@ A user's mistake is a value, not an exception. Functions return ``(value, Diagno
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
-
-from pykb._dataclass import dataclass
 
 NOTHING_WRITTEN = "nothing was written"
 """The note of an error that stops a command before it changes a file."""

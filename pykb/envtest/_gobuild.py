@@ -17,11 +17,10 @@ import sys
 import tempfile
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from pykb._dataclass import dataclass
 from pykb.envtest.cache import (
     APISERVER,
     CONTROLLER_MANAGER,

@@ -11,10 +11,10 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from pykb._dataclass import dataclass
 from pykb.diagnostics.codes.environment import ASSETS_MISSING, ASSETS_VERSION
 from pykb.envtest.reporter import Reporter
 

@@ -14,10 +14,10 @@ import socket
 import stat
 import tempfile
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from pykb._dataclass import dataclass
 from pykb.diagnostics import Diagnostic
 from pykb.diagnostics.codes.environment import CONTROL_PLANE_PORT, CONTROL_PLANE_START
 from pykb.envtest.cache import APISERVER, CONTROLLER_MANAGER, ETCD

@@ -12,13 +12,13 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from pykb._dataclass import dataclass
 from pykb._regular_file import read_bytes
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.environment import (

@@ -9,11 +9,11 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from pykb._dataclass import dataclass
 from pykb.diagnostics.codes.environment import CONTROL_PLANE_START
 from pykb.envtest import _supervisor as supervisor
 from pykb.envtest.components import Component

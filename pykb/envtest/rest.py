@@ -6,13 +6,12 @@ import asyncio
 import json
 from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import parse_qsl
 
-from pykb._dataclass import dataclass
 from pykb.diagnostics import EnvironmentProblem
 from pykb.reading import read_json
 

@@ -7,7 +7,7 @@ import copy
 import secrets
 import time
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import timedelta
 from http import HTTPStatus
 from pathlib import Path
@@ -16,7 +16,6 @@ from urllib.parse import urlsplit
 
 import yaml
 
-from pykb._dataclass import dataclass
 from pykb._regular_file import read_bytes
 from pykb.diagnostics import Diagnostic, EnvironmentProblem, Span
 from pykb.diagnostics.codes.environment import (

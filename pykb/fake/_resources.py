@@ -6,11 +6,10 @@ Converts objects between the stored version of their kind and the others, with a
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from pykb._dataclass import dataclass
 from pykb.api.builtin import find_class, kinds
 from pykb.api.object import Object
 from pykb.client.connection import Route

@@ -8,12 +8,12 @@ import re
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import aclosing
+from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any
 
 import orjson
 
-from pykb._dataclass import dataclass
 from pykb.client.errors import ApiError
 from pykb.client.ranges import hash_of
 from pykb.client.selectors import FieldSelector, LabelSelector

@@ -9,12 +9,11 @@ from __future__ import annotations
 import base64
 import uuid
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
 
-from pykb._dataclass import dataclass
 from pykb.client.errors import ApiError
 from pykb.client.selectors import LabelSelector
 from pykb.fake._http import refuse

@@ -14,11 +14,10 @@ import re
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from pykb._dataclass import dataclass
 from pykb.diagnostics import NOTHING_WRITTEN, Diagnostic, EnvironmentProblem
 from pykb.diagnostics.codes import scaffold as codes
 from pykb.files.durable import Folder

@@ -8,12 +8,11 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import takewhile
 from pathlib import Path, PurePosixPath
 
-from pykb._dataclass import dataclass
 from pykb._regular_file import read_bytes
 from pykb.diagnostics import NOTHING_WRITTEN, Diagnostic, Diagnostics, Edit
 from pykb.diagnostics.codes.scaffold import FILE_CHANGED, NOT_A_FILE, PATH_OUTSIDE

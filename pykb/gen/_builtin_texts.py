@@ -6,11 +6,10 @@ pykb does not ship the descriptions of Kubernetes.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pykb._dataclass import dataclass
 from pykb._regular_file import read_text
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.generate import OPENAPI_FILE

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from pykb._dataclass import dataclass
 from pykb.api.object import CustomResource
 from pykb.diagnostics import Diagnostic, Diagnostics, Label, Severity
 from pykb.diagnostics.codes.crd import MARKER_UNREAD

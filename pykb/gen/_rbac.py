@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pykb._dataclass import dataclass
 from pykb.api.builtin import kinds
 from pykb.diagnostics import Code, Diagnostic, Diagnostics, Label, Severity
 from pykb.diagnostics.codes.generate import (

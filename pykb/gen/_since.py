@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-from pykb._dataclass import dataclass
 from pykb._regular_file import read_text
 from pykb.diagnostics import Diagnostic, Span
 from pykb.diagnostics.codes.generate import NEEDS_KUBERNETES

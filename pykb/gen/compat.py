@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from pykb._dataclass import dataclass
 from pykb.diagnostics import Diagnostic, EnvironmentProblem, Severity, Span
 from pykb.diagnostics.codes.generate import BREAKING_CHANGE, OPTION, REVISION
 from pykb.files.plan import Change, Plan

@@ -8,11 +8,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from pykb._dataclass import dataclass
 from pykb._regular_file import real_path
 from pykb.api.builtin_table import RELEASE, TABLE
 from pykb.diagnostics import NOTHING_WRITTEN, Diagnostics

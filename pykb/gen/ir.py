@@ -7,11 +7,10 @@ are the wire's (``minLength``, ``x-kubernetes-list-type``) and values are plain 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any
 
-from pykb._dataclass import dataclass
 from pykb.api.annotations import CEL
 from pykb.diagnostics import Span
 from pykb.meta.names import to_camel

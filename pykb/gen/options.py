@@ -6,11 +6,10 @@ To add one: a line in :data:`OPTIONS`, the attribute that it sets, and a line in
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pykb._dataclass import dataclass
 from pykb._regular_file import real_path
 from pykb.project.settings import Minor
 

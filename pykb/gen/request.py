@@ -10,14 +10,13 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pykb import _regular_file
-from pykb._dataclass import dataclass
 from pykb._regular_file import SETTINGS, real_path
 from pykb.diagnostics import Diagnostic, Diagnostics, EnvironmentProblem, Span
 from pykb.diagnostics.codes.generate import COMMAND_LINE, COMMAND_LINE_GO, OPTION

@@ -6,10 +6,9 @@ Reads the sources, finds the kinds in them, and makes one file per kind.
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pykb._dataclass import dataclass
 from pykb._regular_file import read_text
 from pykb.diagnostics import Diagnostics, Severity, Span
 from pykb.diagnostics.codes.crd import CRD_TOO_LARGE

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from pykb._dataclass import dataclass
 from pykb.markers.comments import describe_docstring
 from pykb.python_source import layout, quoting
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
-from pykb._dataclass import dataclass
 from pykb.gen.ir import LIMITS, RULE_PARTS, RULES
 from pykb.gen.lower.constraints import FLAGS
 from pykb.gen.lower.scalars import QUANTITY_PATTERN

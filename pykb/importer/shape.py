@@ -8,11 +8,10 @@ import keyword
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 
-from pykb._dataclass import dataclass
 from pykb.api import builtin
 from pykb.api.object import Object
 from pykb.api.struct import Struct

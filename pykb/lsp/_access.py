@@ -10,13 +10,12 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from pykb._dataclass import dataclass
 from pykb._regular_file import read_text
 from pykb.api.builtin_table import TABLE
 from pykb.client.errors import allows, rule_marker

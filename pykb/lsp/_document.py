@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from keyword import iskeyword
 
-from pykb._dataclass import dataclass
 from pykb.diagnostics import Diagnostic, Diagnostics, Edit
 from pykb.diagnostics.codes.markers import SOURCE_SYNTAX
 from pykb.markers.collect import scan

@@ -9,10 +9,10 @@ Source of the rules: https://pkg.go.dev/text/scanner and https://go.dev/ref/spec
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from enum import Enum
 from math import isinf
 
-from pykb._dataclass import dataclass
 from pykb.diagnostics import Code
 from pykb.diagnostics.codes.markers import MARKER_ARGUMENT
 from pykb.markers.definition import ValueKind, ValueType

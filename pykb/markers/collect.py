@@ -10,9 +10,8 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from pykb._dataclass import dataclass
 from pykb.diagnostics import Diagnostic, Diagnostics, Label, Severity, Span
 from pykb.diagnostics.codes.markers import (
     DECLARED_TWICE,

@@ -14,9 +14,8 @@ import re
 import tokenize
 from bisect import bisect_right
 from collections.abc import Iterable
+from dataclasses import dataclass
 from inspect import cleandoc
-
-from pykb._dataclass import dataclass
 
 MARKER_LIKE = re.compile(r"#:?[ \t]*(?:\+[ \t]*\w|(?:kubebuilder|k8s):\w)|//[ \t]*\+(?:kubebuilder|k8s):\w")
 """A text that every file with a marker contains. Most files of a tree fail this cheap test."""

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import Enum, StrEnum, auto
 from typing import TYPE_CHECKING, Protocol
-
-from pykb._dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from pykb._dataclass import dataclass
 from pykb.diagnostics import Edit, Span
 from pykb.markers._values import find_element
 from pykb.markers.definition import MarkerDefinition, MarkerTarget, Whole

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from pykb._dataclass import dataclass
 from pykb.diagnostics.codes.markers import (
     MARKER_ARGUMENT,
     MARKER_ARGUMENT_MISSING,

@@ -6,10 +6,10 @@ Source: https://kubernetes.io/docs/reference/using-api/api-concepts/ (resource U
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache, total_ordering
 from typing import Any
 
-from pykb._dataclass import dataclass
 from pykb.meta.names import is_subdomain
 
 

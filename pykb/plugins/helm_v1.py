@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
+from dataclasses import dataclass
 from io import StringIO
 from typing import Any
 
@@ -14,7 +15,6 @@ from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
 from ruamel.yaml.error import YAMLError
 
-from pykb._dataclass import dataclass
 from pykb.deployment.manifests import (
     CRD,
     INJECTED_CA,

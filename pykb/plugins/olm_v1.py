@@ -9,11 +9,11 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
+from dataclasses import dataclass
 from typing import Any
 
 import yaml
 
-from pykb._dataclass import dataclass
 from pykb.deployment.manifests import CRD, INJECTED_CA, POLICY_KINDS, Object, is_converted, is_of_cert_manager
 from pykb.diagnostics import NOTHING_WRITTEN, Diagnostics
 from pykb.diagnostics.codes.project import BUNDLE_LEFT_OUT

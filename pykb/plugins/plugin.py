@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
 
-from pykb._dataclass import dataclass
 from pykb.diagnostics import NOTHING_WRITTEN, Diagnostic, Diagnostics, EnvironmentProblem
 from pykb.diagnostics.codes.project import PLUGIN_FAULT
 from pykb.plugins import PluginKey

@@ -8,11 +8,10 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pykb._dataclass import dataclass
 from pykb._regular_file import read_bytes
 from pykb.deployment.cluster import program_folders
 from pykb.deployment.manifests import Object, objects_of

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import re
+from dataclasses import dataclass
 
-from pykb._dataclass import dataclass
 from pykb.diagnostics import NOTHING_WRITTEN
 from pykb.diagnostics.codes.project import VERSION_SOURCE
 from pykb.plugins.request import ApiRequest, KindRequest

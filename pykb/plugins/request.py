@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from pykb._dataclass import dataclass
 from pykb.meta.gvk import mutate_path, validate_path
 from pykb.plugins import Style
 from pykb.project import Certificates

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from pykb._dataclass import dataclass
 from pykb.diagnostics import NOTHING_WRITTEN, Diagnostics, Severity, Span
 from pykb.diagnostics.codes.cli import NOT_ENCODED
 from pykb.diagnostics.codes.project import PROJECT_FIELD, PROJECT_LAYOUT, PROJECT_SYNTAX, PROJECT_VERSION, RESTORE

@@ -7,10 +7,9 @@ that templates see, and a word of the commands that `pykb update` repeats.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from pykb._dataclass import dataclass
 from pykb.meta import names
 from pykb.meta.names import to_camel
 

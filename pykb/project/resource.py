@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from pykb._dataclass import dataclass
 from pykb.meta.gvk import GroupVersionKind
 from pykb.meta.names import as_module_name, is_protected_group, pluralize
 from pykb.project.options import NONE, ApiOptions, option

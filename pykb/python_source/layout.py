@@ -13,13 +13,11 @@ import sys
 import tokenize
 import tomllib
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from io import StringIO
 from itertools import pairwise
 from unicodedata import east_asian_width
-
-from pykb._dataclass import dataclass
 
 WIDTH = 120
 """The line length of a new project's formatter."""

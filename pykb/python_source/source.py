@@ -9,12 +9,11 @@ import ast
 import builtins
 import tokenize
 from collections.abc import Iterator
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from io import StringIO
 from typing import Self
 
-from pykb._dataclass import dataclass
 from pykb.python_source import layout
 from pykb.python_source.layout import WIDTH, Import, fitted, laid_out, lines_of, section
 from pykb.reading import read_python

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from pykb._dataclass import dataclass
 from pykb.python_source import layout
 from pykb.python_source.layout import Import
 from pykb.python_source.source import CodeStyle, Source

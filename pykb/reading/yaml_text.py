@@ -8,11 +8,11 @@ before each of these problems, with a ``yaml.MarkedYAMLError`` that has the plac
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import yaml
 
-from pykb._dataclass import dataclass
 from pykb.diagnostics import Span
 
 if TYPE_CHECKING:

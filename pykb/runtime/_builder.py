@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, NotRequired, Self, TypedDict, TypeVar, Unpack, overload
 
-from pykb._dataclass import dataclass
 from pykb.api.object import Object, Unstructured
 from pykb.client.codec import Kind, gvk_of
 from pykb.client.options import check_function, check_kind, checked_predicates

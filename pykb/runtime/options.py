@@ -7,12 +7,11 @@ import math
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Never, Self, TypedDict, Unpack
 
-from pykb._dataclass import dataclass
 from pykb.client.options import (
     FIELD_MANAGER_LENGTH,
     ClientOptions,

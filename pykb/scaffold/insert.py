@@ -9,14 +9,13 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import PurePosixPath
 from typing import Any
 
 import yaml
 
-from pykb._dataclass import dataclass
 from pykb.diagnostics import NOTHING_WRITTEN, Diagnostic, Span
 from pykb.diagnostics.codes.commands import KUSTOMIZATION_FORM
 from pykb.diagnostics.codes.scaffold import ANCHOR_MISSING, FILE_BROKEN

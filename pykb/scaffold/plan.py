@@ -10,14 +10,13 @@ import os
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
 import yaml
 
-from pykb._dataclass import dataclass
 from pykb._regular_file import read_settings
 from pykb.diagnostics import NOTHING_WRITTEN, Diagnostic, EnvironmentProblem, Span
 from pykb.diagnostics.codes.scaffold import FILE_EXISTS, FILE_MISSING, RENDERED_BROKEN

@@ -13,11 +13,10 @@ import re
 import sys
 import zipfile
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import pykb
-from pykb._dataclass import dataclass
 from pykb._regular_file import is_bytecode
 from pykb.diagnostics import NOTHING_WRITTEN, Diagnostics
 from pykb.diagnostics.codes.commands import NOT_RENDERED, RELEASE_UNKNOWN

@@ -9,7 +9,7 @@ over.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TypeAlias
 
@@ -18,7 +18,6 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from pykb._dataclass import dataclass
 from pykb.serving.options import ManagedCertificateOptions
 from pykb.tools.x509 import KeyPair, Validity, make, pem_of
 

@@ -14,6 +14,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncGenerator, Callable, Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import lru_cache, partial
 from typing import NoReturn, cast
@@ -21,7 +22,6 @@ from urllib.parse import parse_qs, unquote
 
 from httptools import HttpParserError, HttpParserInvalidURLError, HttpParserUpgrade, HttpRequestParser, parse_url
 
-from pykb._dataclass import dataclass
 from pykb.client.clock import Clock
 from pykb.client.ending import abort
 from pykb.serving._message import Handler, HttpError, HttpRequest, HttpResponse, Refusal

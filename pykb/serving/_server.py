@@ -12,12 +12,12 @@ import logging
 import socket
 import ssl
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from ipaddress import ip_address
 from typing import Any
 
-from pykb._dataclass import dataclass
 from pykb.client.clock import Clock, SystemClock
 from pykb.client.ending import abort, end_tasks
 from pykb.diagnostics.codes.runtime import CANNOT_LISTEN

@@ -8,13 +8,13 @@ import contextlib
 import hashlib
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import orjson
 
-from pykb._dataclass import dataclass
 from pykb.client.client import Client
 from pykb.client.connection import Call
 from pykb.client.errors import Conflict, NotFound

@@ -11,10 +11,10 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from pykb._dataclass import dataclass
 from pykb.client.client import Client
 from pykb.client.clock import Clock, SystemClock
 from pykb.diagnostics import PykbError

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
-from pykb._dataclass import dataclass
 from pykb.client.options import check_durations, check_names
 
 

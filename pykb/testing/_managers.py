@@ -6,12 +6,11 @@ import asyncio
 import contextlib
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, TypeVar, overload
 
-from pykb._dataclass import dataclass
 from pykb.client.clock import Clock, SystemClock
 from pykb.client.errors import NotFound
 from pykb.runtime.manager.manager import Manager

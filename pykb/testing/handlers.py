@@ -6,9 +6,9 @@ import copy
 import json
 import logging
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pykb._dataclass import dataclass
 from pykb.api.object import Object, Unstructured
 from pykb.client.codec import AnyObject, gvk_of, key_of
 from pykb.client.events import EventKind, EventRecorder

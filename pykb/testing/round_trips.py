@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import yaml
 
-from pykb._dataclass import dataclass
 from pykb.api.conversion import Converter, Unconvertible
 from pykb.api.object import Object
 from pykb.api.struct import Struct

@@ -9,10 +9,9 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from pykb._dataclass import dataclass
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.environment import COMMAND_FAILED, REPOSITORY_UNREADABLE, TOOL_MISSING
 from pykb.files.durable import temporary

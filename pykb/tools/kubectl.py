@@ -9,12 +9,12 @@ import os
 import re
 import shlex
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
 import yaml
 
-from pykb._dataclass import dataclass
 from pykb._regular_file import UnsuitableFileError, check_folder, read_bytes, real_path
 from pykb.diagnostics.codes.environment import KUSTOMIZATION, TOOL_MISSING
 from pykb.reading import mapping, yaml_text

@@ -11,10 +11,10 @@ import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
-from pykb._dataclass import dataclass
 from pykb.diagnostics.codes.environment import COMMAND_FAILED, TOOL_MISSING
 
 _CHUNK = 65536

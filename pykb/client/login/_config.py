@@ -6,11 +6,10 @@ Source: https://kubernetes.io/docs/concepts/configuration/organize-cluster-acces
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pykb._dataclass import dataclass
 from pykb.diagnostics import Diagnostic, EnvironmentProblem
 from pykb.diagnostics.codes.environment import KUBECONFIG
 from pykb.diagnostics.suggest import did_you_mean

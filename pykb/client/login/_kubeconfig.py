@@ -13,14 +13,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from pykb._dataclass import dataclass
 from pykb.client.login._config import Entry, Kubeconfig, ResolvedContext, read_kubeconfig, resolve_context
 from pykb.client.login.credentials import Credentials, Impersonation, expired_part
 from pykb.diagnostics import EnvironmentProblem

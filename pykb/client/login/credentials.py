@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import base64
 import binascii
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Protocol
 
 import orjson
-
-from pykb._dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import yaml
 
-from pykb._dataclass import dataclass
 from pykb.reading import mapping, yaml_text
 
 Schemas = Mapping[tuple[str, str], Mapping[str, Any]]

@@ -6,11 +6,10 @@ The page's own types are in ``static/store.js``. It relies on these shapes, and 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
-
-from pykb._dataclass import dataclass
 
 LONGEST_LINE = 1024 * 1024
 DROPPED = b'{"event":"dropped","records":1}\n'

@@ -7,6 +7,7 @@ import contextlib
 import time
 from collections import OrderedDict, deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Hashable, Iterable, Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 from itertools import chain, islice
 from pathlib import Path
@@ -14,7 +15,6 @@ from typing import Any, Generic, TypeVar
 
 import orjson
 
-from pykb._dataclass import dataclass
 from pykb.dev.page._events import DROPPED, FROM_MANAGER, LONGEST_LINE, read_event
 from pykb.meta.names import SUBDOMAIN_LENGTH
 from pykb.runtime.records.lines import NOT_TOLD

@@ -13,6 +13,7 @@ import hmac
 import secrets
 import shlex
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from importlib import resources
@@ -22,7 +23,6 @@ from typing import Any
 import orjson
 import yaml
 
-from pykb._dataclass import dataclass
 from pykb._regular_file import read_text
 from pykb.client.ending import end_tasks
 from pykb.client.patches import merge_diff

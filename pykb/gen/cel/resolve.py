@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain, product, takewhile
 
-from pykb._dataclass import dataclass
 from pykb.diagnostics.suggest import closest
 from pykb.gen.cel.syntax import Call, CelSyntaxError, Expression, Index, Literal, Name, Select, Sequence, text_of
 from pykb.gen.cel.types import (

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
-from pykb._dataclass import dataclass
 from pykb.meta.names import CEL_RESERVED
 from pykb.reading import read_python
 

@@ -9,9 +9,8 @@ quarter. Source: apiserver's CEL declarations and cel-go's static cost analysis 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
-from pykb._dataclass import dataclass
 from pykb.gen.ir import SchemaNode
 
 MAX_REQUEST = 3 * 1024 * 1024

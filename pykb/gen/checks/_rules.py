@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from pykb._dataclass import dataclass
 from pykb.diagnostics import Code, Diagnostic, Diagnostics, Severity, Span
 from pykb.diagnostics.codes.crd import (
     CEL_COST,

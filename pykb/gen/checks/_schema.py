@@ -12,10 +12,9 @@ import math
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pykb._dataclass import dataclass
 from pykb.diagnostics import Code, Diagnostic, Diagnostics, Label, Span
 from pykb.diagnostics.codes.crd import (
     BOUNDS,

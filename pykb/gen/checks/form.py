@@ -9,9 +9,8 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from pykb._dataclass import dataclass
 from pykb.gen.ir import RULE_PARTS, RULES
 
 

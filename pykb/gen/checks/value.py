@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from pykb._dataclass import dataclass
 from pykb.api.formats import checker
 from pykb.gen.cel.evaluate import NO_VALUE, verdict
 from pykb.gen.draft import patched, with_article

@@ -12,12 +12,12 @@ import sys
 import types
 import typing
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from pykb._dataclass import dataclass
 from pykb.api.annotations import Nullable, SchemaRequired
 from pykb.api.object import CustomResource, Object
 from pykb.api.struct import Struct

@@ -7,10 +7,9 @@ Tags of map keys and conditional fields, and groups of fields of which one is se
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from pykb._dataclass import dataclass
 from pykb.api import annotations as api
 from pykb.diagnostics import Diagnostic, Diagnostics, Severity, Span
 from pykb.diagnostics.codes.crd import DEFAULT_VALUE, MARKER_TYPE, ONE_OF_MEMBER, TAG_NOT_EXPRESSIBLE

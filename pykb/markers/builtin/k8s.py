@@ -7,9 +7,8 @@ code generation are accepted with a note.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from pykb._dataclass import dataclass
 from pykb.markers.builtin.schema import DEFINITIONS as OF_SCHEMAS
 from pykb.markers.builtin.schema import LIST_MAP_KEYS, LIST_TYPES
 from pykb.markers.definition import (

@@ -12,10 +12,10 @@ import os
 import stat
 import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pykb._dataclass import dataclass
 from pykb.diagnostics import Diagnostic, Diagnostics
 from pykb.diagnostics.codes.project import PLUGIN_BROKEN, PLUGIN_NOTE
 from pykb.plugins import PluginKey

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from pykb._dataclass import dataclass
 from pykb.diagnostics import NOTHING_WRITTEN, Diagnostic, Diagnostics
 from pykb.diagnostics.codes.project import PLUGIN_ERROR, PLUGIN_FAULT, PLUGIN_NOTE
 from pykb.plugins import PluginKey

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from pykb._dataclass import dataclass
 from pykb.diagnostics import NOTHING_WRITTEN, Diagnostic, Span
 from pykb.diagnostics.codes.commands import WEBHOOK_MODULE
 from pykb.plugins.python_v1 import storage_version

@@ -11,13 +11,12 @@ from __future__ import annotations
 import logging
 import traceback
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
 import orjson
 
-from pykb._dataclass import dataclass
 from pykb.api.safe_text import without_values
 from pykb.client.clock import Clock
 from pykb.client.guard import is_end, outside_task

@@ -6,11 +6,10 @@ import asyncio
 import functools
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from pykb._dataclass import dataclass
 from pykb.api.object import Object
 from pykb.client.clock import Clock, SystemClock
 from pykb.client.codec import Kind, ReadKind, ReadT, UnreadableObjects, gvk_of, kind_of, resource_of

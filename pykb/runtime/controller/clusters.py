@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Generic
 
-from pykb._dataclass import dataclass
 from pykb.client.client import Client
 from pykb.client.codec import Kind
 from pykb.client.ending import end_tasks, until_cancelled

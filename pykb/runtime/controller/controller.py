@@ -9,11 +9,11 @@ import threading
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from typing import Any, Generic, Protocol, TypeAlias, TypedDict, cast
 
-from pykb._dataclass import dataclass
 from pykb.api.safe_text import error_text, without_values
 from pykb.client.bridge import Bridge
 from pykb.client.clock import Clock, SystemClock

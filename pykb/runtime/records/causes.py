@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
 from typing import Any, NamedTuple, Self
 
 import orjson
 
-from pykb._dataclass import dataclass
 from pykb.api.safe_text import SECRET_WORDS, error_text, without_values
 from pykb.client.guard import is_end, outside_task
 from pykb.meta.json_diff import MISSING, Change, Parts, Path, parts_of, sorted_changes

@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Hashable
+from dataclasses import dataclass
 from datetime import timedelta
 from types import UnionType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, get_origin
 
 from typing_extensions import TypeVar  # Python's own has no defaults before 3.13
 
-from pykb._dataclass import dataclass
 from pykb.api.type_arguments import resolved
 from pykb.api.unreadable import UnreadableObject
 from pykb.client.errors import ApiError, ServerUnreachable

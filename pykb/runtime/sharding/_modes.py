@@ -31,9 +31,9 @@ from __future__ import annotations
 import logging
 import random
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from datetime import timedelta
 
-from pykb._dataclass import dataclass
 from pykb.api.coordination.v1 import Lease
 from pykb.client.client import Client
 from pykb.client.clock import Clock

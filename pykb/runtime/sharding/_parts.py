@@ -17,12 +17,11 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from enum import Enum, auto
 from typing import Any
 
-from pykb._dataclass import dataclass
 from pykb.client.connection import OWNER_INDEX
 from pykb.client.ending import end_tasks, until_cancelled
 from pykb.client.listwatch import ListWatch, WatchTarget
