@@ -24,7 +24,6 @@ GOLDEN = sorted((TESTDATA / "crd").glob("*/expected.yaml"))
 DIFFERENTIAL = sorted(
     {path.relative_to(TESTDATA / "differential").parts[0] for path in TESTDATA.glob("differential/*/**/*.py")}
 )
-SCAFFOLDED = sorted(TESTDATA.glob("*/config/crd/bases/*.yaml"))
 WITHOUT_KINDS = {"internal"}
 # `builtin` embeds all of Kubernetes. Types of its own whose list keys can be missing, which a CRD cannot have:
 REFUSED_UPSTREAM = ("resource_v1_ResourceClaimStatus",)
@@ -117,10 +116,3 @@ def test_the_crd_of_every_agreement_is_accepted(control_plane: ControlPlane) -> 
     for artifact in result.artifacts["crd"]:
         for crd in yaml.safe_load_all(artifact.render()):
             check(control_plane, crd)
-
-
-@pytest.mark.parametrize("path", SCAFFOLDED, ids=lambda path: path.name)
-def test_crds_of_whole_projects_are_accepted(path: Path, control_plane: ControlPlane) -> None:
-    """Each project in testdata."""
-    for crd in yaml.safe_load_all(path.read_text(encoding="utf-8")):
-        check(control_plane, crd)
