@@ -35,7 +35,6 @@ from pykb.client.guard import running_loop
 from pykb.explore._gate import Gate, next_line, place_in, whence
 from pykb.explore._time import real_datetime, stack_of
 from pykb.files.durable import temporary
-from pykb.tools.x509 import Validity, make, pem_of
 
 HOST = "kubernetes.explorer.invalid"
 
@@ -87,9 +86,7 @@ def told_of_the_world() -> Iterator[None]:
         yield
         return
     with temporary("explore") as folder, contextlib.ExitStack() as stack:
-        authority = make("explorer", Validity.of(timedelta(days=1), datetime.now(UTC)), signs=True)
-        contents = {**_FILES, "config": orjson.dumps(_KUBECONFIG).decode(), "ca.crt": pem_of(authority.certificate)}
-        for name, content in contents.items():
+        for name, content in {**_FILES, "config": orjson.dumps(_KUBECONFIG).decode()}.items():
             (folder / name).write_text(content, encoding="utf-8")
         variables = {
             "KUBECONFIG": str(folder / "config"),
@@ -99,6 +96,7 @@ def told_of_the_world() -> Iterator[None]:
         stack.enter_context(mock.patch.dict(os.environ, variables))
 
         def tell(module: ModuleType) -> None:
+            _write_authority(folder / "ca.crt")
             for variable, name in _LOADERS[module.__name__].items():
                 if hasattr(module, variable):
                     stack.enter_context(mock.patch.object(module, variable, str(folder / name)))
@@ -111,6 +109,14 @@ def told_of_the_world() -> Iterator[None]:
         sys.meta_path.insert(0, telling)
         stack.callback(sys.meta_path.remove, telling)
         yield
+
+
+def _write_authority(path: Path) -> None:
+    """Write a certificate that an operator in a pod trusts."""
+    from pykb.tools.x509 import Validity, make, pem_of  # with cryptography, which few operators need
+
+    authority = make("explorer", Validity.of(timedelta(days=1), datetime.now(UTC)), signs=True)
+    path.write_text(pem_of(authority.certificate), encoding="utf-8")
 
 
 class _Telling(MetaPathFinder):
