@@ -20,7 +20,9 @@ from pykb.meta.gvk import GroupVersionKind
 from pykb.runtime import ApiError, Client, Manager, NotControlled
 from pykb.testing import eventually, running
 from tests.golden_projects.operators import (
+    CLAIM,
     DEPLOYMENT,
+    INGRESS,
     SERVICE,
     STATEFUL_SET,
     Cluster,
@@ -192,4 +194,8 @@ def _foreign(gvk: GroupVersionKind, name: str) -> Unstructured:
         obj.data["spec"] = {"selector": {"matchLabels": labels}, "template": pod}
     elif gvk == SERVICE:
         obj.data["spec"] = {"selector": labels, "ports": [{"port": 1}]}
+    elif gvk == INGRESS:
+        obj.data["spec"] = {"defaultBackend": {"service": {"name": "theirs", "port": {"number": 1}}}}
+    elif gvk == CLAIM:
+        obj.data["spec"] = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
     return obj
