@@ -17,6 +17,7 @@ from typing import Any, Self
 import aiohttp
 from aiohttp import web
 
+from pykb.client.ending import abort
 from pykb.envtest import ControlPlane
 
 HOP_BY_HOP = {"host", "connection", "transfer-encoding", "content-length", "keep-alive"}
@@ -151,7 +152,7 @@ class Proxy:
         """Break every connection off."""
         self._not_before.clear()  # who was told to wait on one of them may never have heard it
         for transport in list(self._connections):
-            transport.abort()  # type: ignore[attr-defined]
+            abort(transport)  # type: ignore[arg-type]
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         transport = request.transport
@@ -245,5 +246,5 @@ class Proxy:
 
     def _break(self, request: web.Request) -> web.StreamResponse:
         if request.transport is not None:
-            request.transport.abort()
+            abort(request.transport)
         return web.Response(status=502)
