@@ -96,7 +96,8 @@ def told_of_the_world() -> Iterator[None]:
         stack.enter_context(mock.patch.dict(os.environ, variables))
 
         def tell(module: ModuleType) -> None:
-            _write_authority(folder / "ca.crt")
+            if not (authority := folder / "ca.crt").exists():
+                _write_authority(authority)
             for variable, name in _LOADERS[module.__name__].items():
                 if hasattr(module, variable):
                     stack.enter_context(mock.patch.object(module, variable, str(folder / name)))

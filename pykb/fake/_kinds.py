@@ -132,9 +132,10 @@ def _unsupported(field: str, value: str, supported: tuple[str, ...]) -> dict[str
     return cause(field, "FieldValueNotSupported", f'Unsupported value: "{value}": supported values: {known}')
 
 
-def _not_negative(spec: _Object, path: str) -> Causes:
-    value = _at({"spec": spec}, path)
-    return [bad(path, value, "must be greater than or equal to 0")] if isinstance(value, int) and value < 0 else []
+def _not_negative(spec: _Object, field: str) -> Causes:
+    value = spec.get(field)
+    is_fine = not isinstance(value, int) or value >= 0
+    return [] if is_fine else [bad(f"spec.{field}", value, "must be greater than or equal to 0")]
 
 
 def _port(field: str, port: Any) -> Causes:
@@ -250,7 +251,7 @@ def _workload(obj: _Object) -> Causes:
     template = spec.get("template") or {}
     restarts = (template.get("spec") or {}).get("restartPolicy") or "Always"
     claims = {(claim.get("metadata") or {}).get("name") for claim in spec.get("volumeClaimTemplates") or ()}
-    found = [*_not_negative(spec, "spec.replicas"), *_selection(obj), *_template(template, "spec.template", claims)]
+    found = [*_not_negative(spec, "replicas"), *_selection(obj), *_template(template, "spec.template", claims)]
     if restarts != "Always":
         found.append(_unsupported("spec.template.spec.restartPolicy", restarts, ("Always",)))
     return found
@@ -298,8 +299,8 @@ def _selector(selector: _Object, path: str) -> Causes:
 
 def _job(obj: _Object) -> Causes:
     name, template = obj["metadata"].get("name", ""), (obj.get("spec") or {}).get("template")
-    long = [bad("spec.template.labels", name, "must be no more than 63 bytes")] if len(name.encode()) > 63 else []
-    return [*long, *_work(template, "spec.template")]
+    # The API server labels the pods with the name.
+    return [*label_mistakes({"job-name": name}, "spec.template.labels"), *_work(template, "spec.template")]
 
 
 def _work(template: _Object | None, path: str) -> Causes:
@@ -334,7 +335,7 @@ def _claim(obj: _Object) -> Causes:
 def _budget(obj: _Object) -> Causes:
     spec = obj.get("spec") or {}
     fields = ("minAvailable", "maxUnavailable")
-    found = list(chain.from_iterable(_not_negative(spec, f"spec.{field}") for field in fields))
+    found = list(chain.from_iterable(_not_negative(spec, field) for field in fields))
     if all(spec.get(field) is not None for field in fields):
         found.append(bad("spec", spec, "minAvailable and maxUnavailable cannot be both set"))
     return [*found, *_selector(spec.get("selector") or {}, "spec.selector")]
