@@ -997,6 +997,8 @@ class Evidence:
         line: The line that met the fault, or else that wrote the first of the objects.
         fields: The parts of objects in which fields are wrong, each with the line that wrote the object.
         asleep: The kind of the object of which the last change did not wake the operator.
+        late: The kinds of the objects that others have changed since the last reconcile, or, if only what the object
+            says is wrong, since the last one in the undisturbed run.
         absent: The lines whose object was deleted and does not come back though the operator is awake.
         stuck: What is wrong in the status of the object if the operator is awake, and has written nothing since the
             last step.
@@ -1012,6 +1014,7 @@ class Evidence:
     line: Line = ""
     fields: frozenset[tuple[Part, Line]] = frozenset()
     asleep: str = ""
+    late: frozenset[str] = frozenset()
     absent: frozenset[Line] = frozenset()
     stuck: frozenset[tuple[str, str]] = frozenset()
     stays: frozenset[tuple[str, str]] = frozenset()
@@ -1029,11 +1032,11 @@ class Evidence:
             changed: The parts of objects that the operator has changed in some history.
         """
         if self.asleep or other.asleep:
-            return self.asleep == other.asleep
+            return self.asleep == other.asleep or (not other.asleep and self.asleep in other.late)
         if any(mark.how in _UNSEEN and mark.line in self.absent and not mark.gone for mark in other.marks):
             return True  # the operator does not look at the object, so it does not change it either
         if self._frozen(changed) & other._frozen(changed):
-            return True  # the operator never writes the object, or this part, a second time, whatever happens
+            return True  # the operator never writes the object, or parts of it, a second time, whatever happens
         if self.ends_as(other):
             return True
         if self.former and all(mark.how in _VALUES and mark.what in self.former for mark in other.marks):
@@ -1063,7 +1066,8 @@ class Evidence:
 
     def _frozen(self, changed: Collection[Part]) -> set[tuple[Line, str]]:
         whole = {(line, "") for (identity, _), line in self.fields if (identity, "") not in changed}
-        return whole | {(line, part) for (identity, part), line in self.fields if (identity, part) not in changed}
+        # Parts of an object that a line never compares have one remedy: that the line compares all of them.
+        return whole | {(line, each[0].kind) for each, line in self.fields if each not in changed}
 
 
 def evidence_of(code: Code, context: Context, history: History, violation: Violation, outcome: Outcome) -> Evidence:
@@ -1096,6 +1100,7 @@ def evidence_of(code: Code, context: Context, history: History, violation: Viola
             if each.path and each.identity != context.own
         ),
         asleep,
+        frozenset() if asleep else _late(history, violation, context, outcome),
         frozenset() if asleep else frozenset(_absent(history, lines)),
         frozenset() if asleep else frozenset(_stuck(history, violation, context, outcome)),
         frozenset() if asleep else frozenset(_stays(history, context, outcome)),
@@ -1119,7 +1124,9 @@ def joined(
     """
     groups: list[list[tuple[T, Evidence]]] = []
     # What explains much comes first, and then what is wrong with little: it explains what is wrong with more.
-    for each, evidence in sorted(every, key=lambda one: (not one[1].absent, len(one[1].marks), order(one[0]))):
+    for each, evidence in sorted(
+        every, key=lambda one: (not one[1].asleep, not one[1].absent, len(one[1].marks), order(one[0]))
+    ):
         for group in groups:
             # Only the root explains: of two things that are wrong at a member, another finding may have the other one.
             if group[0][1].explains(evidence, changed) or any(member.ends_as(evidence) for _, member in group):
@@ -1127,7 +1134,10 @@ def joined(
                 break
         else:
             groups.append([(each, evidence)])
-    yield from (sorted((each for each, _ in group), key=order) for group in groups)
+    for group in groups:
+        root = group[0][1]
+        # A history in which something wakes the operator late is about the object that does not wake it, too.
+        yield [each for each, _ in sorted(group, key=lambda one: (one[1].asleep != root.asleep, order(one[0])))]
 
 
 def changes_of(outcome: Outcome, changed: Collection[Part]) -> Iterator[Part]:
@@ -1140,8 +1150,10 @@ def changes_of(outcome: Outcome, changed: Collection[Part]) -> Iterator[Part]:
 
 def _differing(before: Manifest, after: Manifest) -> Iterator[str]:
     """The parts in which two states of an object differ."""
-    for name in sorted({*before, *after} - {"metadata", "status"}):
+    for name in sorted({*before, *after} - {"status"}):
         old, new = before.get(name), after.get(name)
+        if name == "metadata":
+            old, new = ([each[name].get("labels"), each[name].get("annotations")] for each in (before, after))
         if name == "spec" and isinstance(old, dict) and isinstance(new, dict):
             yield from (f"spec.{each}" for each in sorted({*old, *new}) if old.get(each) != new.get(each))
         elif old != new:
@@ -1194,6 +1206,22 @@ def _asleep(history: History, context: Context, outcome: Outcome) -> str:
         since = others[-1].at
     is_woken = any(since <= at < until for at in outcome.reconciles)
     return others[-1].identity.kind if others and not is_woken else ""
+
+
+def _late(history: History, violation: Violation, context: Context, outcome: Outcome) -> frozenset[str]:
+    """The kinds of the objects that others have changed since the operator last looked."""
+    _, until = outcome.time_of(len(history.steps))
+    ends = [(outcome, until)]
+    if all(each.identity == context.own and each.path.startswith("status.") for each in violation.found):
+        ends.append((context.base, float("inf")))  # what the object says there is not the last word either
+    return frozenset(
+        change.identity.kind
+        for run, end in ends
+        for change in run.changes
+        if change.by is None
+        and not change.identity.is_record
+        and max((at for at in run.reconciles if at < end), default=0.0) < change.at < end
+    )
 
 
 def _stuck(history: History, violation: Violation, context: Context, outcome: Outcome) -> Iterator[tuple[str, str]]:

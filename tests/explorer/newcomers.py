@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from typing import ClassVar
 
+from pykb.api.apps.v1 import Deployment
 from pykb.api.batch.v1 import Job, JobSpec
 from pykb.api.core.v1 import ConfigMap, Secret
 from pykb.api.meta.v1 import ObjectMeta
@@ -16,13 +18,14 @@ from pykb.runtime import (
     Request,
     create_or_update,
     ensure_applied,
+    patch_status,
     prune,
     set_controller_reference,
 )
 from tests.explorer.keeper import Keeper
 from tests.explorer.zoo.kinds import SAMPLE, Animal, Manifest
 from tests.explorer.zoo.owners import NoOwner, TrustsHash
-from tests.explorer.zoo.specs import template
+from tests.explorer.zoo.specs import deployment, template
 
 
 class Newcomer(Reconciler):
@@ -102,6 +105,40 @@ class UpdatesAny(Newcomer):
             return [Request(child.metadata.namespace or "", (child.metadata.name or "").removesuffix("-menu"))]
 
         ControllerBuilder(manager).for_(Animal).watches(ConfigMap, owner).complete(self)
+
+
+class ReportsAsleep(Newcomer):
+    """Says how many pods are ready, and watches neither child: whatever else happens wakes it by chance."""
+
+    bugs: ClassVar = {"explore-drift": 2}
+
+    async def keep(self, animal: Animal) -> None:
+        """Apply both, then report."""
+        await ensure_applied(self.client, self.child(animal), owner=animal)
+        found, _ = await ensure_applied(self.client, deployment(animal, self.child(animal).metadata), owner=animal)
+        before = copy.deepcopy(animal.status)
+        animal.status.count = (found.status and found.status.available_replicas) or 0
+        await patch_status(self.client, animal, before)
+
+
+class ComparesReplicas(Keeper):
+    """The line that writes its Deployment never changes the image, the labels and the seconds: it compares no more."""
+
+    bugs: ClassVar = {"explore-history": 1}
+    only: ClassVar = ("explore-history", "explore-drift", "explore-stale")
+    owned: ClassVar = (Deployment,)
+
+    async def keep(self, animal: Animal) -> None:
+        """Create the Deployment, and scale it."""
+        wanted = deployment(animal, self.metadata(animal))
+        wanted.metadata.labels = {"food": animal.spec.food}
+        wanted.spec.min_ready_seconds = len(animal.spec.names)
+        found = await self.client.live.find(Deployment, wanted)
+        if found is None or not found.metadata.owner_references:
+            await ensure_applied(self.client, wanted, owner=animal)
+        elif found.spec.replicas != wanted.spec.replicas:
+            found.spec.replicas = wanted.spec.replicas
+            await self.client.update(found)
 
 
 class LacksRule(Newcomer):
