@@ -779,10 +779,12 @@ class Explorer:
             raise
         except EnvironmentProblem as problem:
             message = f"no process with other hashes can run this operator: {problem.diagnostic.message}"
-            self._report.strays.append(codes.REAL_WORLD.at(None, message))
+            stray = codes.REAL_WORLD.at(None, message)
+            self._report.strays += [stray] if stray not in self._report.strays else []
             return
         outcome.history = history
-        for one, other in zip(context.base.states, outcome.states, strict=False):
+        states = context.base.states if context.base.at_rest else ()  # or that of any moment
+        for one, other in zip(states, outcome.states, strict=False):
             if unlike := context.compare(one, other, outcome=outcome, of=context.base):
                 message = (
                     f"{unlike[0]} in a process with other hashes: sets and what comes from them have another order"

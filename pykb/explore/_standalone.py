@@ -125,6 +125,10 @@ class Program:
     root: Path
     _registry: OperatorRegistry | None = None
 
+    def __reduce__(self) -> tuple[type[Program], tuple[Sequence[Path], Path]]:
+        """Another process imports the files itself, when it has been told of its world."""
+        return Program, (self.files, self.root)
+
     def __call__(self, manager: Manager) -> None:
         """Run their handlers."""
         manager.add_kopf_handlers(self.load())

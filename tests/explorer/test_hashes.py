@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,19 @@ class Ordered(Unordered):
         return sorted(FOODS)
 
 
+class Restless(Unordered):
+    """Never comes to rest."""
+
+    def foods(self) -> list[str]:
+        """With the time."""
+        return [*super().foods(), datetime.now(UTC).isoformat()]
+
+
+def register_restless(manager: Manager) -> None:
+    """A function that another process can import."""
+    Restless(manager.client).setup(manager)
+
+
 def register_unordered(manager: Manager) -> None:
     """A function that another process can import."""
     Unordered(manager.client).setup(manager)
@@ -72,6 +86,12 @@ def test_an_order_that_each_process_has_anew_is_found(workers):
     assert finding.code.slug == "explore-crash"
     assert "data.foods" in finding.message
     assert "in a process with other hashes" in finding.message
+
+
+def test_an_operator_that_never_rests_is_not_compared_with_other_processes():
+    """It hides what else is wrong."""
+    [finding] = Explorer(kinds.subject_of(register_restless)).run().findings
+    assert finding.code.slug == "explore-loop"
 
 
 def test_what_is_sorted_is_not_accused():
