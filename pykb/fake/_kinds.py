@@ -9,6 +9,7 @@ Source: https://kubernetes.io/docs/reference/kubernetes-api/
 from __future__ import annotations
 
 import copy
+import ipaddress
 import re
 from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
@@ -18,7 +19,7 @@ from typing import Any
 from pykb.api.quantity import Quantity
 from pykb.client.selectors import LabelSelector, Operator
 from pykb.fake._http import cause
-from pykb.fake._names import Causes, bad, dns_label_mistakes, label_mistakes
+from pykb.fake._names import Causes, bad, dns_label_mistakes, label_mistakes, subdomain_mistakes
 from pykb.meta.gvk import WORKLOADS
 
 _Object = Mapping[str, Any]
@@ -75,7 +76,14 @@ _KEYS_OF_TYPE: Mapping[str, tuple[str, ...]] = {
     "kubernetes.io/ssh-auth": ("ssh-privatekey",),
     "kubernetes.io/tls": ("tls.crt", "tls.key"),
 }
-_SERVICE_TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
+_SERVICE_VALUES: Mapping[str, tuple[str, ...]] = {
+    "type": ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort"),
+    "sessionAffinity": ("ClientIP", "None"),
+    "internalTrafficPolicy": ("Cluster", "Local"),
+}
+_PROTOCOLS = {"protocol": ("SCTP", "TCP", "UDP")}
+_ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
+_VOLUME_MODES = {"volumeMode": ("Block", "Filesystem")}
 _LONGEST_CRON_JOB = 52
 """Characters of the name: its Jobs add eleven."""
 
@@ -132,6 +140,20 @@ def _unsupported(field: str, value: str, supported: tuple[str, ...]) -> dict[str
     return cause(field, "FieldValueNotSupported", f'Unsupported value: "{value}": supported values: {known}')
 
 
+def _enums(spec: _Object, path: str, values: Mapping[str, tuple[str, ...]]) -> Causes:
+    """The fields whose text is none of those that there are."""
+    wrong = [name for name, known in values.items() if spec.get(name) and spec[name] not in known]
+    return [_unsupported(f"{path}.{name}", spec[name], values[name]) for name in wrong]
+
+
+def _address(field: str, address: str) -> Causes:
+    try:
+        ipaddress.ip_address(address)
+    except ValueError:
+        return [bad(field, address, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")]
+    return []
+
+
 def _not_negative(spec: _Object, field: str) -> Causes:
     value = spec.get(field)
     is_fine = not isinstance(value, int) or value >= 0
@@ -177,9 +199,11 @@ def _secret(obj: _Object) -> Causes:
 def _service(obj: _Object) -> Causes:
     spec = obj.get("spec") or {}
     ports, of_type, address = spec.get("ports") or [], spec.get("type") or "ClusterIP", spec.get("clusterIP")
-    found = _name_without_dots(obj)
-    if of_type not in _SERVICE_TYPES:
-        found.append(_unsupported("spec.type", of_type, _SERVICE_TYPES))
+    found = [*_name_without_dots(obj), *_enums(spec, "spec", _SERVICE_VALUES)]
+    if address and address != "None":
+        found += _address("spec.clusterIPs[0]", address)
+    for index, each in enumerate(spec.get("externalIPs") or ()):
+        found += _address(f"spec.externalIPs[{index}]", each)
     if of_type == "ExternalName" and not spec.get("externalName"):
         found.append(_required("spec.externalName"))
     if of_type in ("NodePort", "LoadBalancer") and address == "None":
@@ -194,7 +218,10 @@ def _service(obj: _Object) -> Causes:
         if name and name in names:
             found.append(cause(f"{path}.name", "FieldValueDuplicate", f'Duplicate value: "{name}"'))
         names.add(name or "")
-        found += _port(f"{path}.port", port.get("port"))
+        found += [*_port(f"{path}.port", port.get("port")), *_enums(port, path, _PROTOCOLS)]
+        if port.get("nodePort") and of_type == "ClusterIP":
+            rule = "Forbidden: may not be used when `type` is 'ClusterIP'"
+            found.append(cause(f"{path}.nodePort", "FieldValueForbidden", rule))
     return found
 
 
@@ -324,7 +351,12 @@ def _cron_job(obj: _Object) -> Causes:
 def _claim(obj: _Object) -> Causes:
     spec = obj.get("spec") or {}
     size = ((spec.get("resources") or {}).get("requests") or {}).get("storage")
-    found = [] if spec.get("accessModes") else [_required("spec.accessModes", "at least 1 access mode is required")]
+    modes = spec.get("accessModes") or ()
+    found = [] if modes else [_required("spec.accessModes", "at least 1 access mode is required")]
+    found += [_unsupported("spec.accessModes", mode, _ACCESS_MODES) for mode in modes if mode not in _ACCESS_MODES]
+    found += _enums(spec, "spec", _VOLUME_MODES)
+    if storage_class := spec.get("storageClassName"):
+        found += subdomain_mistakes(storage_class, "spec.storageClassName")
     if size is None:
         found.append(_required("spec.resources[storage]"))
     elif Quantity(str(size)) <= Quantity("0"):

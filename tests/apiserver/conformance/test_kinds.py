@@ -48,6 +48,11 @@ def deployment(**spec: Any) -> dict[str, Any]:
     return named("apps/v1", "Deployment", {"selector": SELECTOR, "template": TEMPLATE, **spec})
 
 
+def claim(**spec: Any) -> dict[str, Any]:
+    """A PersistentVolumeClaim."""
+    return named("v1", "PersistentVolumeClaim", {**CLAIM, **spec})
+
+
 def stateful_set(name: str = "o", **spec: Any) -> dict[str, Any]:
     """A StatefulSet."""
     return named(
@@ -73,6 +78,7 @@ def expression(operator: str, *values: str) -> dict[str, Any]:
 
 LONG = "a" * 64
 BETWEEN = "must be between 1 and 65535, inclusive"
+NO_ADDRESS = 'Invalid value: "a": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)'
 NO_DOTS = "must not contain dots"
 NOT_NEGATIVE = "must be greater than or equal to 0"
 REQUIRED = "Required value"
@@ -88,6 +94,19 @@ VALUES = [
     (service(ports=PORTS, type="Foo"), "spec.type", 'Unsupported value: "Foo": supported values: "ClusterIP", "Ext'),
     (service(type="ExternalName"), "spec.externalName", REQUIRED),
     (service(**HEADLESS, type="NodePort"), "spec.clusterIPs[0]", "may not be set to 'None' for NodePort services"),
+    (service(ports=PORTS, clusterIP="a"), "spec.clusterIPs[0]", NO_ADDRESS),
+    (service(ports=PORTS, externalIPs=["a"]), "spec.externalIPs[0]", NO_ADDRESS),
+    (service(ports=PORTS, sessionAffinity="x"), "spec.sessionAffinity", 'supported values: "ClientIP", "None"'),
+    (service(ports=PORTS, internalTrafficPolicy="x"), "spec.internalTrafficPolicy", 'values: "Cluster", "Local"'),
+    (service(ports=[{"port": 1, "protocol": "X"}]), "spec.ports[0].protocol", 'supported values: "SCTP", "TCP", "UDP"'),
+    (
+        service(ports=[{"port": 1, "nodePort": 30001}]),
+        "spec.ports[0].nodePort",
+        "Forbidden: may not be used when `type` is 'ClusterIP'",
+    ),
+    (claim(accessModes=["x"]), "spec.accessModes", 'values: "ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadW'),
+    (claim(volumeMode="x"), "spec.volumeMode", 'Unsupported value: "x": supported values: "Block", "Filesystem"'),
+    (claim(storageClassName="A_b"), "spec.storageClassName", "a lowercase RFC 1123 subdomain must consist of"),
     (service("a.b", ports=PORTS), "metadata.name", NO_DOTS),
     (service(LONG, ports=PORTS), "metadata.name", "must be no more than 63 characters"),
     (pod(name="A_b"), "spec.containers[0].name", "a lowercase RFC 1123 label must consist of lower case alphanumeric"),
@@ -186,10 +205,10 @@ VALUES = [
         "spec.defaultBackend",
         "cannot set both port name & port number",
     ),
-    (named("v1", "PersistentVolumeClaim", {**CLAIM, "accessModes": []}), "spec.accessModes", "at least 1 access mode"),
-    (named("v1", "PersistentVolumeClaim", {**CLAIM, "resources": {}}), "spec.resources[storage]", REQUIRED),
+    (claim(accessModes=[]), "spec.accessModes", "at least 1 access mode"),
+    (claim(resources={}), "spec.resources[storage]", REQUIRED),
     (
-        named("v1", "PersistentVolumeClaim", {**CLAIM, "resources": {"requests": {"storage": "0"}}}),
+        claim(resources={"requests": {"storage": "0"}}),
         "spec.resources[storage]",
         'Invalid value: "0": must be greater than zero',
     ),
