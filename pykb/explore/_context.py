@@ -29,7 +29,7 @@ T = TypeVar("T")
 IDLE_SECONDS = 2 * 3600.0
 """How long nobody does anything, to see whether the operator does."""
 
-_DAY_SECONDS = 25 * 3600.0
+DAY_SECONDS = 25 * 3600.0
 """A time of day comes within it."""
 
 _MOST_VARIANTS = 40
@@ -181,7 +181,7 @@ class Context:
         if outcome.history is None or not waits_for_time(outcome, self.own, step, self.base):
             return False
         until = replace(outcome, history=replace(outcome.history, steps=outcome.history.steps[:step]))
-        return self.comes_right(until, wrong, after=_DAY_SECONDS)
+        return self.comes_right(until, wrong, after=DAY_SECONDS)
 
     @property
     def definition(self) -> Manifest | None:
@@ -516,10 +516,7 @@ def comes_back(context: Context, after: str, cause: tuple[str, ...] = (), undo: 
         cause: See :class:`Violation`.
         undo: What somebody did, and the opposite. The API server may refuse it, as if a volume became smaller.
     """
-
-    def unlike_in(outcome: Outcome, state: State) -> tuple[Difference, ...]:
-        found = context.compare_with_new(outcome.states[0], state, outcome=outcome)
-        return tuple(each for each in found if not _is_extended(each))
+    unlike_in = partial(lasting, context)
 
     def comes_later(outcome: Outcome) -> bool:
         child = Identity.of(outcome.history.steps[-1].manifest) if outcome.history is not None else None
@@ -600,6 +597,12 @@ def bug_of(failure: Failure, accepted: str, *, steps: int | None = None) -> Viol
     if failure.kind == SystemExit.__name__:
         told = f"the process ends, though the schema accepts {accepted}: {failure.kind}: {failure.message}"
     return Violation(told, failure.place, (), _bug(failure), steps)
+
+
+def lasting(context: Context, outcome: Outcome, state: State) -> tuple[Difference, ...]:
+    """In which ways a later state is not like the first one of a run, though somebody only changed a child."""
+    found = context.compare_with_new(outcome.states[0], state, outcome=outcome)
+    return tuple(each for each in found if not _is_extended(each))
 
 
 def _is_extended(difference: Difference) -> bool:

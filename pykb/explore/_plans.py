@@ -20,6 +20,7 @@ from pykb.diagnostics.codes import explore as codes
 from pykb.explore._actors import KINDS, MAKES_PODS, NO_SUCH, needs
 from pykb.explore._constants import MARKED, Mark
 from pykb.explore._context import (
+    DAY_SECONDS,
     IDLE_SECONDS,
     Case,
     Context,
@@ -32,6 +33,7 @@ from pykb.explore._context import (
     cause_of,
     comes_back,
     first_bug,
+    lasting,
     place_among,
     place_of,
     restless,
@@ -643,7 +645,7 @@ def drift(context: Context) -> Iterator[Case]:
     """Somebody changes or deletes what the operator made."""
     for identity in context.children():
         if context.is_owned(identity):
-            yield one_after_the_other(list(_drifts(context, identity)), context.create)
+            yield one_after_the_other(context, list(_drifts(context, identity)))
         else:  # it may come back only hours later
             yield from _drifts(context, identity)
     for source in context.sources()[:_MOST_SOURCES]:
@@ -730,7 +732,8 @@ def _follows(context: Context, source: Manifest, expected: Outcome, what: str, *
             yield from _ends(what)(outcome) if not outcome.refused else ()
             return
         found = unlike(outcome, outcome.states[-1])
-        if found and not context.comes_right(outcome, unlike):
+        # An error that everybody sees may wait for the next resync, if the controller tries it no more often.
+        if found and not context.comes_right(outcome, unlike, after=DAY_SECONDS if outcome.fails else IDLE_SECONDS):
             yield Violation(f"{found[0]} {what}", place_among(found, outcome, expected), found, (what, identity.kind))
 
     return judge
@@ -1717,19 +1720,28 @@ def one_in_each_step(
             yield Case(code, history, judge, parts, _meets(together))
 
 
-def one_after_the_other(cases: Sequence[Case], first: Step) -> Case:
-    """Make one case of those whose steps are the first one and one that leads back to the state before."""
+def one_after_the_other(context: Context, cases: Sequence[Case]) -> Case:
+    """Make one case of those that change a child, of which each leads back to the state before."""
     if len(cases) == 1:
         return cases[0]
+
+    def leads_back(outcome: Outcome, state: State) -> bool:
+        return not lasting(context, outcome, state)
 
     def judge(outcome: Outcome) -> Iterator[Violation]:
         for number, (case, state) in enumerate(zip(cases, outcome.states[1:], strict=False), start=2):
             refused = [each for each in outcome.refused if each[0] == case.history.steps[-1]]
             part = replace(outcome, states=[outcome.states[0], state], refused=refused)
-            yield from (replace(violation, steps=number) for violation in case.judge(part))
+            violations = list(case.judge(part))
+            yield from (replace(violation, steps=number) for violation in violations)
+            if not violations and not leads_back(outcome, state):
+                return  # it is no fault, as nobody can undo it, but the next changes meet it
 
-    history = History((first, *(case.history.steps[-1] for case in cases)))
-    return Case(cases[0].code, history, judge, tuple(cases), lambda outcome: outcome.at_rest)
+    def is_telling(outcome: Outcome) -> bool:
+        return outcome.at_rest and all(leads_back(outcome, state) for state in outcome.states[1:])
+
+    history = History((context.create, *(case.history.steps[-1] for case in cases)))
+    return Case(cases[0].code, history, judge, tuple(cases), is_telling)
 
 
 def one_process_after_the_other(cases: Sequence[Case]) -> Case:

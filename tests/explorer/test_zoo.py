@@ -151,6 +151,8 @@ SOUND = [
     sound.NamesByUid,
     sound.LooksAgain,
     sound.AwaitsApproval,
+    sound.GivesUp,
+    sound.Stores,
     sound.Threaded,
     sound.Sleeps,
     sound.Mirrors,

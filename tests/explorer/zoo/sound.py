@@ -20,6 +20,7 @@ from pykb.runtime import (
     AlreadyExists,
     ControllerBuilder,
     Manager,
+    NotControlled,
     NotFound,
     Reconciler,
     Request,
@@ -258,3 +259,39 @@ class AwaitsApproval(Keeper):
         animal.status.phase = "Ready" if animal.spec.food in (food, approved) else "AwaitingApproval"
         if animal.status.phase == "Ready":
             await ensure_applied(self.client, wanted, owner=animal)
+
+
+class GivesUp(Keeper):
+    """One ConfigMap for each food. Says whose food is taken, and then tries again only at the next resync."""
+
+    async def keep(self, animal: Animal) -> None:
+        """Apply the child, and delete that of the former food."""
+        wanted = self.child(animal)
+        try:
+            await ensure_applied(self.client, wanted, owner=animal)
+        except NotControlled as error:
+            self.recorder.event(animal, "Warning", "Taken", str(error))
+            raise
+        await prune(self.client, ConfigMap, owner=animal, keep=[wanted.metadata.name or ""])
+
+    def metadata(self, animal: Animal) -> ObjectMeta:
+        """Not the name of the animal."""
+        return ObjectMeta(name=f"{animal.spec.food}-menu", namespace=animal.metadata.namespace)
+
+    def setup(self, manager: Manager) -> None:
+        """Register with the manager."""
+        ControllerBuilder(manager).for_(Animal).owns(ConfigMap).with_options(max_retries=3).complete(self)
+
+
+class Stores(Keeper):
+    """Keeps a claim, which nobody can make smaller any more if somebody has made it larger."""
+
+    owned = (PersistentVolumeClaim,)
+
+    async def keep(self, animal: Animal) -> None:
+        """Apply the claim."""
+        size = VolumeResourceRequirements(requests={"storage": "1Gi"})
+        spec = PersistentVolumeClaimSpec(access_modes=["ReadWriteOnce"], resources=size)
+        metadata = self.metadata(animal)
+        metadata.labels = {"food": animal.spec.food}
+        await ensure_applied(self.client, PersistentVolumeClaim(metadata=metadata, spec=spec), owner=animal)
