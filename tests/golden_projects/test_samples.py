@@ -53,3 +53,15 @@ def test_a_sample_passes_its_tests(sample: str, control_plane: ControlPlane) -> 
         KUBECONFIG=str(control_plane.kubeconfig),
         **EXPLORE_BRIEFLY,
     )
+
+
+@pytest.mark.parametrize(
+    "sample",
+    [
+        *("app", "foo", "memcached"),
+        *(pytest.param(each, marks=pytest.mark.slow) for each in ("multigroup", "unit", "virtulmachine")),
+    ],
+)
+def test_the_explorer_accuses_no_sample(sample: str) -> None:
+    """By any history: what the tests of the sample try in their first seconds depends on the machine."""
+    run(sample, "pykb", "explore")

@@ -49,7 +49,7 @@ class RelationResource(Struct):
     ingress: IngressSpec | None = None
     """How the Unit is reached from outside."""
 
-    pvc: PersistentVolumeClaimSpec | None = None
+    pvc: Annotated[PersistentVolumeClaimSpec, CEL("self == oldSelf", message="a claim cannot be changed")] | None = None
     """The storage of the Pods."""
 
 
