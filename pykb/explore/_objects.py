@@ -104,6 +104,8 @@ class Objects:
         if is_namespaced(gvk, self._others.get((gvk.group, gvk.kind))):
             namespace = metadata.get("namespace") or _DEFAULT
             metadata["namespace"] = _DEFAULT if namespace in self._namespaces else namespace
+        elif gvk.kind == "Namespace" and metadata["name"] in self._namespaces:
+            metadata["name"] = _DEFAULT
         manifest = {**written, "metadata": metadata}
         identity = Identity.of(manifest)
         self.background[identity], self.places[identity] = manifest, span

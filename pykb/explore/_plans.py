@@ -698,16 +698,26 @@ def _followed(context: Context, source: Manifest) -> Iterator[Case]:
     changed = copy.deepcopy({name: source[name] for name in _CONTENT if name in source})
     for path, value in list(leaves(changed))[:_MOST_FIELDS]:
         put(changed, path, another(identity.kind, path, value))
-    if not changed:
-        return
-    change = Step(Verb.PATCH, {**identity.manifest, **changed}, note=", ".join(changed))
-    expected = context.undisturbed(change, context.create)
-    if expected.refused or not unfitness(expected):
-        judge = _follows(context, source, expected, f"after the change of {identity}")
-        yield Case(codes.DRIFT, History((context.create, change)), judge)
+    changes = [(", ".join(changed), changed, "")] if changed else []
+    for note, patch, remedy in (*changes, *_fewer(source)):
+        change = Step(Verb.PATCH, _merged(identity.manifest, patch), note=note)
+        expected = context.undisturbed(change, context.create)
+        if expected.refused or not unfitness(expected):
+            judge = _follows(context, source, expected, f"after the change of {identity}", remedy=remedy)
+            yield Case(codes.DRIFT, History((context.create, change)), judge)
 
 
-def _follows(context: Context, source: Manifest, expected: Outcome, what: str, *, of_sample: bool = False) -> Judge:
+def _fewer(source: Manifest) -> Iterator[tuple[str, Manifest, str]]:
+    """Yield patches by which an object loses its last label or annotation, each with a text about it, and a remedy."""
+    remedy = "what an object has lost must go from the copy, too: watch it, and set all labels that are yours each time"
+    for name in ("labels", "annotations"):
+        for path in [("metadata", name, key) for key in sorted(source["metadata"].get(name) or ())][-1:]:
+            yield f"no {spell(path)}", patch_of(source, path, None), remedy
+
+
+def _follows(
+    context: Context, source: Manifest, expected: Outcome, what: str, *, of_sample: bool = False, remedy: str = ""
+) -> Judge:
     """A verdict: the same end as in another run, at once or when the operator looks again in some hours.
 
     Args:
@@ -716,6 +726,7 @@ def _follows(context: Context, source: Manifest, expected: Outcome, what: str, *
         expected: The other run.
         what: What happened.
         of_sample: Whether only the sample and its children count: the operator works on the other one, too.
+        remedy: See :class:`Violation`.
     """
     identity = Identity.of(source)
     wanted = expected.states[-1]
@@ -734,7 +745,8 @@ def _follows(context: Context, source: Manifest, expected: Outcome, what: str, *
         found = unlike(outcome, outcome.states[-1])
         # An error that everybody sees may wait for the next resync, if the controller tries it no more often.
         if found and not context.comes_right(outcome, unlike, after=DAY_SECONDS if outcome.fails else IDLE_SECONDS):
-            yield Violation(f"{found[0]} {what}", place_among(found, outcome, expected), found, (what, identity.kind))
+            place = place_among(found, outcome, expected)
+            yield Violation(f"{found[0]} {what}", place, found, (what, identity.kind), remedy=remedy)
 
     return judge
 

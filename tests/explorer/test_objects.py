@@ -57,6 +57,23 @@ def test_an_object_of_kubernetes_is_there(root, place):
     assert not report.notes()
 
 
+def test_the_namespace_of_the_samples_is_there_as_it_is_written(root):
+    """Samples are explored in the default one, so this is it."""
+    sample = root / "config/samples/appcontroller_v1_app.yaml"
+    sample.write_text(sample.read_text().replace("metadata:", "metadata:\n  namespace: shop", 1), encoding="utf-8")
+    write(
+        root,
+        "tests/fixtures/shop.yaml",
+        "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop, labels: {team: red}}\n",
+    )
+    found = subject(root)
+    [namespace] = found.background
+    assert namespace["metadata"] == {"name": "default", "labels": {"team": "red"}}
+    report = Explorer(found, only=["explore-leak"]).run()
+    report.check()
+    assert not report.notes()
+
+
 def test_objects_of_other_projects_come_with_their_definition(root):
     """In whatever order."""
     write(root, "tests/fixtures/a.yaml", f"{TICKET}---\n{DEFINITION}")

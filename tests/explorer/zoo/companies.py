@@ -12,10 +12,12 @@ from pykb.runtime import (
     Reconciler,
     Request,
     Result,
+    create_or_update,
     ensure_applied,
     ensure_finalizer,
     prune,
     release_finalizer,
+    set_controller_reference,
 )
 from tests.explorer.keeper import Guard, Keeper
 from tests.explorer.zoo.kinds import FINALIZER, PARK, SAMPLE, Animal, Manifest, Park
@@ -25,6 +27,10 @@ PRICES: Manifest = {
     "kind": "Secret",
     "metadata": {"name": "kiki-prices", "namespace": "default"},
     "data": {"hay": "Mw=="},
+}
+LABELLED: Manifest = {
+    **PRICES,
+    "metadata": {**PRICES["metadata"], "labels": {"zoo.example.com/market": "west", "zoo.example.com/team": "red"}},
 }
 ACCOUNT: Manifest = {
     "apiVersion": "v1",
@@ -163,6 +169,42 @@ class CopiesOnceMended(CopiesOnce):
             return [Request(secret.metadata.namespace, name.removesuffix("-prices"))] if is_one else []
 
         ControllerBuilder(manager).for_(Animal).owns(ConfigMap).watches(Secret, animal).complete(self)
+
+
+class AddsLabels(Keeper):
+    """Adds the labels of its Secret to those of its child. One that the Secret loses stays (copies by a merge patch)."""
+
+    fault = "explore-drift"
+    background: ClassVar[tuple[Manifest, ...]] = (LABELLED,)
+    setup = CopiesOnceMended.setup
+
+    async def keep(self, animal: Animal) -> None:
+        """Add them."""
+        prices = await self.client.find(Secret, f"{animal.metadata.name}-prices", namespace=animal.metadata.namespace)
+        wanted = self.child(animal)
+        child = ConfigMap(metadata=self.metadata(animal))
+
+        def change() -> None:
+            set_controller_reference(animal, child)
+            child.data = wanted.data
+            present = self.kept(child.metadata.labels or {})
+            child.metadata.labels = {**present, **((prices.metadata.labels or {}) if prices is not None else {})}
+
+        await create_or_update(self.client, child, change)  # fault
+
+    def kept(self, present: dict[str, str]) -> dict[str, str]:
+        """Which labels of the child stay."""
+        return present
+
+
+class AddsLabelsMended(AddsLabels):
+    """Knows its own by their prefix."""
+
+    fault = ""
+
+    def kept(self, present: dict[str, str]) -> dict[str, str]:
+        """Those of others."""
+        return {name: value for name, value in present.items() if not name.startswith("zoo.example.com/")}
 
 
 class ReplacesList(Guard):
