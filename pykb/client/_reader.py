@@ -68,7 +68,7 @@ class Interrupted:
 
     Attributes:
         error: The cause.
-        failures: How many connections in a row brought no event.
+        failures: How many connections in a row failed or brought no event. 0 if the last one fell silent.
     """
 
     error: ServerUnreachable | ApiError
@@ -79,7 +79,7 @@ class RawWatch:
     """The events of a watch as the server sends them. It resumes when a connection breaks or ends.
 
     No event is lost or repeated. The next connection continues after the last version seen,
-    including bookmarks.
+    including bookmarks. If the server answers after a silence, that counts as a bookmark.
     """
 
     def __init__(
@@ -106,17 +106,25 @@ class RawWatch:
             Gone: The server cannot continue after the last version seen.
             ApiError: The server refuses the watch, and a retry would not help.
         """
-        failures = 0
+        failures, was_silent = 0, False
         while True:
             failures += 1  # a connection without events counts as a failure, even when the server closed it cleanly
+            is_answered = False
             try:
                 async with self._connection.stream(self._next_call()) as lines:
+                    is_answered = True
+                    if was_silent:
+                        was_silent = False
+                        yield {"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": self.resource_version}}}
                     async for line in lines:
                         failures = 0
                         yield self._event(line)
             except (ServerUnreachable, ApiError) as error:
                 if isinstance(error, ApiError) and error.status < 500 and error.status != 429:
                     raise
+                if is_answered and isinstance(error.__cause__, TimeoutError):
+                    # After its restart, the API server may send no bookmark before the first event.
+                    failures, was_silent = 0, True
                 yield Interrupted(error, failures)
             if failures:
                 await self._clock.sleep(min(_FIRST_BACKOFF * 2 ** min(failures, 10), _MAX_BACKOFF))

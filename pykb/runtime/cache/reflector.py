@@ -70,7 +70,7 @@ class Reflector:
 
     @property
     def silent_for(self) -> timedelta:
-        """Time since the last event or bookmark of the server."""
+        """Time since the last event, bookmark, or answer after a silence."""
         return timedelta(seconds=self._clock.now() - self._last_event)
 
     async def run(self) -> None:

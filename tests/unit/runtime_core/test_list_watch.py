@@ -3,8 +3,9 @@
 import asyncio
 import json
 import tracemalloc
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from aiohttp import web
@@ -17,6 +18,7 @@ from pykb.client.errors import Expired
 from pykb.client.json_text import Page
 from pykb.client.listwatch import LISTED, ClientListWatch, WatchFailed
 from pykb.client.login import Credentials, StaticCredentials
+from pykb.client.options import TransportOptions
 from pykb.runtime.cache.informer import Informer
 
 from .conftest import WIDGET, target, widget  # noqa: TID252 - shared by this folder only
@@ -25,14 +27,14 @@ FORBIDDEN = 'widgets.example.com is forbidden: User "x" cannot list resource "wi
 
 
 @asynccontextmanager
-async def served(handler, observer=None):
+async def served(handler, observer=None, options=None):
     """Lists and watches on a server with this handler."""
     runner = web.ServerRunner(web.Server(handler), shutdown_timeout=0.1)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     host, port = runner.addresses[0][:2]
     source = StaticCredentials(Credentials(f"http://{host}:{port}", origin="a test"))
-    async with Client(Transport(source, observer=observer)) as client:
+    async with Client(Transport(source, options, observer=observer)) as client:
         yield ClientListWatch(client), f"{host}:{port}"
     await runner.cleanup()
 
@@ -161,6 +163,44 @@ async def open_watch(request):
     await response.prepare(request)
     await asyncio.get_running_loop().create_future()
     return response
+
+
+async def test_a_server_that_answers_and_has_no_events_is_heard():
+    """After its restart, the API server may send no bookmark before the first event. Its answer is a sign of life."""
+
+    async def handler(request):
+        return await open_watch(request) if "watch" in request.query else page("a")
+
+    options = TransportOptions(idle_timeout=timedelta(milliseconds=100))
+    async with (
+        asyncio.timeout(60),
+        served(handler, options=options) as (list_watch, _),
+        aclosing(list_watch.stream(target())) as stream,
+    ):
+        items = [await anext(stream) for _ in range(4)]
+    bookmark = {"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": "7"}}}
+    assert items[1:] == [LISTED, bookmark, bookmark]
+
+
+async def test_a_watch_that_falls_silent_and_is_not_answered_again_has_failed():
+    """Silence is no failure, but what follows may be one."""
+    watches = []
+
+    async def handler(request):
+        if "watch" not in request.query:
+            return page("a")
+        watches.append(request)
+        return status(503, "Unavailable") if len(watches) == 2 else await open_watch(request)
+
+    options = TransportOptions(idle_timeout=timedelta(milliseconds=100))
+    async with (
+        asyncio.timeout(60),
+        served(handler, options=options) as (list_watch, _),
+        aclosing(list_watch.stream(target())) as stream,
+    ):
+        items = [await anext(stream) for _ in range(4)]
+    assert items[1] is LISTED
+    assert (items[2].status, items[3]["type"]) == (503, "BOOKMARK")
 
 
 async def test_a_list_whose_token_expires_begins_again_and_deletes_nothing(running, caplog):
