@@ -1624,8 +1624,7 @@ def converted(context: Context) -> Iterator[Case]:
 
     def judge(outcome: Outcome) -> Iterator[Violation]:
         for loss in outcome.lost:
-            message = f"{loss.identity}: `{loss.path}` is lost by the conversion to {loss.version} and back"
-            yield Violation(message, loss.place, (), ("lost", loss.place, loss.path))
+            yield Violation(str(loss), loss.place, (), ("lost", loss.place, loss.path), remedy=_KEEP)
             return
         if (
             not outcome.refused
@@ -1637,6 +1636,9 @@ def converted(context: Context) -> Iterator[Case]:
 
     for steps in _rewritten(context, context.changed(edges=False)):
         yield Case(codes.HISTORY, History(steps), judge)
+
+
+_KEEP = "each version must have all that the others have: keep what it has no field for in an annotation"
 
 
 def converted_edges(context: Context) -> Iterator[Case]:

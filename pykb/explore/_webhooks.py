@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pykb.client.codec import gvk_of
 from pykb.diagnostics import PykbError, Span
 from pykb.explore._gate import place_in
 from pykb.explore._history import Identity, Manifest
 from pykb.explore._objects import group_kind_of
-from pykb.explore._variants import leaves, spell
+from pykb.explore._variants import leaves, shorten, spell
 from pykb.fake import FakeApiServer
 from pykb.gen.cel.evaluate import NO_VALUE, OPAQUE, Failed, Unknown, holds
 from pykb.gen.checks.value import broken_rules, is_match
@@ -96,6 +97,7 @@ class Loss:
         identity: The object.
         path: The field.
         value: Its value.
+        back: The value that comes back; ``None`` for none.
         version: The other version.
         place: The function of the converter.
     """
@@ -103,25 +105,38 @@ class Loss:
     identity: Identity
     path: str
     value: Any
+    back: Any
     version: str
     place: Span | None
 
+    def __str__(self) -> str:
+        """What happens to it."""
+        how = f"{self.path}` is lost"
+        if self.back is not None:
+            how = f"{self.path} = {shorten(self.value)}` becomes {shorten(self.back)}"
+        return f"{self.identity}: `{how} by the conversion to {self.version} and back"
+
 
 def _noting_losses(
-    conversions: Conversions, root: Path | None, lost: list[Loss]
+    cluster: FakeApiServer, conversions: Conversions, root: Path | None, lost: list[Loss]
 ) -> Callable[[Manifest, str], Manifest]:
-    """Convert, and note what is not the same on the way back.
+    """Convert, and note what is not the same on the way back, when the API server has filled in the defaults.
 
     Args:
+        cluster: The API server.
         conversions: The project's converters.
         root: The folder of the user's code.
         lost: Where to note what is lost.
     """
 
+    def with_defaults(obj: Manifest) -> Manifest:
+        resource = cluster.resources.of_kind(gvk_of(obj))
+        return obj if resource is None else cluster.versions.filled(resource, obj)
+
     def convert(obj: Manifest, desired: str) -> Manifest:
         made = conversions.convert(obj, desired)
         try:
-            back = conversions.convert(made, obj["apiVersion"])
+            back = with_defaults(conversions.convert(with_defaults(made), obj["apiVersion"]))
         except PykbError:
             return made  # it is noticed by whoever reads the object
         kept = dict(leaves({name: back[name] for name in _CONTENT if name in back}))
@@ -129,7 +144,8 @@ def _noting_losses(
             is_time = isinstance(value, str) and _TIME.match(value)  # it may be written in another way
             if kept.get(path) != value and not (is_time and path in kept):
                 place = place_of(conversions.author(obj["apiVersion"], desired, obj["kind"]), root)
-                lost.append(Loss(Identity.of(obj), spell(path), value, desired.rpartition("/")[2], place))
+                version = desired.rpartition("/")[2]
+                lost.append(Loss(Identity.of(obj), spell(path), value, kept.get(path), version, place))
         return made
 
     return convert
@@ -156,7 +172,7 @@ def use_webhooks(
     cluster.use_webhooks(servers, configurations, check=conditions.check)
     server = servers[-1]
     if server.converted:
-        cluster.versions.convert = _noting_losses(server.conversions, root, lost)
+        cluster.versions.convert = _noting_losses(cluster, server.conversions, root, lost)
     return dict(_defaulters(server, configurations, root))
 
 

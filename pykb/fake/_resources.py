@@ -1,12 +1,9 @@
-"""The resources of the in-memory API server: built-in kinds, classes of the user and CRDs, including later ones.
-
-Converts objects between the stored version of their kind and the others, with a project's own converters.
-"""
+"""The resources of the in-memory API server: built-in kinds, classes of the user and CRDs, including later ones."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -15,8 +12,7 @@ from pykb.api.object import Object
 from pykb.client.connection import Route
 from pykb.client.errors import ApiError
 from pykb.client.structure import UNKNOWN, Structure, of_custom_resource, structure_of_class
-from pykb.diagnostics import PykbError
-from pykb.fake._http import about, invalid, refuse
+from pykb.fake._http import about, invalid
 from pykb.meta.gvk import GroupVersion, GroupVersionKind, ResourceInfo
 from pykb.meta.names import pluralize
 
@@ -92,8 +88,8 @@ class Resource:
     selectable: tuple[str, ...] = ()
     scale: Scale = field(default_factory=Scale)
     cls: type[Object] | None = None
-    stored_version: str = ""
-    """The API version in which objects are stored. Empty for the one in which they are written."""
+    stored: Resource | None = None
+    """The version in which objects are stored. ``None`` for the one in which they are written."""
     converts: bool = False
     """Whether its versions have different fields."""
 
@@ -215,30 +211,15 @@ class Resources:
     def add_definition(self, crd: Mapping[str, Any]) -> None:
         """Serve the kind of a CRD."""
         spec = crd["spec"]
-        stored = next((each["name"] for each in spec["versions"] if each.get("storage")), "")
-        for version in spec["versions"]:
-            group_version = GroupVersion(spec["group"], version["name"])
-            if not version.get("served"):
-                self._by_place.pop((group_version, spec["names"]["plural"]), None)
-                continue
-            schema = (version.get("schema") or {}).get("openAPIV3Schema") or {}
-            subresources = version.get("subresources") or {}
-            self.add(
-                Resource(
-                    gvk=group_version.with_kind(spec["names"]["kind"]),
-                    plural=spec["names"]["plural"],
-                    namespaced=spec["scope"] == "Namespaced",
-                    subresources=tuple(sorted(subresources)),
-                    structure=of_custom_resource(schema),
-                    schema=schema,
-                    custom=True,
-                    counted=True,
-                    selectable=tuple(entry["jsonPath"].lstrip(".") for entry in version.get("selectableFields") or ()),
-                    scale=_scale(subresources.get("scale") or {}),
-                    stored_version=str(GroupVersion(spec["group"], stored)) if stored else "",
-                    converts=(spec.get("conversion") or {}).get("strategy") == "Webhook",
-                )
-            )
+        made = [_defined(spec, version) for version in spec["versions"]]
+        stored = next(
+            (each for each, version in zip(made, spec["versions"], strict=True) if version.get("storage")), None
+        )
+        for each, version in zip(made, spec["versions"], strict=True):
+            if version.get("served"):
+                self.add(replace(each, stored=stored))
+            else:
+                self._by_place.pop((each.gvk.group_version, each.plural), None)
 
     def remove_definition(self, crd: Mapping[str, Any]) -> None:
         """Stop serving the kind of a CRD."""
@@ -344,45 +325,27 @@ def _of_class(cls: type[Object], served: ResourceInfo) -> Resource:
     )
 
 
+def _defined(spec: Mapping[str, Any], version: Mapping[str, Any]) -> Resource:
+    """One version of the kind of a CRD."""
+    schema = (version.get("schema") or {}).get("openAPIV3Schema") or {}
+    subresources = version.get("subresources") or {}
+    return Resource(
+        gvk=GroupVersionKind(spec["group"], version["name"], spec["names"]["kind"]),
+        plural=spec["names"]["plural"],
+        namespaced=spec["scope"] == "Namespaced",
+        subresources=tuple(sorted(subresources)),
+        structure=of_custom_resource(schema),
+        schema=schema,
+        custom=True,
+        counted=True,
+        selectable=tuple(entry["jsonPath"].lstrip(".") for entry in version.get("selectableFields") or ()),
+        scale=_scale(subresources.get("scale") or {}),
+        converts=(spec.get("conversion") or {}).get("strategy") == "Webhook",
+    )
+
+
 def _scale(entry: Mapping[str, str]) -> Scale:
     def path(name: str) -> tuple[str, ...]:
         return tuple(entry.get(name, "").lstrip(".").split(".")) if entry.get(name) else ()
 
     return Scale(path("specReplicasPath"), path("statusReplicasPath"), path("labelSelectorPath"))
-
-
-Convert = Callable[[dict[str, Any], str], dict[str, Any]]
-"""Converts an object to an API version. Raises a PykbError if it cannot."""
-
-
-class Versions:
-    """The versions of kinds. Without a converter, only ``apiVersion`` differs, as with the strategy ``None``."""
-
-    def __init__(self) -> None:
-        self.convert: Convert | None = None
-
-    def read(self, resource: Resource, values: Mapping[str, Any]) -> dict[str, Any]:
-        """An object in the version of a resource.
-
-        Raises:
-            ApiError: It cannot be converted.
-        """
-        return self._to(resource, values, resource.gvk.api_version)
-
-    def write(self, resource: Resource, obj: Mapping[str, Any]) -> dict[str, Any]:
-        """An object in the stored version of a resource.
-
-        Raises:
-            ApiError: It cannot be converted.
-        """
-        return self._to(resource, obj, resource.stored_version or resource.gvk.api_version)
-
-    def _to(self, resource: Resource, obj: Mapping[str, Any], wanted: str) -> dict[str, Any]:
-        if self.convert is None or not resource.converts or obj["apiVersion"] == wanted:
-            return {**obj, "apiVersion": wanted}
-        try:
-            return self.convert(dict(obj), wanted)
-        except PykbError as error:
-            source = GroupVersion.parse(obj["apiVersion"])
-            what = f"{source.group}/{source.version}, Kind={obj['kind']}"
-            raise refuse(500, "", f"conversion webhook for {what} failed: {error}") from error

@@ -36,8 +36,9 @@ from pykb.fake._http import (
     refuse,
 )
 from pykb.fake._merge import json_patch, merge_patch
-from pykb.fake._resources import CRD, Request, Resource, Resources, Versions
+from pykb.fake._resources import CRD, Request, Resource, Resources
 from pykb.fake._storage import Listing, Storage
+from pykb.fake._versions import Versions
 from pykb.fake._webhooks import ConditionCheck, Webhooks
 from pykb.fake._writing import AcceptedWrites, RuleCheck, Writing
 from pykb.meta.gvk import GroupVersion, GroupVersionKind, NamespacedName

@@ -18,7 +18,8 @@ from pykb.client.errors import ApiError
 from pykb.client.ranges import hash_of
 from pykb.client.selectors import FieldSelector, LabelSelector
 from pykb.fake._http import bad_request, cause, invalid, refuse, status_body
-from pykb.fake._resources import Request, Resource, Versions
+from pykb.fake._resources import Request, Resource
+from pykb.fake._versions import Versions
 
 StorageKey = tuple[str, str]
 """Group and plural."""

@@ -18,8 +18,9 @@ from pykb.client.errors import ApiError
 from pykb.client.selectors import LabelSelector
 from pykb.fake._http import refuse
 from pykb.fake._merge import json_patch
-from pykb.fake._resources import Request, Resource, Resources, Versions
+from pykb.fake._resources import Request, Resource, Resources
 from pykb.fake._storage import Storage
+from pykb.fake._versions import Versions
 from pykb.meta.gvk import rule_concerns
 
 Call = Callable[[str, bytes], Awaitable[bytes]]

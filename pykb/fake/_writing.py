@@ -31,9 +31,10 @@ from pykb.fake._admission import (
 )
 from pykb.fake._kinds import change_mistakes, value_mistakes
 from pykb.fake._merge import json_patch, merge_patch, strategic_merge
-from pykb.fake._resources import CRD, Request, Resource, Resources, Versions
+from pykb.fake._resources import CRD, Request, Resource, Resources
 from pykb.fake._schema import check_applied, without_nulls
 from pykb.fake._storage import Storage
+from pykb.fake._versions import Versions
 from pykb.fake._webhooks import Asked, Webhooks
 from pykb.meta.gvk import GroupVersionKind
 from pykb.meta.json_patch import PatchRefused

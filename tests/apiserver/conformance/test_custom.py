@@ -1,12 +1,15 @@
 """Custom resources: schema, defaults, generations and subresources, on both API servers."""
 
 import copy
+import secrets
 
 import pytest
 
 from pykb.api.apps.v1 import Deployment
 from pykb.client import MergePatch, merge_from
-from pykb.client.errors import BadRequest, Conflict, Invalid, NotFound
+from pykb.client.errors import BadRequest, Conflict, Invalid, NoKindMatch, NotFound
+from pykb.meta.gvk import GroupVersionKind
+from pykb.testing import eventually
 
 
 async def test_defaults_of_the_schema_are_filled_in(client, namespace, widgets):
@@ -181,3 +184,44 @@ async def test_a_deployment_has_a_scale(client, namespace):
     await client.subresource("scale").patch(obj, MergePatch({"spec": {"replicas": 4}}))
     found = await client.get(Deployment, f"{namespace}/d")
     assert (found.spec.replicas, found.metadata.generation) == (4, 2)
+
+
+def _version(name: str, *, stored: bool, **fields: dict[str, str]) -> dict[str, object]:
+    spec = {"type": "object", "properties": {"size": {"type": "integer"}, **fields}}
+    schema = {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}}
+    return {"name": name, "served": True, "storage": stored, "schema": schema}
+
+
+async def test_an_object_is_stored_with_the_fields_of_the_stored_version(client, namespace):
+    """Its defaults count in the other version's objects, too. What it does not know is lost, either way."""
+    group = f"{secrets.token_hex(4)}.example.com"
+    old = _version("v1", stored=False, color={"type": "string"})
+    new = _version("v2", stored=True, shape={"type": "string", "default": "round"})
+    names = {"kind": "Ring", "plural": "rings", "singular": "ring", "listKind": "RingList"}
+    crd = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"rings.{group}"},
+        "spec": {"group": group, "scope": "Namespaced", "names": names, "versions": [old, new]},
+    }
+    await client.create(crd)
+
+    async def create() -> dict[str, object]:
+        metadata = {"name": "a", "namespace": namespace}
+        wanted = {
+            "apiVersion": f"{group}/v1",
+            "kind": "Ring",
+            "metadata": metadata,
+            "spec": {"size": 1, "color": "red"},
+        }
+        try:
+            return await client.create(wanted)
+        except NoKindMatch as error:
+            raise AssertionError(str(error)) from error
+
+    created = await eventually(create)
+    assert created["spec"] == {"size": 1}
+    found = await client.get(GroupVersionKind(group, "v2", "Ring"), "a", namespace=namespace)
+    assert found.data["spec"] == {"size": 1, "shape": "round"}
+    found = await client.get(GroupVersionKind(group, "v1", "Ring"), "a", namespace=namespace)
+    assert found.data["spec"] == {"size": 1}
