@@ -157,14 +157,25 @@ def ignoring(difference: Difference, ignored: Iterable[str]) -> str | None:
 
     Args:
         difference: The difference.
-        ignored: Fields such as ``status.startedAt`` or ``Widget.status.startedAt``, or kinds.
+        ignored: Fields such as ``status.startedAt`` or ``Widget.status.startedAt``, or kinds, which also stand for
+            references to objects of them.
     """
     path = difference.path
     names = [name for name in (path, f"{difference.identity.kind}.{path}".rstrip(".")) if name]
+    if path.startswith("status."):
+        names += _referred_kind(difference)
     return next(
         (each for each in ignored if any(name == each or name.startswith((f"{each}.", f"{each}[")) for name in names)),
         None,
     )
+
+
+def _referred_kind(difference: Difference) -> list[str]:
+    """The kind of the references to objects that a difference is about, if it is about nothing else."""
+    values = [value for value in (difference.expected, difference.found) if value is not None]
+    every = [each for value in values for each in (value if isinstance(value, list) else [value])]
+    kinds = {str(each.get("kind")) if isinstance(each, dict) and "name" in each else "" for each in every}
+    return [*kinds] if len(kinds) == 1 else []
 
 
 def _reduce(manifest: Mapping[str, Any], named: Mapping[str, str]) -> dict[str, Any]:

@@ -119,3 +119,14 @@ def test_values_of_secrets_are_not_shown():
     found = Difference(secret, "data", None, {"password": "Z2Vo"})
     assert str(found) == "Secret db: data is left over"
     assert str(Difference(secret, "type", "Opaque", None)) == 'Secret db: type = "Opaque" is missing'
+
+
+def test_an_ignored_kind_is_ignored_where_a_status_refers_to_it():
+    """A list of the Jobs that run differs if the Jobs do."""
+    job, pod = ({"kind": kind, "name": "w-1", "namespace": "default"} for kind in ("Job", "Pod"))
+    without, one, both = (changed(status__active=each) for each in ([], [job], [job, pod]))
+    for before, after in ((without, one), (changed(), one), (one, changed(status__active=[]))):
+        assert differences(state_of([before]), state_of([after]))
+        assert differences(state_of([before]), state_of([after]), ["Job"]) == ()
+    assert differences(state_of([changed()]), state_of([both]), ["Job"])
+    assert differences(state_of([changed()]), state_of([changed(spec__target=job)]), ["Job"])
