@@ -172,6 +172,7 @@ class LeaderElector:
         self._stale = True
         self._seen_at = 0.0
         self._renewed_at = 0.0
+        self._problem = ""
         self._leads = False
 
     @property
@@ -267,17 +268,30 @@ class LeaderElector:
             renewed = left > timedelta() and await self._attempt(left)
             if renewed:
                 continue
-            gone = self._options.own and self._seen is None
-            if gone or self._age(self._renewed_at) >= deadline or self.leader not in ("", self.identity):
-                logger.error("lost the lease", extra={"lease": str(self._key), "leader": self.leader})
+            why = self._why_lost()
+            if why:
+                logger.error("lost the lease", extra={"lease": str(self._key), "leader": self.leader, "error": why})
                 self._leads = False
                 self._end_within(self._options.lease_duration - deadline)
                 self._observer(False)
                 self._report("stopped leading")
                 return
 
+    def _why_lost(self) -> str:
+        """Why this process leads no longer. Empty if it does."""
+        if self._options.own and self._seen is None:
+            return "it was deleted"
+        if self.leader not in ("", self.identity):
+            return "another process holds it"
+        age = self._age(self._renewed_at)
+        if age < self._options.renew_deadline:
+            return ""
+        not_renewed = f"not renewed for {age.total_seconds():.0f} s"
+        return f"{not_renewed}: {self._problem}" if self._problem else not_renewed
+
     async def _attempt(self, limit: timedelta) -> bool:
         """Try once to acquire or renew the lease, at most for ``limit``."""
+        self._problem = "the API server did not answer"
         attempt = asyncio.ensure_future(self._acquire_or_renew())
         timer = asyncio.ensure_future(self._clock.sleep(limit))
         try:
@@ -285,6 +299,7 @@ class LeaderElector:
             return attempt.done() and attempt.result()
         except (ApiError, ServerUnreachable) as error:
             self._stale = True  # written by another client, deleted, or unknown: it is read again next time
+            self._problem = str(error)
             if isinstance(error, NotFound):
                 self._seen = None
             if isinstance(error, Conflict):
@@ -314,7 +329,7 @@ class LeaderElector:
             lease.spec = self._spec(self._seen.spec)
             self._note(await self._client.update(lease))
         # Measured from before the write: others may count from then on.
-        self._renewed_at = started
+        self._renewed_at, self._problem = started, ""
         self._end_within(self._options.lease_duration - self._age(started))
         return True
 

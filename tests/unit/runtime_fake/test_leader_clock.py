@@ -103,6 +103,46 @@ async def test_a_leader_without_a_server_gives_up_after_ten_seconds(server):
         await one.task
 
 
+def _why(caplog):
+    """What the log says of the lost lease."""
+    (lost,) = (record for record in caplog.records if record.getMessage() == "lost the lease")
+    return lost.leader, lost.error
+
+
+async def test_the_log_says_why_a_lease_is_lost(server, caplog):
+    """An API server that refuses or does not answer, a frozen process, and another leader differ."""
+    clock = VirtualClock()
+    one = Candidate(Client(server), "one", clock)
+    await _settle()
+
+    def down(call):
+        raise error_from_status(503, "down")
+
+    server.react = down
+    await _pass_time(clock, 12)
+    assert _why(caplog) == ("one", "not renewed for 10 s: down (ServiceUnavailable, 503)")
+    server.react = None
+    await asyncio.gather(one.task, return_exceptions=True)
+    caplog.clear()
+
+    frozen = Candidate(Client(server), "one", clock)
+    await _settle()
+    clock.advance(timedelta(seconds=40))
+    await _settle()
+    assert _why(caplog) == ("one", "not renewed for 40 s")
+    await asyncio.gather(frozen.task, return_exceptions=True)
+    caplog.clear()
+
+    robbed = Candidate(Client(server), "one", clock)
+    await _settle()
+    lease = await Client(server).get(Lease, "default/l")
+    lease.spec.holder_identity = "two"
+    await Client(server).update(lease)
+    await _pass_time(clock, 6)
+    assert _why(caplog) == ("two", "another process holds it")
+    await asyncio.gather(robbed.task, return_exceptions=True)
+
+
 async def test_a_short_outage_costs_nothing(server):
     """Renewals that fail for less than the deadline are made up for."""
     clock = VirtualClock()
