@@ -50,7 +50,10 @@ class ResourceMapper:
     """
 
     def __init__(
-        self, connection: Connection, *, remedy: str = "check that its CRD is installed: `make install`"
+        self,
+        connection: Connection,
+        *,
+        remedy: str = "check that its CRD is installed; `make install` installs those of this project",
     ) -> None:
         """Make an empty cache.
 

@@ -121,6 +121,13 @@ async def test_a_class_is_served_when_it_is_named():
         await fake_client().list(Machine)
 
 
+async def test_a_kind_that_is_not_served_may_be_of_others():
+    """`make install` does not install their CRDs."""
+    server = FakeApiServer()
+    with pytest.raises(NoKindMatch, match=r"its CRD is installed; `make install` installs those of this project$"):
+        await Client(server, mapper=ResourceMapper(server)).list(Machine)
+
+
 async def test_the_crds_of_a_project_give_defaults_and_validation(tmp_path):
     """The directory that `pykb generate` writes."""
     (tmp_path / "crd.yaml").write_text(yaml.safe_dump(CRD), "utf-8")
