@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import traceback
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -24,6 +25,9 @@ _LONGEST_MESSAGE = 120
 _OFTEN = 12
 _ENDS_SECONDS = 3600.0
 """Writes by the clock have ended after so long, unless they never do."""
+
+_SELDOM_SECONDS = 300.0
+"""After so long, a write that changes nothing may come again."""
 
 _BAD_VALUES = (ValueError, ValidationError)
 """Errors for values that a schema should have refused. Their subclasses may be a user's own."""
@@ -263,7 +267,8 @@ class Outcome:
     def repeated(self) -> Sent | None:
         """The first of the writes that the operator repeats without end, though everything is at rest.
 
-        A child that goes at its time is written once, and steps by the clock have an end.
+        A child that goes at its time is written once, and steps by the clock have an end. What changes nothing may come
+        again after some minutes: the operator looks whether all is well.
         """
         at_rest = [sent for sent in self.sent if sent.at > self.rested_at]
         every: dict[tuple[str, str, Span | None], list[Sent]] = {}
@@ -271,11 +276,15 @@ class Outcome:
             if sent.is_work and not sent.is_needless:
                 every.setdefault((sent.verb, sent.resource, sent.place), []).append(sent)
         is_much = len(at_rest) >= MOST_REQUESTS
+        effective = {change.by.number for change in self.changes if change.by is not None}
         for alike in every.values():
             first, last = alike[0], alike[-1]
             is_late = last.at > self.rested_at + _ENDS_SECONDS
             if last.at > first.at + 1 and (is_much or is_late or len(alike) >= _OFTEN):
-                return first
+                turns = Counter(sent.name for sent in alike).most_common(1)[0][1] - 1
+                is_seldom = last.at - first.at >= turns * _SELDOM_SECONDS
+                if not is_seldom or any(sent.number in effective for sent in alike):
+                    return first
         return None
 
     @property

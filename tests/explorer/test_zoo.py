@@ -157,6 +157,7 @@ SOUND = [
     sound.Sleeps,
     sound.Mirrors,
     sound.CreatesFirst,
+    sound.AppliesAgain,
     sound.Expires,
     sound.Generates,
     sound.ListsMembers,

@@ -113,9 +113,10 @@ LOOP = Code(
     "explore-loop",
     "the operator never comes to rest",
     "Nobody changed anything, and yet the operator writes or reconciles again and again, perhaps only while a child "
-    "fails. Each write wakes it for the next one. Common causes are a time in the status, a list in another order "
-    "each time, a default that the API server adds, or an unconditional update of the status. Compare before "
-    "writing: `patch_status`, `ensure_applied` and `set_condition` write only changes.",
+    "fails. Each write wakes it for the next one. Common causes are a time in the status, a list in another order each "
+    "time, a default that the API server adds, or an unconditional update of the status. A write that changes nothing "
+    "may come again after five minutes. Compare before writing: `patch_status`, `ensure_applied` and `set_condition` "
+    "write only changes.",
 )
 
 BUG = Code(

@@ -101,6 +101,25 @@ class CreatesFirst(Keeper):
         return Result(requeue_after=timedelta(minutes=2))
 
 
+class AppliesAgain(Keeper):
+    """Applies its child without a look each ten minutes. Nothing changes by that."""
+
+    async def keep(self, animal: Animal) -> None:
+        """Apply it, if it is not somebody else's."""
+        wanted = self.child(animal)
+        found = await self.client.find(ConfigMap, wanted)
+        if found is not None and not is_controlled_by(found, animal):
+            self.recorder.event(animal, "Warning", "Taken", "the child is somebody else's")
+            return
+        set_controller_reference(animal, wanted)
+        await self.client.apply(wanted, force=True)
+
+    async def report(self, animal: Animal, before: AnimalStatus) -> Result:
+        """Do it again."""
+        await super().report(animal, before)
+        return Result(requeue_after=timedelta(minutes=10))
+
+
 class Expires(Keeper):
     """Its child goes at its time, half an hour after the animal was made."""
 
