@@ -1185,9 +1185,10 @@ def _is_missing(difference: Difference) -> bool:
 
 
 def _line(difference: Difference, context: Context, outcome: Outcome) -> Line:
-    if difference.identity == context.own and not difference.path:
-        return difference.identity.kind  # the operator did not make it
-    return place_among([difference], outcome, context.base) or difference.identity.kind
+    identity = difference.identity
+    if not difference.path and identity[:2] == context.own[:2] and outcome.creator_of(identity) is None:
+        return identity.kind  # the operator did not make it
+    return place_among([difference], outcome, context.base) or identity.kind
 
 
 def _is_about_own(history: History, context: Context) -> bool:

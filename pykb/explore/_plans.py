@@ -486,7 +486,7 @@ def _lets_go(context: Context) -> Verdict:
 
     def judge(outcome: Outcome) -> Iterator[Violation]:
         if len(outcome.states) > 1 and all(own in state for state in outcome.states[-2:]):
-            yield from _never_let_go(context, outcome, " after it was deleted with a mark")
+            yield from _never_let_go(context, outcome, own, " after it was deleted with a mark")
 
     return Verdict(judge, lambda other, _: _lets_go(other))
 
@@ -800,7 +800,7 @@ def _nothing_left(context: Context) -> Verdict:
             return
         left = outcome.states[-1]
         if own in left:
-            yield from _never_let_go(context, outcome)
+            yield from _never_let_go(context, outcome, own)
             return
         if taken := _taken(outcome, since=0):
             message = f"{taken.identity}, which was there before, is deleted with {own}"
@@ -821,25 +821,24 @@ def _goes(context: Context) -> Verdict:
 
     def judge(outcome: Outcome) -> Iterator[Violation]:
         if outcome.at_rest and len(outcome.states) > 2:
-            yield from _never_let_go(context, outcome)
+            yield from _never_let_go(context, outcome, context.own)
 
     return Verdict(judge, lambda other, _: _goes(other))
 
 
-def _never_let_go(context: Context, outcome: Outcome, when: str = "") -> Iterator[Violation]:
+def _never_let_go(context: Context, outcome: Outcome, deleted: Identity, when: str = "") -> Iterator[Violation]:
     """Whether an object that was deleted stays, also when the other samples have gone: they may have used it."""
-    own = context.own
-    obj = outcome.states[-1].get(own)
+    obj = outcome.states[-1].get(deleted) if outcome.states else None
     if outcome.history is None or obj is None or "deletionTimestamp" not in obj["metadata"]:
         return
     if others := outcome.history.background:
         steps = (*outcome.history.steps, *(Step(Verb.DELETE, each) for each in others))
         last = context.run(replace(outcome.history, steps=steps))
-        if last.at_rest and own not in last.states[-1]:
+        if last.at_rest and deleted not in last.states[-1]:
             return
         when += ", not even when the other samples have gone"
-    message = f"{own} is never let go{when}: a finalizer stays"
-    found = (Difference(own, "", None, obj),)
+    message = f"{deleted} is never let go{when}: a finalizer stays"
+    found = (Difference(deleted, "", None, obj),)
     yield Violation(message, _holding(outcome), found, ("finalizer",), remedy=_LET_GO)
 
 
@@ -973,8 +972,9 @@ def _as_alone(context: Context, what: str) -> Verdict:
 
     def judge(outcome: Outcome) -> Iterator[Violation]:
         steps = outcome.history.steps if outcome.history is not None else ()
-        if any(step.verb is Verb.DELETE for step in steps):  # a simpler history may lack it
-            yield from same(outcome)
+        # A simpler history may lack the deletion.
+        if deleted := [Identity.of(step.manifest) for step in steps if step.verb is Verb.DELETE]:
+            yield from list(_never_let_go(context, outcome, deleted[-1], f" {what}")) or same(outcome)
 
     return Verdict(judge, lambda other, _: _as_alone(other, what))
 
@@ -1007,8 +1007,9 @@ def _beside_namesake(context: Context) -> Iterator[Case]:
 
     def all_made(outcome: Outcome) -> Iterator[Violation]:
         expected = context.undisturbed(Step(Verb.CREATE, other), context.create, Step(Verb.DELETE, other))
+        same = same_end(context, _without_left_over(context, expected), what, is_alone=False)
         if not _is_said(context, outcome, step=2):  # the name of a child may be taken
-            yield from same_end(context, _without_left_over(context, expected), what, is_alone=False)(outcome)
+            yield from list(_never_let_go(context, outcome, Identity.of(namesake), f" {what}")) or same(outcome)
 
     yield Case(codes.THEFT, History((context.create, come, go)), _nothing_taken(context, what))
     yield Case(codes.THEFT, History((come, context.create, go)), all_made)

@@ -124,6 +124,7 @@ ALSO = {
     **dict.fromkeys([owners.NoOwner, owners.FinalizerTooLate, owners.NoFinalizer], ("explore-leak", "explore-theft")),
     clusters.LeavesNamespace: ("explore-leak", "explore-theft"),
     owners.FinalizerStays: ("explore-crash", "explore-error", "explore-leak"),
+    owners.LosesKeyFirst: ("explore-leak", "explore-theft"),
     owners.DeletesForeign: ("explore-theft", "explore-stale"),
     owners.SharesChild: ("explore-history", "explore-theft", "explore-bug"),
     sights.TrustsOwnStatus: ("explore-error", "explore-history", "explore-stale", "explore-unseen", "explore-bug"),

@@ -25,6 +25,7 @@ from pykb.runtime import (
     create_or_update,
     ensure_applied,
     ensure_finalizer,
+    has_finalizer,
     is_controlled_by,
     prune,
     release_finalizer,
@@ -32,6 +33,9 @@ from pykb.runtime import (
 )
 from tests.explorer.keeper import Guard, Keeper
 from tests.explorer.zoo.kinds import FINALIZER, PARK, SAMPLE, Animal, AnimalSpec, AnimalStatus, Manifest, Park
+
+DOOR = "example.com/door"
+"""A second finalizer."""
 
 # -- drift
 
@@ -305,6 +309,39 @@ class FinalizerStaysMended(FinalizerStays):
 
     fault = ""
     missing_ok = True
+
+
+class LosesKeyFirst(Guard):
+    """Gives up the key before it locks the door, which then fails for ever (two finalizers in the wrong order)."""
+
+    fault = "explore-leak"
+
+    async def begin(self, animal: Animal) -> None:
+        """There is a key as soon as there is a door."""
+        await super().begin(animal)
+        await ensure_finalizer(self.client, animal, DOOR)
+
+    async def end(self, animal: Animal) -> None:
+        """The key, then the door."""
+        await super().end(animal)
+        await self.lock(animal)
+
+    async def lock(self, animal: Animal) -> None:
+        """It takes the key."""
+        if has_finalizer(animal, DOOR):
+            await self.client.live.get(Secret, self.secret(animal))  # fault
+            await release_finalizer(self.client, animal, DOOR)
+
+
+class LosesKeyFirstMended(LosesKeyFirst):
+    """The door, then the key."""
+
+    fault = ""
+
+    async def end(self, animal: Animal) -> None:
+        """In the opposite order."""
+        await self.lock(animal)
+        await Guard.end(self, animal)
 
 
 # -- theft
