@@ -17,7 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from lsprotocol import types
+from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
 from pygls.lsp.server import LanguageServer
+from pygls.protocol import LanguageServerProtocol
 from pygls.uris import from_fs_path, to_fs_path
 from pygls.workspace import TextDocument
 
@@ -30,6 +32,18 @@ from pykb.lsp._access import Access
 from pykb.lsp._kinds import Answer, NoAnswerError, Place, ask, find
 from pykb.project import FILE_NAME
 from pykb.tools.process import LimitError, Limits, run_bounded
+
+
+class _Protocol(LanguageServerProtocol):
+    def structure_message(self, data: dict[str, Any]) -> Any:
+        """Read a message. pygls leaves a request that it cannot read without an answer."""
+        try:
+            return super().structure_message(data)
+        except JsonRpcException as error:
+            if {"id", "method"} <= data.keys():
+                self._send_response(data["id"], error=error.to_response_error())
+            raise
+
 
 Program = Callable[[Path], Sequence[str]]
 """The command that runs the pykb of a project."""
@@ -68,7 +82,7 @@ class Server:
         self._found: dict[str, tuple[str, list[Diagnostic]]] = {}
         self._at_end = ExitStack()
         self._folder: Path | None = None
-        self.protocol = LanguageServer("pykb", __version__)
+        self.protocol = LanguageServer("pykb", __version__, protocol_cls=_Protocol)
         self._answer(types.INITIALIZE, self._initialize)
         self._answer(types.TEXT_DOCUMENT_DID_OPEN, self._opened)
         self._answer(types.TEXT_DOCUMENT_DID_CHANGE, self._changed)
@@ -300,7 +314,17 @@ class Server:
         self.protocol.window_show_message(types.ShowMessageParams(kind, message))
 
     def _document(self, uri: str) -> TextDocument:
-        return self.protocol.workspace.get_text_document(uri)
+        """A file as it is in the editor, or on disk.
+
+        Raises:
+            JsonRpcInvalidParams: It is in neither.
+        """
+        file = self.protocol.workspace.get_text_document(uri)
+        try:
+            file.source  # noqa: B018 - read from disk, unless it is open
+        except (OSError, ValueError) as error:
+            raise JsonRpcInvalidParams(f"`{uri}`: not open, and not on disk: {error}") from error
+        return file
 
     def _place(self, uri: str, position: types.Position) -> tuple[TextDocument, tuple[int, int]]:
         """A file, and a position in it in characters."""

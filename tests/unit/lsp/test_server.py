@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import re
 import shutil
+import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -173,6 +176,37 @@ async def test_a_closed_file_has_no_findings(editor: Editor, project: Path):
     assert len(await published(editor, uri)) == 1
     editor.text_document_did_close(types.DidCloseTextDocumentParams(types.TextDocumentIdentifier(uri)))
     assert await published(editor, uri) == []
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"textDocument": {"uri": "untitled:a"}, "position": {"line": 0, "character": 0}}, "`untitled:a`: not open"),
+        (
+            {"textDocument": {"uri": "file:///a.py"}, "position": {"line": 0, "character": 0}},
+            "`file:///a.py`: not open",
+        ),
+        ({"textDocument": {"uri": "file:///a.py"}, "position": "here"}, "Invalid Params"),
+        ({}, "Invalid Params"),
+        ([], "Invalid Params"),
+    ],
+)
+async def test_a_wrong_request_gets_an_answer(params: object, message: str):
+    """An editor waits for it."""
+    asked = [
+        {"id": 1, "method": "initialize", "params": {"processId": None, "rootUri": None, "capabilities": {}}},
+        {"id": 2, "method": "textDocument/hover", "params": params},
+        {"id": 3, "method": "shutdown"},
+        {"method": "exit"},
+    ]
+    bodies = [json.dumps({"jsonrpc": "2.0", **each}) for each in asked]
+    written = "".join(f"Content-Length: {len(body)}\r\n\r\n{body}" for body in bodies)
+    server = [sys.executable, "-P", "-m", "pykb", "lsp"]
+    done = await asyncio.to_thread(subprocess.run, server, input=written.encode(), capture_output=True, check=True)
+    answers = [json.loads(body) for body in re.split(rb"Content-[^{]*", done.stdout) if body]
+    (error,) = (each["error"] for each in answers if each.get("id") == 2)
+    assert error["code"] == types.ErrorCodes.InvalidParams
+    assert error["message"].startswith(message)
 
 
 async def test_a_project_that_is_not_trusted_is_not_run(project: Path):
