@@ -675,13 +675,9 @@ def _freed(context: Context) -> Iterator[Case]:
     another = _create_another(context)
     steps = (another, context.create, Step(Verb.DELETE, another.manifest))
     what = f"after another {context.own.kind}, which came first, has gone"
-    judge = _follows(context, another.manifest, context.base, what)
     remedy = f"when one goes, wake the others: `.watches({context.own.kind}, others)`, or look again after a while"
-
-    def lacks(outcome: Outcome) -> Iterator[Violation]:
-        yield from (replace(each, remedy=remedy) for each in judge(outcome) if _lacks(each))
-
-    yield Case(codes.DRIFT, History(steps), lacks)
+    judge = _follows(context, another.manifest, context.base, what, remedy=remedy)
+    yield Case(codes.DRIFT, History(steps), lambda outcome: filter(_lacks, judge(outcome)))
 
 
 def _lacks(violation: Violation) -> bool:
