@@ -508,7 +508,7 @@ def same_end(context: Context, expected: Outcome, what: str, *, is_alone: bool =
 def comes_back(context: Context, after: str, cause: tuple[str, ...] = (), undo: tuple[Step, ...] = ()) -> Verdict:
     """A verdict: what somebody did to a child has no lasting effect, unless nobody can undo it.
 
-    The operator may look again for a child that it cannot watch.
+    The operator may look again for a child that it cannot watch, and one of kopf for each child, by a timer.
 
     Args:
         context: The sample.
@@ -520,7 +520,8 @@ def comes_back(context: Context, after: str, cause: tuple[str, ...] = (), undo: 
 
     def comes_later(outcome: Outcome) -> bool:
         child = Identity.of(outcome.history.steps[-1].manifest) if outcome.history is not None else None
-        if child is not None and not context.is_owned(child) and context.comes_right(outcome, unlike_in):
+        may_look_later = child is not None and (outcome.is_of_kopf or not context.is_owned(child))
+        if may_look_later and context.comes_right(outcome, unlike_in):
             return True
         return context.waits(outcome, len(outcome.states), unlike_in)
 

@@ -159,6 +159,7 @@ SOUND = [
     sound.Mirrors,
     sound.CreatesFirst,
     sound.AppliesAgain,
+    sound.LooksByTimer,
     sound.Expires,
     sound.Generates,
     sound.ListsMembers,

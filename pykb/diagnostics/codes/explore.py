@@ -84,9 +84,10 @@ DRIFT = Code(
     "label off it, or made it late. So did somebody with another sample. What the operator made of it must follow, at "
     "once or when it looks again. If another object of the kind came first and goes, the next one must get what it "
     "waits for. A child without an owner reference may come back late, too, within two hours: it may stand for what is "
-    "in a system that nobody can watch. If it does not come back or follow, the operator is not woken by changes of "
-    "the object (`.owns(...)` or `.watches(...)` in `setup`), or it writes a child only when it creates it. If the "
-    "field is left to others on purpose, such as replicas to an autoscaler, name it in `ignore`.",
+    "in a system that nobody can watch. So may each child of handlers of kopf, by a timer. If it does not come back or "
+    "follow, the operator is not woken by changes of the object (`.owns(...)` or `.watches(...)` in `setup`), or it "
+    "writes a child only when it creates it. If the field is left to others on purpose, such as replicas to an "
+    "autoscaler, name it in `ignore`.",
 )
 
 LEAK = Code(

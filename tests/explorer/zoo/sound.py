@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from datetime import UTC, datetime, timedelta
 
+import kopf
+
 from pykb.api.apps.v1 import Deployment, DeploymentSpec, StatefulSet, StatefulSetSpec
 from pykb.api.batch.v1 import Job, JobSpec
 from pykb.api.core.v1 import (
@@ -31,6 +33,7 @@ from pykb.runtime import (
     prune,
     set_controller_reference,
 )
+from tests.explorer.handled import ANIMALS, Handled
 from tests.explorer.keeper import Keeper
 from tests.explorer.zoo import companies, owners
 from tests.explorer.zoo.kinds import SAMPLE, Animal, AnimalStatus
@@ -99,6 +102,16 @@ class CreatesFirst(Keeper):
         """Look again, as a timer of kopf does."""
         await super().report(animal, before)
         return Result(requeue_after=timedelta(minutes=2))
+
+
+class LooksByTimer(Handled):
+    """Has no handler for its children. A timer brings them back, which is how an operator of kopf looks again."""
+
+    def register(self) -> None:
+        """Each five minutes."""
+        for on in (kopf.on.create, kopf.on.update, kopf.on.resume):
+            on(*ANIMALS, registry=self.registry)(self.keep)
+        kopf.timer(*ANIMALS, interval=300, initial_delay=300, registry=self.registry)(self.keep)
 
 
 class AppliesAgain(Keeper):
