@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from itertools import takewhile
 
 
 def edit_distance(left: str, right: str, *, limit: int) -> int:
@@ -46,18 +48,23 @@ def only_meaning(name: str, candidates: Iterable[str]) -> str | None:
 
 
 _SHORTEST, _LONG = 3, 6
+_words = re.compile(r"[^-:.]*[-:.]?").findall
 
 
 def closest(name: str, candidates: Iterable[str]) -> str | None:
     """Return the most similar candidate, or ``None`` if none is similar.
 
-    Similar names differ in at most a third of the characters, ignoring case. Of equally similar
+    Similar names differ in at most a third of the characters, ignoring case and the first words
+    that they share: ``explore-nothing`` is not similar to ``explore-theft``. Of equally similar
     candidates, the first in alphabetical order is returned.
     """
-    limit = max(1, len(name) // 3)
+    folded = name.casefold()
     best: tuple[int, str] | None = None
     for candidate in sorted(candidates):
-        distance = edit_distance(name.casefold(), candidate.casefold(), limit=limit)
+        words = zip(_words(folded), _words(candidate.casefold()), strict=False)
+        shared = sum(len(word) for word, _ in takewhile(lambda pair: pair[0] == pair[1], words))
+        limit = max(1, (len(name) - shared) // 3)
+        distance = edit_distance(folded, candidate.casefold(), limit=limit)
         if distance <= limit and (best is None or distance < best[0]):
             best = (distance, candidate)
     return best[1] if best else None
