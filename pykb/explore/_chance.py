@@ -57,10 +57,18 @@ Counts = Callable[[Identity, Path, State], bool]
 """Whether a value counts that differs in another run: that of an object, at a path, in a state of that run."""
 
 
+_RANDOM = "random value"
+
+
 def is_given_out(identity: Identity, path: Path, state: State) -> bool:
     """Whether all objects of the kind have a value there, each another one, as with the lowest free port."""
     values = [at(content, path) for each, content in state.items() if each[:3] == identity[:3]]
     return MISSING not in values and len({repr(value) for value in values}) == len(values) > 1
+
+
+def is_random(value: object) -> bool:
+    """Whether :func:`masked` has put a placeholder for what chance made into a value."""
+    return isinstance(value, str) and f"{_RANDOM} of " in value
 
 
 def masked(state: State, outcome: Outcome, other: Outcome, counts: Counts | None = None) -> State:
@@ -88,7 +96,7 @@ def masked(state: State, outcome: Outcome, other: Outcome, counts: Counts | None
     # A status reports what other objects have, and follows them.
     sources = {id(token) for token in tokens if token.path[0] != "status"} or set(map(id, tokens))
     changed = {id(token) for token in tokens if id(token) in sources and _is_changed(token, changes)}
-    kind = "random value"
+    kind = _RANDOM
     if counts is not None:
         kind = "given value"
         changed |= {id(token) for token in tokens if token.path == _NAME and _is_exchanged(token.identity, changes)}

@@ -11,6 +11,7 @@ from pykb.diagnostics import Code, Diagnostic, Span
 from pykb.diagnostics.codes import explore as codes
 from pykb.diagnostics.render import render
 from pykb.explore._actors import NO_SUCH
+from pykb.explore._chance import is_random
 from pykb.explore._gate import Sent
 from pykb.explore._history import Fault, FaultKind, History, Identity, Step, Takeover, Verb
 from pykb.explore._lines import Coverage, Unreached
@@ -83,8 +84,9 @@ class Finding:
         return self.code.at(self.span, self.message, *refused, *self._accepting(), *helps, notes=tuple(notes))
 
     def _accepting(self) -> Iterator[str]:
-        """Yield how to accept another value of a Secret: only the user knows whether it may be made anew."""
-        made_anew = (each for each in self.differences if each.is_hidden and None not in (each.expected, each.found))
+        """Yield how to accept another random value of a Secret: only the user knows whether it may be made anew."""
+        hidden = (each for each in self.differences if each.is_hidden and None not in (each.expected, each.found))
+        made_anew = (each for each in hidden if is_random(each.expected) or is_random(each.found))
         for each in islice(made_anew, 1):
             entry = f'ignore = [{{ field = "Secret.{each.path}", reason = "..." }}]'
             yield (

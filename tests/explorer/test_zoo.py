@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from dataclasses import replace
@@ -9,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from pykb.api.core.v1 import Secret
 from pykb.diagnostics.render import render
 from pykb.explore import CODES, Explorer, Finding, History, Report, Subject
-from pykb.runtime import Manager, Reconciler, Result
+from pykb.runtime import AlreadyExists, Manager, Reconciler, Result, set_controller_reference
 from tests.explorer.feeder import Feeder
 from tests.explorer.handled import Handled
 from tests.explorer.keeper import Guard, Keeper, record
@@ -355,6 +357,24 @@ def test_another_value_of_a_secret_names_the_setting_that_accepts_it():
     [finding] = explored(passwords.SignsAnew, ("explore-crash",)).findings
     assert finding.message == "Secret kiki-menu: data.password has another value after a crash"
     assert '`ignore = [{ field = "Secret.data.password", reason = "..." }]`' in finding.to_diagnostic().help[0]
+
+
+class KeepsFirstFood(Keeper):
+    """Writes the food into a Secret, once."""
+
+    async def keep(self, animal: Animal) -> None:
+        """Create it."""
+        secret = Secret(metadata=self.metadata(animal), string_data={"food": animal.spec.food})
+        set_controller_reference(animal, secret)
+        with contextlib.suppress(AlreadyExists):
+            await self.client.create(secret)
+
+
+def test_a_value_of_a_secret_that_follows_from_the_spec_is_no_password():
+    """Nobody should accept that it stays as it was."""
+    [finding] = explored(KeepsFirstFood, ("explore-history",)).findings
+    assert "data.food has another value" in finding.message
+    assert finding.to_diagnostic().help[0].startswith("users change specs")
 
 
 def test_a_cause_names_the_line_of_the_operator_itself():
