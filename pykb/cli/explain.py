@@ -151,6 +151,8 @@ def _code(slug: str, pages: Iterable[str] = ()) -> None:
         near = closest(slug, [*codes, *pages]) or closest(first, [each.kind for each in kinds()])
         similar = f"{near}{dot}{below}" if near and dot else near
         what = f"a similar name exists: `pykb explain {similar}`" if near else "`pykb explain` lists the codes"
+        if types := _own_types(first):
+            what = f"`{first}` is a kind of this project: its fields are in `{types}`"
         refuse(f"neither a message nor a built-in kind has the name `{slug}`", what, kind=UNKNOWN_CODE)
     whole = {"severity": str(found.severity), "title": found.title, "explanation": found.explanation}
     if console.data({"code": found.slug, **whole}):
@@ -158,6 +160,20 @@ def _code(slug: str, pages: Iterable[str] = ()) -> None:
     console.out(f"{found.severity}[{found.slug}]: {found.title}\n")
     for paragraph in found.explanation.split("\n\n"):
         console.out(paragraph if paragraph.startswith(" ") else textwrap.fill(paragraph, 100))
+
+
+def _own_types(kind: str) -> str:
+    """The file of a kind of the project. Empty if it has none of this name."""
+    from pykb.plugins.rendering import types_file
+    from pykb.project import find_root
+    from pykb.project.file import read
+
+    root = find_root()
+    resources = read(root)[0].resources if root is not None else ()
+    return next(
+        (types_file(each) for each in resources if kind.casefold() in (each.kind.casefold(), each.plural) and each.api),
+        "",
+    )
 
 
 _PACKAGES = ("api", "client", "envtest", "runtime", "testing")

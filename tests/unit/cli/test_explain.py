@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -71,6 +72,16 @@ def test_what_is_not_there_is_an_error_that_names_what_is_near(pykb: Any, subjec
     ended = pykb("explain", subject)
     assert ended.code == 2
     assert remedy in ended.err
+
+
+@pytest.mark.parametrize("subject", ["Vessel", "vessels", "Vessel.spec.size"])
+def test_a_kind_of_the_project_is_in_a_file(pykb: Any, project: Path, subject: str) -> None:
+    """Its types are not imported."""
+    assert pykb("create", "api", "--group", "fleet", "--version", "v1", "--kind", "Vessel", "--no-make").code == 0
+    kind = subject.partition(".")[0]
+    types = "sealvm/api/v1/vessel_types.py"
+    assert (project / types).exists()
+    assert f"help: `{kind}` is a kind of this project: its fields are in `{types}`" in pykb("explain", subject).err
 
 
 @pytest.mark.parametrize(
