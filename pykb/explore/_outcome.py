@@ -174,6 +174,7 @@ class Outcome:
         strays: What the operator did outside of the virtual world.
         lost: What conversions did not keep.
         defaulters: The lines of the mutating webhooks, by path.
+        remade: How often they changed the spec in an update that did not, by path.
         handlers: The resources that kopf's handlers are for.
         webhooks: The webhook configurations of kopf's handlers.
         is_of_kopf: Whether there are handlers of kopf, and no controllers.
@@ -215,6 +216,7 @@ class Outcome:
     strays: list[Diagnostic] = field(default_factory=list)
     lost: list[Loss] = field(default_factory=list)
     defaulters: dict[str, Span] = field(default_factory=dict)
+    remade: dict[str, int] = field(default_factory=dict)
     handlers: tuple[str, ...] = ()
     webhooks: tuple[Manifest, ...] = ()
     is_of_kopf: bool = False

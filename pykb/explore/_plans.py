@@ -92,6 +92,9 @@ _MOST_CHANGES = 2
 _MOST_SOURCES = 4
 """Objects that the operator reads and somebody changes."""
 
+_OFTEN_REMADE = 3
+"""Updates without a change that a webhook changes. One may be the first since there is a new default."""
+
 _HOLD = "example.com/somebody-else"
 _NOTE = {"example.com/note": "somebody else's"}
 
@@ -1139,7 +1142,12 @@ def loop(context: Context) -> Iterator[Case]:
 
     def judge(outcome: Outcome) -> Iterator[Violation]:
         if not outcome.at_rest:
-            yield restless(outcome, "though nobody else does anything")
+            webhooks = (path for path, number in outcome.remade.items() if number >= _OFTEN_REMADE)
+            if place := next((outcome.defaulters[path] for path in webhooks if path in outcome.defaulters), None):
+                message = "the webhook changes an object again with each update: it is not idempotent"
+                yield Violation(message, place, (), ("defaulter", place), remedy=_FILL_IN)
+            else:
+                yield restless(outcome, "though nobody else does anything")
             return
         if sent := outcome.repeated:
             message = f"the operator writes for ever, though nothing has changed: it {sent}"
@@ -1164,6 +1172,9 @@ def loop(context: Context) -> Iterator[Case]:
             history = History((context.create, Step(Verb.DELETE, identity.manifest)))
             yield Case(codes.LOOP, history, by_itself(partial(_runs_again, identity)))
     yield from defaulted(context)
+
+
+_FILL_IN = "a default is for a field that has no value: leave one that is there, as the webhook may have set it before"
 
 
 def _runs_again(identity: Identity, outcome: Outcome) -> Iterator[Violation]:
@@ -1609,7 +1620,7 @@ def defaulted(context: Context) -> Iterator[Case]:
         if unlike := context.compare(first, second):
             place = next((outcome.defaulters[path] for path in paths if path in outcome.defaulters), None)
             message = f"{unlike[0]} after an update without a change: the webhook is not idempotent"
-            yield Violation(message, place, unlike, ("defaulter", place))
+            yield Violation(message, place, unlike, ("defaulter", place), remedy=_FILL_IN)
 
     if paths:
         update = Step(Verb.REWRITE, Identity.of(context.sample).manifest)

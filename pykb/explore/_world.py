@@ -163,6 +163,7 @@ class _World:
             if self._history.idle and self.outcome.at_rest:
                 await self._idle()
             self._note_actors()
+            self.outcome.remade = dict(self.server.remade)
             self.outcome.fails = self._operator.fails
             self.outcome.strays = list(self._operator.strays())
             for replica in (operator, *self._operator.others.values()):

@@ -238,6 +238,11 @@ class FakeApiServer:
         """The warnings of webhooks so far."""
         return self._webhooks.warnings
 
+    @property
+    def remade(self) -> Mapping[str, int]:
+        """How often mutating webhooks changed the spec in updates that did not, by path."""
+        return self._webhooks.remade
+
     async def request(self, call: Call) -> bytes:
         """Answer a request; see :class:`~pykb.client.connection.Connection`."""
         await self._arrive(call)

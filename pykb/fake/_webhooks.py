@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import uuid
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -58,6 +59,8 @@ class Webhooks:
     def __init__(self, resources: Resources, storage: Storage, versions: Versions) -> None:
         self.warnings: list[str] = []
         """The warnings of all webhooks so far."""
+        self.remade: Counter[str] = Counter()
+        """How often a webhook changed the spec in an update that did not, by path."""
         self._resources = resources
         self._storage = storage
         self._versions = versions
@@ -87,7 +90,9 @@ class Webhooks:
             if asked.new is not None and response.get("patch"):
                 changes = orjson.loads(base64.b64decode(response["patch"]))
                 changed = json_patch(self._versions.read(resource, asked.new), changes)
-                asked = replace(asked, new=self._versions.read(asked.request.resource, changed))
+                before, asked = asked, replace(asked, new=self._versions.read(asked.request.resource, changed))
+                if before.old is not None and _spec(before.old) == _spec(before.new) != _spec(asked.new):
+                    self.remade[hook["clientConfig"]["service"].get("path") or "/"] += 1
         return asked.new
 
     async def validate(self, asked: Asked) -> None:
@@ -190,6 +195,10 @@ class Webhooks:
         }
         request = {name: value for name, value in request.items() if value != ""}  # as the API server leaves them out
         return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
+
+
+def _spec(obj: Mapping[str, Any] | None) -> Any:
+    return (obj or {}).get("spec")
 
 
 def _is_ruled(rule: Mapping[str, Any], asked: Asked, resource: Resource) -> bool:

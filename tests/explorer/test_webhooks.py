@@ -13,7 +13,17 @@ import pytest
 from pykb.api import Converter
 from pykb.explore import Explorer, Report, Subject
 from pykb.explore._history import Manifest
-from pykb.runtime import ControllerBuilder, Defaulter, FieldError, Invalid, Manager, Reconciler, Request, Validator
+from pykb.runtime import (
+    ControllerBuilder,
+    Defaulter,
+    FieldError,
+    Invalid,
+    Manager,
+    MergePatch,
+    Reconciler,
+    Request,
+    Validator,
+)
 from pykb.runtime import Warnings as Told
 from pykb.runtime import WebhookBuilder as Builder
 from tests.explorer.zoo.kinds import CRDS, SAMPLE, Animal
@@ -115,6 +125,7 @@ def explored(
     *only: str,
     conditions: Sequence[str] = (),
     spec: Manifest = SPEC,
+    reconciler: type[Reconciler] = Picky,
 ) -> Report:
     """What the explorer says of webhooks."""
     configurations = hooks()
@@ -123,7 +134,7 @@ def explored(
         hook["matchConditions"] = [{"name": f"c{number}", "expression": each} for number, each in enumerate(conditions)]
 
     def register(manager: Manager) -> None:
-        Picky(manager.client).setup(manager)
+        reconciler(manager.client).setup(manager)
         builder = Builder(manager).for_(Animal).with_validator(validator, path="/validating")
         builder.with_defaulter(defaulter, path="/mutating").complete()
 
@@ -172,6 +183,26 @@ def test_a_webhook_that_changes_each_update_is_found():
     assert "after an update without a change: the webhook is not idempotent" in finding.message
     assert line_of(finding) == "async def default(self, obj: Animal) -> None:"
     assert finding.span.line == Overfeeds.default.__code__.co_firstlineno
+
+
+class Notes(Picky):
+    """Notes in an annotation what it has seen."""
+
+    async def reconcile(self, request: Request) -> None:
+        """With an update, which calls the webhook."""
+        animal = await self.client.find(Animal, request)
+        if animal is not None:
+            seen = {"zoo.example.com/seen": ",".join(animal.spec.names)}
+            await self.client.patch(animal, MergePatch({"metadata": {"annotations": seen}}))
+
+
+def test_a_webhook_that_lets_nobody_come_to_rest_is_found():
+    """Not the line of the update, which changes nothing of the spec."""
+    report = explored(Counts(), Overfeeds(), "explore-loop", reconciler=Notes)
+    [finding] = report.findings
+    assert "again with each update: it is not idempotent" in finding.message
+    assert line_of(finding) == "async def default(self, obj: Animal) -> None:"
+    explored(Counts(), Feeds(), "explore-loop", reconciler=Notes).check()
 
 
 def test_a_sample_that_a_webhook_cannot_judge_is_told_with_its_line():
