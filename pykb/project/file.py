@@ -27,7 +27,7 @@ from pykb.meta.names import as_module_name, pluralize
 from pykb.project import FILE_NAME, Certificates, content
 from pykb.project.options import ApiOptions, ProjectOptions, given, options_of
 from pykb.project.resource import DEPLOY_IMAGE, Operand, Resource, Webhooks
-from pykb.reading import yaml_text
+from pykb.reading import CONFLICT, yaml_text
 
 VERSION = "3"
 KUSTOMIZE = "kustomize.common.pykb.dev/v1"
@@ -150,7 +150,8 @@ def syntax_problem(error: Any, text: str) -> Diagnostic:
         mark = error.context_mark  # the start of an open structure helps more than the end of the file
     span = Span(FILE_NAME, mark.line + 1, mark.column + 1) if mark else _START
     problem = str(error.problem or "it cannot be parsed").replace("'", "`")
-    return PROJECT_SYNTAX.at(span, f"PROJECT {yaml_text.verdict(error)}: {problem}", RESTORE)
+    remedy = "keep the entries of both sides, each with all its keys" if problem == CONFLICT else RESTORE
+    return PROJECT_SYNTAX.at(span, f"PROJECT {yaml_text.verdict(error)}: {problem}", remedy)
 
 
 _KEYS = {"version", "domain", "projectName", "repo", "layout", "multigroup", "namespaced", "cliVersion", "resources"}

@@ -6,6 +6,7 @@ YAML has a module, since it imports a library.
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,16 @@ if TYPE_CHECKING:
 
 _parsing = threading.RLock()
 """Python 3.11 counts the depth of trees for all threads together, and raises SystemError if two parse at once."""
+
+
+CONFLICT = "a merge conflict of git"
+_MARKER = re.compile(r"^<{7} ", re.MULTILINE)
+
+
+def before_conflict(text: str) -> str | None:
+    """The part of a text before the first conflict marker of git. A reader looks for one if a text does not parse."""
+    marker = _MARKER.search(text)
+    return marker and text[: marker.start()]
 
 
 class TomlError(ValueError):
@@ -54,7 +65,6 @@ def read_toml(content: bytes) -> dict[str, Any]:
     Raises:
         TomlError: It is not TOML, not UTF-8, or nested too deeply for Python.
     """
-    import re
     import tomllib
 
     try:
@@ -62,6 +72,8 @@ def read_toml(content: bytes) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise TomlError("expected TOML, which is UTF-8: found another encoding") from error
     except (ValueError, RecursionError) as error:  # also a number with too many digits, or too deep nesting
+        if (before := before_conflict(content.decode())) is not None:
+            raise TomlError(f"expected TOML, found {CONFLICT}", before.count("\n") + 1) from error
         stated = re.search(r" \(at line ([0-9]+), column ([0-9]+)\)", str(error))
         place = (int(stated[1]), int(stated[2])) if stated else (1, 1)
         raise TomlError(f"expected TOML: {str(error).replace(stated[0], '') if stated else error}", *place) from error
@@ -87,5 +99,9 @@ def read_python(text: str, path: str = "<unknown>") -> ast.Module:
             finally:
                 if collects:
                     gc.enable()
+    except SyntaxError as error:
+        if (before := before_conflict(text)) is None:
+            raise
+        raise SyntaxError(CONFLICT, (path, before.count("\n") + 1, 1, None)) from error
     except (ValueError, RecursionError, MemoryError) as error:
         raise SyntaxError(str(error) or "too complex to parse", (path, 1, 1, None)) from error

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import yaml
 
 from pykb.diagnostics import Span
+from pykb.reading import CONFLICT, before_conflict
 
 if TYPE_CHECKING:
     from yaml import CSafeLoader as _Base
@@ -123,6 +124,8 @@ class Loader(_Base):
                 problem=error.reason, problem_mark=_mark(self._text[: error.position])
             ) from error
         except yaml.MarkedYAMLError as error:
+            if (before := before_conflict(self._text.decode("utf-8", "replace"))) is not None:
+                raise yaml.MarkedYAMLError(problem=CONFLICT, problem_mark=_mark(before)) from error
             if error.problem != "exceeded maximum nesting depth":
                 raise
             # PyYAML has a limit of its own since 6.0.4, in flow style before its first event.

@@ -10,9 +10,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 import pytest
+import yaml
 
 from pykb.python_source.source import is_same_code
-from pykb.reading import read_json, read_python
+from pykb.reading import CONFLICT, TomlError, read_json, read_python, read_toml, yaml_text
 
 
 def test_python_is_parsed_in_several_threads():
@@ -104,3 +105,30 @@ def test_json_that_does_not_parse_is_a_value_error(text: str | bytes) -> None:
     """Also for nesting, of which the standard library raises a RecursionError."""
     with pytest.raises(ValueError, match=r"\w"):
         read_json(text)
+
+
+def test_a_merge_conflict_of_git_is_named_with_its_line():
+    """The parsers say what they expected there, or in a later line."""
+    python, toml, listing = (
+        f"{before}<<<<<<< HEAD\n{mine}=======\n{theirs}>>>>>>> other\n{after}"
+        for before, mine, theirs, after in (
+            ("names = (\n", "    1,\n", "    2,\n", ")\n"),
+            ("[a]\n", "b = 1\n", "b = 2\n", ""),
+            ("a:\n", "- b\n", "- c\n", ""),
+        )
+    )
+    with pytest.raises(SyntaxError) as of_python:
+        read_python(python)
+    with pytest.raises(TomlError) as of_toml:
+        read_toml(toml.encode())
+    with pytest.raises(yaml.MarkedYAMLError) as of_yaml:
+        yaml_text.load(listing)
+    assert (of_python.value.msg, of_python.value.lineno) == (CONFLICT, 2)
+    assert (str(of_toml.value), of_toml.value.line) == (f"expected TOML, found {CONFLICT}", 2)
+    assert yaml_text.reason(of_yaml.value) == f"{CONFLICT}, in line 2"
+
+
+def test_a_text_that_parses_may_have_the_markers_of_a_conflict():
+    """In a string, for example."""
+    assert len(read_python('"""\n<<<<<<< HEAD\n"""\n').body) == 1
+    assert yaml_text.load("a: |\n  <<<<<<< HEAD\n") == {"a": "<<<<<<< HEAD\n"}
