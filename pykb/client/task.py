@@ -15,12 +15,15 @@ import contextlib
 import contextvars
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from pykb.meta.gvk import GroupVersionKind, NamespacedName
 
 if TYPE_CHECKING:
     from pykb.client.connection import CacheReader, Call
+
+
+T = TypeVar("T")
 
 
 class Witness(Protocol):
@@ -68,6 +71,12 @@ Source: https://www.w3.org/TR/trace-context/#traceparent-header
 """
 
 
+def reset(variable: ContextVar[T], token: contextvars.Token[T]) -> None:
+    """Give a variable the value that it had. A coroutine that is closed with its event loop is in another context."""
+    with contextlib.suppress(ValueError):
+        variable.reset(token)
+
+
 _fence: contextvars.ContextVar[Callable[[], None] | None] = contextvars.ContextVar("fence", default=None)
 
 
@@ -89,7 +98,7 @@ def fence(check: Callable[[], None]) -> Iterator[None]:
     try:
         yield
     finally:
-        _fence.reset(token)
+        reset(_fence, token)
 
 
 def check_fence() -> None:

@@ -25,7 +25,7 @@ from pykb.api.unreadable import UnreadableObject
 from pykb.client.errors import REASONS, ApiError, FieldError, FieldErrorType, Invalid, StatusDetails
 from pykb.client.guard import ends_task
 from pykb.client.json_text import CUT, read_around, storable
-from pykb.client.task import current_call
+from pykb.client.task import current_call, reset
 from pykb.diagnostics import PykbError
 from pykb.meta.gvk import GroupVersionKind, GroupVersionResource
 from pykb.meta.json_diff import MISSING, Change, Parts, Path, changes, fields_of
@@ -352,8 +352,8 @@ def answering(request: AdmissionRequest, webhook: str = "") -> Iterator[None]:
     try:
         yield
     finally:
-        current_call.reset(token_of_logs)
-        _current.reset(token)
+        reset(current_call, token_of_logs)
+        reset(_current, token)
 
 
 def is_as_stored(request: AdmissionRequest) -> bool:

@@ -19,7 +19,7 @@ from pykb.api.safe_text import safe_text, without_values
 from pykb.api.unreadable import DEEPEST, UnreadableObject
 from pykb.client.codec import from_wire
 from pykb.client.json_text import SetAside, has_json
-from pykb.client.task import current_call
+from pykb.client.task import current_call, reset
 from pykb.diagnostics import PykbError
 from pykb.diagnostics.codes.runtime import CONVERTER
 from pykb.meta.gvk import GroupKind, GroupVersion, GroupVersionKind, NamespacedName
@@ -126,7 +126,7 @@ class Conversions:
         try:
             written: bytes = await in_thread(lambda: self._answered(uid, objects, desired, is_last), CONVERSION)
         finally:
-            current_call.reset(token)
+            reset(current_call, token)
         return written
 
     def _answered(self, uid: str, objects: list[Any], desired: str, is_last: bool) -> bytes:

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from pykb.client.bridge import call_in_thread
 from pykb.client.clock import Clock
 from pykb.client.guard import OwnCancellations, keeping_its_task
+from pykb.client.task import reset
 from pykb.serving.tls import CertificateMetrics
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ def following(steps: Steps | None) -> Iterator[None]:
     try:
         yield
     finally:
-        _current.reset(token)
+        reset(_current, token)
 
 
 async def followed(function: Callable[..., Coroutine[Any, Any, T]], *arguments: Any) -> T:

@@ -44,7 +44,7 @@ from pykb.client.login import (
 )
 from pykb.client.login._kubeconfig import cluster_entry
 from pykb.client.server import environment_proxy, host_of, request_headers, tls_context
-from pykb.client.task import check_fence
+from pykb.client.task import check_fence, reset
 from pykb.client.transport import RequestObserver, RequestRecord
 from pykb.meta.gvk import GroupVersionKind, GroupVersionResource
 from pykb.runtime._kopf.internals import (
@@ -277,7 +277,7 @@ class HandlerWatches:
                 watching.continuous_watch = continuous_watch
                 invocation.invoke = invoke
                 registries.match, registries.prematch = match, prematch
-            _watches.reset(token)
+            reset(_watches, token)
 
     async def watch(self, target: WatchTarget) -> AsyncGenerator[Any, None]:
         """Yield one list and the watch that follows, as kopf does, with a deletion for each object that has vanished.

@@ -21,7 +21,7 @@ from pykb.client.ending import end_tasks
 from pykb.client.errors import ApiError
 from pykb.client.guard import ends_task, take_back_cancellation
 from pykb.client.options import check_durations, check_function
-from pykb.client.task import check_fence
+from pykb.client.task import check_fence, reset
 from pykb.meta.gvk import GroupKind
 from pykb.runtime._awaiting import KeptCoroutines, watch_for_not_awaited
 from pykb.runtime._metrics import ControllerMetrics, Metrics
@@ -346,7 +346,7 @@ class Controller(Generic[RequestT]):
             seconds = self._clock.now() - started
             self._metrics.seconds.observe(seconds)
             self.recorder.end(context, result, failure, seconds)
-            current_reconcile.reset(token)
+            reset(current_reconcile, token)
         if task is not None and task.cancelling() and not self._ending:
             await take_back_cancellation(task)
         return [future for future in context.unseen if not future.done()]

@@ -12,6 +12,7 @@ import orjson
 
 from pykb.api.safe_text import safe_text
 from pykb.client.json_text import read_around, writable
+from pykb.client.task import reset
 from pykb.meta.json_patch import patched
 from pykb.reading import mapping
 from pykb.runtime.records.causes import (
@@ -71,7 +72,7 @@ class WebhookRecorder:
             return response
         finally:
             record.seconds = loop.time() - began
-            current_webhook.reset(token)
+            reset(current_webhook, token)
             _read(record, request.body, body)
             tell(self._listeners, "answered", record)
 

@@ -24,7 +24,7 @@ from pykb.client.bridge import waiting_thread
 from pykb.client.clock import Clock
 from pykb.client.connection import CacheReader, Call, Route, is_dry_run, parse_path
 from pykb.client.json_text import writable
-from pykb.client.task import trace_parent
+from pykb.client.task import reset, trace_parent
 from pykb.diagnostics.render import visible
 from pykb.meta.gvk import GroupVersionKind
 from pykb.runtime.cache.event import EventType
@@ -307,7 +307,7 @@ async def recorded(
     else:
         return answer
     finally:
-        trace_parent.reset(token)
+        reset(trace_parent, token)
         del ledger.sending[trace]
         target = ObjectId(gvk.api_version, gvk.kind, route.namespace, name)
         sent = SentRequest(

@@ -1,7 +1,9 @@
 """The worker loop: what comes of a result, of each kind of error, and of a stop."""
 
 import asyncio
+import gc
 import logging
+import sys
 import threading
 from datetime import timedelta
 
@@ -533,3 +535,28 @@ async def test_a_failure_is_logged_without_the_values_that_pydantic_quotes(rig, 
     told = logging.Formatter().formatException(record.exc_info) + record.error
     assert secret not in told
     assert "should be a valid integer" in told
+
+
+def test_a_reconcile_can_be_closed_with_its_loop(monkeypatch):
+    """Python closes it in another context. What asyncio says of the closed loop is not ours."""
+    unraisable, hanging = [], []
+    monkeypatch.setattr(sys, "unraisablehook", lambda what: unraisable.append(repr(what.exc_value)))
+
+    async def hang(request):
+        hanging.append(request)
+        await asyncio.get_running_loop().create_future()
+
+    async def run():
+        controller = Controller("widget", Scripted(hang), ControllerOptions(), metrics=Metrics())
+        controller.queue.add(A)
+        task = asyncio.ensure_future(controller.run())
+        await eventually(lambda: bool(hanging))
+        return task
+
+    loop = asyncio.new_event_loop()
+    task = loop.run_until_complete(run())
+    loop.close()
+    task._log_destroy_pending = False
+    del task, loop
+    gc.collect()
+    assert {*unraisable} <= {"RuntimeError('Event loop is closed')"}
