@@ -1041,8 +1041,6 @@ class Evidence:
             return True  # the operator never writes the object, or parts of it, a second time, whatever happens
         if self.ends_as(other):
             return True
-        if self.former and all(mark.how in _VALUES and mark.what in self.former for mark in other.marks):
-            return True  # what a fault does to them cannot be known
         return bool(self.marks) and self.line == other.line and self.marks <= other.marks
 
     def ends_as(self, other: Evidence) -> bool:
@@ -1052,6 +1050,11 @@ class Evidence:
         pairs = ((self, other), (other, self))
         if (self.refused and self.refused == other.refused) or (self.bug and self.bug == other.bug):
             return True
+        if any(
+            one.former and all(mark.how in _VALUES and mark.what in one.former for mark in two.marks)
+            for one, two in pairs
+        ):
+            return True  # what a fault does to them cannot be known
         if any(one.stuck and (one.stuck == two.stuck or one.stuck <= two.stays) for one, two in pairs):
             return True  # it has come into this state, and looks no further
         if self.faults.isdisjoint(other.faults) or self.line != other.line:

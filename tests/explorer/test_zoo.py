@@ -108,6 +108,7 @@ ALSO = {
     specs.CannotChangeSet: ("explore-history", "explore-bug"),
     specs.SwallowsRefusal: ("explore-history", "explore-bug"),
     workloads.ChangesOnlyReplicas: ("explore-history", "explore-drift", "explore-bug"),
+    workloads.RollsByVersion: ("explore-crash", "explore-history", "explore-leader", "explore-stale"),
     specs.WrongGeneration: ("explore-history", "explore-drift", "explore-bug"),
     specs.KeepsRemovedKeys: ("explore-history", "explore-bug"),
     specs.LeavesOldName: ("explore-history", "explore-bug"),

@@ -293,6 +293,36 @@ class RunsAgainMended(RunsAgain):
         return animal.status.checked is not None
 
 
+class RollsByVersion(Keeper):
+    """Notes the version of its settings at the pods, so that each write of them is a restart (checksums of settings)."""
+
+    fault = "explore-crash"
+    owned = (ConfigMap, Deployment)
+
+    async def keep(self, animal: Animal) -> None:
+        """The settings, then the pods that read them."""
+        settings, _ = await ensure_applied(self.client, self.child(animal), owner=animal)
+        pods = deployment(animal, self.metadata(animal))
+        assert pods.spec is not None
+        assert pods.spec.template.metadata is not None
+        pods.spec.template.metadata.annotations = {"settings": self.note(settings)}
+        await ensure_applied(self.client, pods, owner=animal)  # fault
+
+    def note(self, settings: ConfigMap) -> str:
+        """What must be another one if the pods have to start anew."""
+        return settings.metadata.resource_version or ""
+
+
+class RollsByVersionMended(RollsByVersion):
+    """Notes what they say."""
+
+    fault = ""
+
+    def note(self, settings: ConfigMap) -> str:
+        """In the order of the alphabet."""
+        return ",".join(f"{name}={value}" for name, value in sorted((settings.data or {}).items()))
+
+
 class ForgetsDeployment(LeavesStuckJobMended):
     """Takes a Deployment for work that is done once, as its Job is."""
 
