@@ -96,7 +96,7 @@ def demand_client_certificate(context: ssl.SSLContext, file: Path) -> None:
     try:
         context.load_verify_locations(cadata=file.read_bytes().decode("ascii", "ignore"))
     except (ssl.SSLError, ValueError) as error:
-        raise ssl.SSLError(f"`{file}` holds no certificate in PEM: {error}") from error
+        raise ssl.SSLError(ssl.SSL_ERROR_SSL, f"`{file}` holds no certificate in PEM: {error}") from error
     # As Go does, accept an intermediate as the root, and certificates without key identifiers.
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT
