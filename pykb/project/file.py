@@ -150,7 +150,7 @@ def syntax_problem(error: Any, text: str) -> Diagnostic:
         mark = error.context_mark  # the start of an open structure helps more than the end of the file
     span = Span(FILE_NAME, mark.line + 1, mark.column + 1) if mark else _START
     problem = str(error.problem or "it cannot be parsed").replace("'", "`")
-    remedy = "keep the entries of both sides, each with all its keys" if problem == CONFLICT else RESTORE
+    remedy = "keep the entries that you want, each with all its keys" if problem == CONFLICT else RESTORE
     return PROJECT_SYNTAX.at(span, f"PROJECT {yaml_text.verdict(error)}: {problem}", remedy)
 
 
