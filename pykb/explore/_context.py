@@ -146,6 +146,7 @@ class Context:
     left_out: dict[bool, int] = field(default_factory=dict)
     base: Outcome = field(init=False)
     _decided_by: Literal["chance", "others", ""] | None = field(init=False, default=None)
+    _by_time: set[tuple[Identity, str, str]] | None = field(init=False, default=None)
     _walks: dict[int, tuple[Step, ...]] = field(init=False, default_factory=dict)
     _others: dict[int, tuple[History, Outcome]] = field(init=False, default_factory=dict)
 
@@ -167,6 +168,14 @@ class Context:
         """Whether nothing is wrong with the state any more after hours, in which the operator may look again."""
         later = self.run(replace(outcome.history or History(()), idle=after))
         return later.later is not None and not wrong(later, later.later)
+
+    def is_by_time(self, found: Sequence[Difference]) -> bool:
+        """Whether some hours in which nothing happens do the same to all of these fields, as if something is idle."""
+        if self._by_time is None:
+            later = self.run(History((self.create,), idle=IDLE_SECONDS)).later if self.base.at_rest else None
+            every = differences(self.base.states[0], later) if later is not None else ()
+            self._by_time = {(each.identity, each.path, repr(each.found)) for each in every if each.path}
+        return bool(found) and self._by_time.issuperset((each.identity, each.path, repr(each.found)) for each in found)
 
     def waits(self, outcome: Outcome, step: int, wrong: Callable[[Outcome, State], object]) -> bool:
         """Whether the operator says after a step that it waits for somebody, or for its time, and does the rest then.

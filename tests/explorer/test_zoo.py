@@ -163,6 +163,7 @@ SOUND = [
     sound.CreatesFirst,
     sound.AppliesAgain,
     sound.LooksByTimer,
+    sound.TurnsIdle,
     sound.Expires,
     sound.Generates,
     sound.ListsMembers,

@@ -133,6 +133,18 @@ class AppliesAgain(Keeper):
         return Result(requeue_after=timedelta(minutes=10))
 
 
+class TurnsIdle(Keeper):
+    """Says that an animal is idle when it is four minutes old, as a timer of kopf with `idle` does."""
+
+    async def report(self, animal: Animal, before: AnimalStatus) -> Result:
+        """Wait for it."""
+        assert animal.metadata.creation_timestamp is not None
+        left = animal.metadata.creation_timestamp + timedelta(minutes=4) - datetime.now(UTC)
+        animal.status.checked = "idle" if left <= timedelta(0) else None
+        await super().report(animal, before)
+        return Result(requeue_after=max(left, timedelta(0)))
+
+
 class Expires(Keeper):
     """Its child goes at its time, half an hour after the animal was made."""
 
