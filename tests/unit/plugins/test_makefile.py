@@ -44,7 +44,8 @@ def test_what_needs_the_environment_makes_it_first(root: Path, target: str) -> N
 def test_an_environment_is_not_made_again(grow: Grow, tmp_path: Path) -> None:
     """What is there stays, also where the project was moved: no target runs a script that names the old place."""
     here = grow(NewProject("example.com", "lighthouse"))
-    (here / ".venv").mkdir()
+    (here / ".venv/bin").mkdir(parents=True)
+    (here / ".venv/bin/python").symlink_to(sys.executable)
     (here / ".venv/.made").touch()
     there = tmp_path / "a new place"
     here.rename(there)
@@ -52,6 +53,15 @@ def test_an_environment_is_not_made_again(grow: Grow, tmp_path: Path) -> None:
         text = recipes(there, target)
         assert ENVIRONMENT not in text
         assert not re.search(r"\.venv/bin/(?!python -P -m)", text)
+
+
+def test_an_environment_whose_python_was_removed_is_made_again(grow: Grow) -> None:
+    """As by an upgrade of the system: its link leads nowhere."""
+    root = grow(NewProject("example.com", "lighthouse"))
+    (root / ".venv/bin").mkdir(parents=True)
+    (root / ".venv/bin/python").symlink_to("/usr/bin/python3.0")
+    (root / ".venv/.made").touch()
+    assert ENVIRONMENT in recipes(root, "manifests")
 
 
 def test_a_python_that_is_too_old_is_said(root: Path, tmp_path: Path) -> None:
