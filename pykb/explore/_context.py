@@ -171,11 +171,13 @@ class Context:
 
     def is_by_time(self, found: Sequence[Difference]) -> bool:
         """Whether some hours in which nothing happens do the same to all of these fields, as if something is idle."""
+        if not found:
+            return False
         if self._by_time is None:
             later = self.run(History((self.create,), idle=IDLE_SECONDS)).later if self.base.at_rest else None
             every = differences(self.base.states[0], later) if later is not None else ()
             self._by_time = {(each.identity, each.path, repr(each.found)) for each in every if each.path}
-        return bool(found) and self._by_time.issuperset((each.identity, each.path, repr(each.found)) for each in found)
+        return self._by_time.issuperset((each.identity, each.path, repr(each.found)) for each in found)
 
     def waits(self, outcome: Outcome, step: int, wrong: Callable[[Outcome, State], object]) -> bool:
         """Whether the operator says after a step that it waits for somebody, or for its time, and does the rest then.

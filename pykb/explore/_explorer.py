@@ -635,8 +635,9 @@ class Explorer:
 
     def _note(self, context: Context, case: Case, outcome: Outcome, violation: Violation) -> None:
         """Note what did not hold, unless a shorter story tells the same, or the time alone has done it."""
-        if context.is_by_time(violation.found):
-            return
+        with contextlib.suppress(Stopped):  # what was found counts, even if the time is up
+            if context.is_by_time(violation.found):
+                return
         key, found = self._found_by(context, case, outcome, violation)
         known = self._found.get(key)
         if known is None or _shortness(found.finding) < _shortness(known.finding):
