@@ -1222,7 +1222,9 @@ def _late(history: History, violation: Violation, context: Context, outcome: Out
     _, until = outcome.time_of(len(history.steps))
     ends = [(outcome, until)]
     if all(each.identity == context.own and each.path.startswith("status.") for each in violation.found):
-        ends.append((context.base, float("inf")))  # what the object says there is not the last word either
+        # What the object says in the run that it is compared with is not the last word either.
+        usual = context.run(replace(history, fault=None, further=())) if history.faults else context.base
+        ends.append((usual, float("inf")))
     return frozenset(
         change.identity.kind
         for run, end in ends

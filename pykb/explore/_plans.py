@@ -27,6 +27,7 @@ from pykb.explore._context import (
     Judge,
     Verdict,
     Violation,
+    about,
     bug_of,
     by_itself,
     calm,
@@ -869,6 +870,23 @@ def theft(context: Context) -> Iterator[Case]:
         # Soon after it, the object is created: the name of a child may say at what time that was.
         steps = (_somebody_elses(context, identity), context.create, context.delete)
         yield Case(codes.THEFT, History(steps), _stays_as_it_is(context, identity), hinders=True)
+    yield from _unwanted(context)
+
+
+def _unwanted(context: Context) -> Iterator[Case]:
+    """Another spec does without a child, whose name somebody else's object has: it is none of the operator's."""
+    left = context.children()
+    for path, other in context.changed(edges=False):
+        if not left:
+            return
+        without = context.with_sample(other, path)
+        if without.base.refused or unfitness(without.base):
+            continue
+        unwanted = [identity for identity in left if identity not in without.base.states[0]]
+        left = [identity for identity in left if identity not in unwanted]
+        for identity in unwanted:
+            steps = (_somebody_elses(context, identity), without.create, without.delete)
+            yield about(Case(codes.THEFT, History(steps), _stays_as_it_is(without, identity), hinders=True), without)
 
 
 def _stays_as_it_is(context: Context, identity: Identity) -> Verdict:

@@ -24,6 +24,7 @@ from pykb.runtime import (
     Result,
     create_or_update,
     ensure_applied,
+    ensure_deleted,
     ensure_finalizer,
     has_finalizer,
     is_controlled_by,
@@ -403,6 +404,33 @@ class DeletesForeignMended(DeletesForeign):
     async def clean_up(self, animal: Animal) -> None:
         """Delete the secret, if it is this animal's."""
         await Guard.clean_up(self, animal)
+
+
+class DeletesUnwanted(Keeper):
+    """Deletes by name the child that a spec does without, whoever made it (kubernetes.io: owners and dependents)."""
+
+    fault = "explore-theft"
+
+    async def keep(self, animal: Animal) -> None:
+        """A child only for an animal with a house."""
+        if animal.spec.house is not None:
+            await super().keep(animal)
+        else:
+            await self.remove(animal)
+
+    async def remove(self, animal: Animal) -> None:
+        """Delete the child."""
+        await self.client.delete(self.child(animal), missing_ok=True)  # fault
+
+
+class DeletesUnwantedMended(DeletesUnwanted):
+    """Deletes its own one."""
+
+    fault = ""
+
+    async def remove(self, animal: Animal) -> None:
+        """Look whose it is."""
+        await ensure_deleted(self.client, ConfigMap, self.child(animal), owner=animal)
 
 
 class SharesChild(Keeper):
