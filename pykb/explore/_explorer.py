@@ -1223,8 +1223,9 @@ def _late(history: History, violation: Violation, context: Context, outcome: Out
     ends = [(outcome, until)]
     if all(each.identity == context.own and each.path.startswith("status.") for each in violation.found):
         # What the object says in the run that it is compared with is not the last word either.
-        usual = context.run(replace(history, fault=None, further=())) if history.faults else context.base
-        ends.append((usual, float("inf")))
+        with contextlib.suppress(Stopped):  # what was found counts, even if the time is up
+            usual = context.run(replace(history, fault=None, further=())) if history.faults else context.base
+            ends.append((usual, float("inf")))
     return frozenset(
         change.identity.kind
         for run, end in ends

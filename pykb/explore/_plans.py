@@ -90,6 +90,9 @@ _STATUS = {FaultKind.REFUSE: 500}
 _MOST_CHANGES = 2
 """Of another sample."""
 
+_MOST_LESSER = 12
+"""Specs that may do without a child."""
+
 _MOST_SOURCES = 4
 """Objects that the operator reads and somebody changes."""
 
@@ -876,7 +879,7 @@ def theft(context: Context) -> Iterator[Case]:
 def _unwanted(context: Context) -> Iterator[Case]:
     """Another spec does without a child, whose name somebody else's object has: it is none of the operator's."""
     left = context.children()
-    for path, other in context.changed(edges=False):
+    for path, other in sorted(context.changed(edges=False), key=lambda each: _wants(each[1]))[:_MOST_LESSER]:
         if not left:
             return
         without = context.with_sample(other, path)
@@ -887,6 +890,11 @@ def _unwanted(context: Context) -> Iterator[Case]:
         for identity in unwanted:
             steps = (_somebody_elses(context, identity), without.create, without.delete)
             yield about(Case(codes.THEFT, History(steps), _stays_as_it_is(without, identity), hinders=True), without)
+
+
+def _wants(sample: Manifest) -> int:
+    """How much a spec has: a child goes when a field is left out, empty, 0 or false."""
+    return sum(bool(value) for _, value in leaves(sample.get("spec")))
 
 
 def _stays_as_it_is(context: Context, identity: Identity) -> Verdict:
