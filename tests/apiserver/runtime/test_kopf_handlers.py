@@ -9,6 +9,7 @@ import kopf
 import pytest
 
 from pykb.api.meta.v1 import ObjectMeta
+from pykb.envtest import ControlPlane
 from pykb.runtime import ControllerBuilder, MergePatch, Reconciler, release_finalizer
 from pykb.testing import eventually, running
 
@@ -163,6 +164,12 @@ async def test_stopping_kopf_leaves_the_tasks_of_the_program_alone(widgets, name
     assert leftover == []
 
 
+def flags_for(plane: ControlPlane, namespace: str) -> tuple[str, ...]:
+    """Those of a program that serves no port: another one may run at the same time, also with another Python."""
+    servers = ("--metrics-bind-address=0", "--health-probe-bind-address=0")
+    return ("--kubeconfig", str(plane.kubeconfig), "--watch-namespace", namespace, *servers)
+
+
 PROGRAM = """
 import sys, time
 from datetime import timedelta
@@ -187,7 +194,7 @@ async def test_the_signals_stay_the_managers_and_a_handler_that_hangs_is_left(wi
     """Kopf takes the signals and gets them taken back; a plain handler runs in a thread that cannot be broken off."""
     async with client_for(widgets) as client:
         await client.create(Widget(metadata=ObjectMeta(name="a", namespace=namespace)))
-    flags = ("--kubeconfig", str(widgets.kubeconfig), "--watch-namespace", namespace)
+    flags = flags_for(widgets, namespace)
     program = await asyncio.create_subprocess_exec(
         *(sys.executable, "-c", PROGRAM, how, *flags), stdout=asyncio.subprocess.PIPE
     )
@@ -221,7 +228,7 @@ manager.run()
 
 async def test_a_manager_without_handlers_does_not_load_kopf(widgets, namespace):
     """Nor does it pay for it: a quarter of a second and 5 MiB."""
-    flags = ("--kubeconfig", str(widgets.kubeconfig), "--watch-namespace", namespace)
+    flags = flags_for(widgets, namespace)
     program = await asyncio.create_subprocess_exec(
         *(sys.executable, "-c", WITHOUT, *flags), stdout=asyncio.subprocess.PIPE
     )
