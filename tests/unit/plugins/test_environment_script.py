@@ -26,6 +26,8 @@ python.touch()
 pathlib.Path("called.json").write_text(json.dumps([sys.argv[1:], dict(os.environ)]))
 print("Resolved 2 packages", " + kopf==1.0", sep="\\n", file=sys.stderr)
 """
+NEW_WHEEL = ["--reinstall-package", "pykubebuilder"]
+"""The scaffold has a wheel of pykb."""
 FAILS = "#!/bin/sh\necho '{}' >&2\nexit 2\n"
 
 
@@ -81,7 +83,7 @@ def test_a_new_environment_has_the_python_that_made_it(project: Project) -> None
     assert (done.returncode, done.stdout) == (0, "")
     assert done.stderr == "Creating the environment in .venv\nResolved 2 packages\n"
     words, variables = project.called()
-    assert words == ["sync", "--python", sys.executable, "--no-default-groups"]
+    assert words == ["sync", "--python", sys.executable, *NEW_WHEEL, "--no-default-groups"]
     assert variables["UV_PYTHON_DOWNLOADS"] == "never"
     assert "VIRTUAL_ENV" not in variables
     assert project.make().returncode == 0
@@ -89,14 +91,17 @@ def test_a_new_environment_has_the_python_that_made_it(project: Project) -> None
 
 
 def test_a_wheel_that_was_replaced_is_installed_again(project: Project) -> None:
-    """It has the version that it had, so uv would keep the old one."""
+    """It has the version that it had, so uv would keep the old one, or take one that it has seen at this path before."""
     wheel = project.root / ".pykb/wheels/pykubebuilder-0.1.0-py3-none-any.whl"
     wheel.parent.mkdir(parents=True, exist_ok=True)
     wheel.touch()
     project.make()
+    assert project.called()[0] == ["sync", "--python", sys.executable, *NEW_WHEEL]
+    project.make()
+    assert project.called()[0] == ["sync"]
     os.utime(wheel, (2_000_000_000, 2_000_000_000))
     project.make()
-    assert project.called()[0] == ["sync", "--reinstall-package", "pykubebuilder"]
+    assert project.called()[0] == ["sync", *NEW_WHEEL]
 
 
 def test_a_file_system_that_cannot_lock_a_folder_is_fine(project: Project) -> None:
@@ -107,7 +112,7 @@ def test_a_file_system_that_cannot_lock_a_folder_is_fine(project: Project) -> No
     )
     done = project.make()
     assert done.returncode == 0, done.stderr
-    assert project.called()[0] == ["sync", "--python", sys.executable]
+    assert project.called()[0] == ["sync", "--python", sys.executable, *NEW_WHEEL]
 
 
 def test_uv_gets_what_pip_is_configured_with(project: Project, tmp_path: Path) -> None:
@@ -216,4 +221,4 @@ def test_pip_installs_uv_once(project: Project, tmp_path: Path, with_pip: Path) 
     shutil.rmtree(tmp_path / "python")
     shutil.rmtree(project.root / ".venv")
     assert project.make().returncode == 0
-    assert project.called()[0] == ["sync", "--python", sys.executable]
+    assert project.called()[0] == ["sync", "--python", sys.executable, *NEW_WHEEL]

@@ -115,9 +115,9 @@ def settings_of_pip() -> dict[str, str]:
 
 
 def has_new_wheel() -> bool:
-    """Whether the project has a wheel of pykb that is newer than its environment."""
+    """Whether the project has a wheel of pykb that is newer than its environment, if that is there."""
     wheels = [wheel.stat().st_mtime for wheel in Path(".pykb/wheels").glob("*.whl")]
-    return bool(wheels) and MADE.exists() and max(wheels) > MADE.stat().st_mtime
+    return bool(wheels) and (not MADE.exists() or max(wheels) > MADE.stat().st_mtime)
 
 
 def run(command: list[str], variables: dict[str, str]) -> None:
