@@ -59,9 +59,10 @@ def closest(name: str, candidates: Iterable[str]) -> str | None:
     candidates, the first in alphabetical order is returned.
     """
     folded = name.casefold()
+    own = _words(folded)
     best: tuple[int, str] | None = None
     for candidate in sorted(candidates):
-        words = zip(_words(folded), _words(candidate.casefold()), strict=False)
+        words = zip(own, _words(candidate.casefold()), strict=False)
         shared = sum(len(word) for word, _ in takewhile(lambda pair: pair[0] == pair[1], words))
         limit = max(1, (len(name) - shared) // 3)
         distance = edit_distance(folded, candidate.casefold(), limit=limit)

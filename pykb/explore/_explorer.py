@@ -37,7 +37,7 @@ from pykb.explore._history import Fault, FaultKind, History, Identity, Manifest,
 from pykb.explore._invariants import ClusterView, view_of
 from pykb.explore._lines import Coverage
 from pykb.explore._memory import Variable
-from pykb.explore._outcome import Failure, Outcome, unfitness
+from pykb.explore._outcome import Change, Failure, Outcome, unfitness
 from pykb.explore._plans import CODES, LAST, PLANS, last_failure
 from pykb.explore._project import Subject
 from pykb.explore._report import SEARCH, Finding, Grant, Report, also_seen, reason, story, told, transcript
@@ -1209,8 +1209,7 @@ def _asleep(history: History, context: Context, outcome: Outcome) -> str:
     if _is_about_own(history, context) and not is_late and history.steps[-1].verb is not Verb.PATCH:
         return ""
     since, until = outcome.time_of(len(history.steps))
-    others = [change for change in outcome.changes if change.by is None and not change.identity.is_record]
-    others = [change for change in others if change.at < until]
+    others = [change for change in _by_others(outcome) if change.at < until]
     if is_late and others:
         since = others[-1].at
     is_woken = any(since <= at < until for at in outcome.reconciles)
@@ -1226,14 +1225,16 @@ def _late(history: History, violation: Violation, context: Context, outcome: Out
         with contextlib.suppress(Stopped):  # what was found counts, even if the time is up
             usual = context.run(replace(history, fault=None, further=())) if history.faults else context.base
             ends.append((usual, float("inf")))
-    return frozenset(
-        change.identity.kind
-        for run, end in ends
-        for change in run.changes
-        if change.by is None
-        and not change.identity.is_record
-        and max((at for at in run.reconciles if at < end), default=0.0) < change.at < end
-    )
+    kinds: set[str] = set()
+    for run, end in ends:
+        looked = max((at for at in run.reconciles if at < end), default=0.0)
+        kinds.update(change.identity.kind for change in _by_others(run) if looked < change.at < end)
+    return frozenset(kinds)
+
+
+def _by_others(outcome: Outcome) -> list[Change]:
+    """The changes that the operator did not make, without events and leases."""
+    return [change for change in outcome.changes if change.by is None and not change.identity.is_record]
 
 
 def _stuck(history: History, violation: Violation, context: Context, outcome: Outcome) -> Iterator[tuple[str, str]]:

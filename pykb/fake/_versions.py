@@ -39,7 +39,9 @@ class Versions:
         """
         stored = resource.stored or resource
         made = self._to(stored, obj)
-        return made if obj["apiVersion"] == made["apiVersion"] else self.filled(stored, made)
+        if obj["apiVersion"] != made["apiVersion"]:
+            fill_defaults(made, stored.schema or {})
+        return made
 
     def filled(self, resource: Resource, obj: Mapping[str, Any]) -> dict[str, Any]:
         """An object with the defaults of a resource."""

@@ -14,6 +14,8 @@ from pykb.envtest import ControlPlane
 from pykb.runtime import Client, Manager, ManagerOptions
 
 GROUP_VERSION = GroupVersion("runtime.example.com", "v1")
+NO_PORTS = ("--metrics-bind-address=0", "--health-probe-bind-address=0")
+"""Flags of a program beside which others run, also with another Python."""
 
 
 class WidgetSpec(Struct):

@@ -13,7 +13,7 @@ from pykb.envtest import ControlPlane
 from pykb.runtime import ControllerBuilder, MergePatch, Reconciler, release_finalizer
 from pykb.testing import eventually, running
 
-from .conftest import Etcd, Widget, client_for, manager_for  # noqa: TID252 - shared by this folder only
+from .conftest import NO_PORTS, Etcd, Widget, client_for, manager_for  # noqa: TID252 - shared by this folder only
 
 pytestmark = pytest.mark.apiserver
 
@@ -165,9 +165,8 @@ async def test_stopping_kopf_leaves_the_tasks_of_the_program_alone(widgets, name
 
 
 def flags_for(plane: ControlPlane, namespace: str) -> tuple[str, ...]:
-    """Those of a program that serves no port: another one may run at the same time, also with another Python."""
-    servers = ("--metrics-bind-address=0", "--health-probe-bind-address=0")
-    return ("--kubeconfig", str(plane.kubeconfig), "--watch-namespace", namespace, *servers)
+    """Those of a program in one namespace."""
+    return ("--kubeconfig", str(plane.kubeconfig), "--watch-namespace", namespace, *NO_PORTS)
 
 
 PROGRAM = """

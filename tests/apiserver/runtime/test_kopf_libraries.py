@@ -21,6 +21,8 @@ from pykb.runtime import Client
 from pykb.runtime._kopf.watch import configure_libraries
 from pykb.testing import eventually
 
+from .conftest import NO_PORTS  # noqa: TID252 - shared by this folder only
+
 pytestmark = pytest.mark.apiserver
 
 LONG = timedelta(seconds=60)
@@ -60,11 +62,10 @@ async def test_handlers_find_the_cluster_of_the_command_line(control_plane, name
     config |= {"clusters": [wrong, *config["clusters"]], "contexts": [context, *config["contexts"]]}
     kubeconfig.write_text(json.dumps({**config, "current-context": "wrong"}), encoding="utf-8")
     words = ("--kubeconfig", str(kubeconfig), "--context", right, "--watch-namespace", namespace)
-    off = ("--metrics-bind-address=0", "--health-probe-bind-address=0")
     async with Client.from_kubeconfig(control_plane.kubeconfig) as client:
         await client.create(ConfigMap(metadata=ObjectMeta(name="a", namespace=namespace)))
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, str(program), *words, *off),
+            *(sys.executable, str(program), *words, *NO_PORTS),
             env={"PATH": "/usr/bin", "HOME": str(tmp_path)},
             stderr=subprocess.PIPE,
         )

@@ -165,19 +165,24 @@ async def open_watch(request):
     return response
 
 
-async def test_a_server_that_answers_and_has_no_events_is_heard():
-    """After its restart, the API server may send no bookmark before the first event. Its answer is a sign of life."""
-
-    async def handler(request):
-        return await open_watch(request) if "watch" in request.query else page("a")
-
+async def heard_in_silence(handler):
+    """The first four items of a stream, of which each watch falls silent."""
     options = TransportOptions(idle_timeout=timedelta(milliseconds=100))
     async with (
         asyncio.timeout(60),
         served(handler, options=options) as (list_watch, _),
         aclosing(list_watch.stream(target())) as stream,
     ):
-        items = [await anext(stream) for _ in range(4)]
+        return [await anext(stream) for _ in range(4)]
+
+
+async def test_a_server_that_answers_and_has_no_events_is_heard():
+    """After its restart, the API server may send no bookmark before the first event. Its answer is a sign of life."""
+
+    async def handler(request):
+        return await open_watch(request) if "watch" in request.query else page("a")
+
+    items = await heard_in_silence(handler)
     bookmark = {"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": "7"}}}
     assert items[1:] == [LISTED, bookmark, bookmark]
 
@@ -192,13 +197,7 @@ async def test_a_watch_that_falls_silent_and_is_not_answered_again_has_failed():
         watches.append(request)
         return status(503, "Unavailable") if len(watches) == 2 else await open_watch(request)
 
-    options = TransportOptions(idle_timeout=timedelta(milliseconds=100))
-    async with (
-        asyncio.timeout(60),
-        served(handler, options=options) as (list_watch, _),
-        aclosing(list_watch.stream(target())) as stream,
-    ):
-        items = [await anext(stream) for _ in range(4)]
+    items = await heard_in_silence(handler)
     assert items[1] is LISTED
     assert (items[2].status, items[3]["type"]) == (503, "BOOKMARK")
 

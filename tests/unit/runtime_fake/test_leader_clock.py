@@ -85,15 +85,16 @@ async def test_a_dead_leader_is_followed_after_its_lease_and_not_before(server):
     await _cancel(standby, dead)
 
 
+def down(call):
+    """The API server refuses each request."""
+    raise error_from_status(503, "down")
+
+
 async def test_a_leader_without_a_server_gives_up_after_ten_seconds(server):
     """Before the standby may take over: 10 s against 15 s."""
     clock = VirtualClock()
     one = Candidate(Client(server), "one", clock)
     await _settle()
-
-    def down(call):
-        raise error_from_status(503, "down")
-
     server.react = down
     await _pass_time(clock, 9)
     assert one.started.is_set()
@@ -114,10 +115,6 @@ async def test_the_log_says_why_a_lease_is_lost(server, caplog):
     clock = VirtualClock()
     one = Candidate(Client(server), "one", clock)
     await _settle()
-
-    def down(call):
-        raise error_from_status(503, "down")
-
     server.react = down
     await _pass_time(clock, 12)
     assert _why(caplog) == ("one", "not renewed for 10 s: down (ServiceUnavailable, 503)")
