@@ -17,12 +17,15 @@ import orjson
 from pykb.diagnostics.codes import explore as codes
 from pykb.explore._actors import NO_SUCH
 from pykb.explore._constants import Mark, constants_of, marks_of
-from pykb.explore._context import Case, Context, Verdict, about
+from pykb.explore._context import Context
 from pykb.explore._history import History, Identity, Manifest, Verb
 from pykb.explore._lines import Coverage
 from pykb.explore._outcome import unfitness
-from pykb.explore._plans import PLANS, paused, to_and_back, without_way_back
+from pykb.explore._plans import PLANS
+from pykb.explore._plans.changes import to_and_back, without_way_back
+from pykb.explore._plans.pauses import paused
 from pykb.explore._variants import AND, leaves, near, schema_of, spread, variants
+from pykb.explore._verdicts import Case, Verdict, about
 
 _MOST_NAMED = 96
 _MOST_NEAR = 48

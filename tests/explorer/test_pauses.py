@@ -8,7 +8,7 @@ from pykb.explore import History
 from pykb.explore._constants import Mark, marks_of
 from pykb.explore._context import Context
 from pykb.explore._outcome import Outcome
-from pykb.explore._plans import paused
+from pykb.explore._plans.pauses import paused
 from pykb.explore._runner import Runner
 from pykb.runtime import ControllerBuilder, GenerationChanged, Manager, Request, Result, ensure_applied
 from tests.explorer.keeper import Guard, Keeper

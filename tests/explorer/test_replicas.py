@@ -18,7 +18,7 @@ from pykb.explore import Explorer, Fault, FaultKind, History, Report, Step, Subj
 from pykb.explore import _process as processes
 from pykb.explore._context import Context
 from pykb.explore._outcome import Outcome
-from pykb.explore._plans import shards
+from pykb.explore._plans.shards import shards
 from pykb.explore._replicas import ranges_of
 from pykb.explore._runner import Runner
 from pykb.project.file import read as read_project

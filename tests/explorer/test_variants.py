@@ -8,7 +8,7 @@ import pytest
 
 from pykb.explore._context import Context
 from pykb.explore._outcome import Outcome
-from pykb.explore._plans import _foreign
+from pykb.explore._plans.theft import _foreign
 from pykb.explore._project import Subject
 from pykb.explore._variants import another, leaves, lower, patch_of, put, spell, variants
 from tests.explorer.zoo import kinds

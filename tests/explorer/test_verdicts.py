@@ -8,9 +8,9 @@ import pytest
 
 from pykb.api.core.v1 import ConfigMap
 from pykb.api.meta.v1 import ObjectMeta
-from pykb.explore._context import _is_extended
 from pykb.explore._history import Identity
 from pykb.explore._state import Difference
+from pykb.explore._verdicts import _is_extended
 from pykb.runtime import ControllerBuilder, Manager, Result
 from tests.explorer.keeper import Guard
 from tests.explorer.test_zoo import explored

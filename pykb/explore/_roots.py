@@ -1,0 +1,342 @@
+"""Which findings have one root cause: they are told as one.
+
+The line that has to be mended is not known. What is known of a finding: what is wrong with which part of an object,
+which line of the user's code wrote the object, and whether the operator was awake.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, TypeVar
+
+from pykb.diagnostics import Code, Span
+from pykb.diagnostics.codes import explore as codes
+from pykb.explore._context import Context
+from pykb.explore._gate import Sent
+from pykb.explore._history import FaultKind, History, Identity, Manifest, Verb
+from pykb.explore._outcome import Change, Outcome
+from pykb.explore._runner import Stopped
+from pykb.explore._state import Difference, read
+from pykb.explore._verdicts import Violation, last_failure, place_among
+
+Part = tuple[Identity, str]
+"""A field of an object at the top, or in its spec. Empty for any."""
+
+Line = Span | str
+"""A line of the user's code. The kind of an object if the line that wrote it is not known."""
+
+T = TypeVar("T")
+
+_MISSING = "the object is missing"
+_LEFT_OVER = "the object is left over"
+_NO_VALUE = "a field has no value"
+_OLD_VALUE = "a value of a field is left over"
+_OTHER_VALUE = "a field has another value"
+_UNSAID = "said"
+_UNSEEN = {_MISSING, _NO_VALUE, _OLD_VALUE, _OTHER_VALUE, _UNSAID}
+"""What is wrong with an object at which nobody looks."""
+
+_VALUES = {_NO_VALUE, _OLD_VALUE, _OTHER_VALUE}
+_ALIKE = {FaultKind.LOSE_ANSWER: FaultKind.CRASH_AFTER}
+"""After both, a write has had its effect, and the operator does not know it."""
+
+
+class Mark(NamedTuple):
+    """What is wrong with an object. Names and numbers do not matter.
+
+    Attributes:
+        how: In which way.
+        what: The kind and the field, or the field around one that is missing or left over. Empty for a
+            whole object: a line writes objects of several kinds in the same way.
+        gone: Whether the object that the operator works on was deleted before.
+        line: The line that wrote the object.
+    """
+
+    how: str
+    what: tuple[object, ...]
+    gone: bool
+    line: Line
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What is known about the root cause of a finding.
+
+    Attributes:
+        marks: What is wrong.
+        line: The line that met the fault, or else that wrote the first of the objects.
+        fields: The parts of objects in which fields are wrong, each with the line that wrote the object.
+        asleep: The kind of the object of which the last change did not wake the operator.
+        late: The kinds of the objects that others have changed since the last reconcile, or, if only what the object
+            says is wrong, since the last one in the undisturbed run.
+        absent: The lines whose object was deleted and does not come back though the operator is awake.
+        stuck: What is wrong in the status of the object if the operator is awake, and has written nothing since the
+            last step.
+        stays: What the status has then that it has in no undisturbed run, right or wrong.
+        refused: The line of a write that the API server refuses each time, and why.
+        faults: The faults that requests have met, at the line or before.
+        lost: The kinds of the objects that are missing since then, each with the line that writes it.
+        bug: The error of programming with which the operator fails in the end, and its line.
+        former: The fields that depend on former specs, whatever else happens.
+    """
+
+    marks: frozenset[Mark] = frozenset()
+    line: Line = ""
+    fields: frozenset[tuple[Part, Line]] = frozenset()
+    asleep: str = ""
+    late: frozenset[str] = frozenset()
+    absent: frozenset[Line] = frozenset()
+    stuck: frozenset[tuple[str, str]] = frozenset()
+    stays: frozenset[tuple[str, str]] = frozenset()
+    refused: tuple[Line, str] | None = None
+    faults: frozenset[FaultKind] = frozenset()
+    lost: frozenset[tuple[str, Line]] = frozenset()
+    bug: tuple[object, ...] = ()
+    former: frozenset[tuple[object, ...]] = frozenset()
+
+    def explains(self, other: Evidence, changed: Collection[Part]) -> bool:
+        """Whether another finding has the same root cause.
+
+        Args:
+            other: What is known about the other one.
+            changed: The parts of objects that the operator has changed in some history.
+        """
+        if self.asleep or other.asleep:
+            return self.asleep == other.asleep or (not other.asleep and self.asleep in other.late)
+        if any(mark.how in _UNSEEN and mark.line in self.absent and not mark.gone for mark in other.marks):
+            return True  # the operator does not look at the object, so it does not change it either
+        if self._frozen(changed) & other._frozen(changed):
+            return True  # the operator never writes the object, or parts of it, a second time, whatever happens
+        if self.ends_as(other):
+            return True
+        return bool(self.marks) and self.line == other.line and self.marks <= other.marks
+
+    def ends_as(self, other: Evidence) -> bool:
+        """Whether two findings with one root have it in common, whatever else is wrong in either of them."""
+        if self.asleep or other.asleep:
+            return False
+        pairs = ((self, other), (other, self))
+        if (self.refused and self.refused == other.refused) or (self.bug and self.bug == other.bug):
+            return True
+        if any(
+            one.former and all(mark.how in _VALUES and mark.what in one.former for mark in two.marks)
+            for one, two in pairs
+        ):
+            return True  # what a fault does to them cannot be known
+        if any(one.stuck and (one.stuck == two.stuck or one.stuck <= two.stays) for one, two in pairs):
+            return True  # it has come into this state, and looks no further
+        if self.faults.isdisjoint(other.faults) or self.line != other.line:
+            return False
+        return self._loses_as(other) or not self._wrong().isdisjoint(other._wrong())
+
+    def _loses_as(self, other: Evidence) -> bool:
+        pairs = ((one, two) for one in self.lost for two in other.lost if one[0] == two[0])
+        return any(one == two or isinstance(one[1], str) or isinstance(two[1], str) for one, two in pairs)
+
+    def _wrong(self) -> set[tuple[str, str]]:
+        """The kinds and parts of the objects in which fields are wrong."""
+        return {(identity.kind, part) for (identity, part), _ in self.fields}
+
+    def _frozen(self, changed: Collection[Part]) -> set[tuple[Line, str]]:
+        whole = {(line, "") for (identity, _), line in self.fields if (identity, "") not in changed}
+        # Parts of an object that a line never compares have one remedy: that the line compares all of them.
+        return whole | {(line, each[0].kind) for each, line in self.fields if each not in changed}
+
+
+def evidence_of(code: Code, context: Context, history: History, violation: Violation, outcome: Outcome) -> Evidence:
+    """What is known about the root cause of a violation.
+
+    Args:
+        code: Its code.
+        context: The sample.
+        history: The history, up to the violation.
+        violation: What did not hold.
+        outcome: What came of the history.
+    """
+    place = violation.place or ""
+    if not violation.found:
+        how, *what = violation.cause
+        bug = violation.cause if code is codes.BUG else ()
+        return Evidence(frozenset({Mark(str(how), tuple(what), gone=False, line=place)}), place, bug=bug)
+    gone = _is_about_own(history, context) and history.steps[-1].verb is Verb.DELETE
+    lines = [(each, _line(each, context, outcome)) for each in violation.found]
+    asleep = _asleep(history, context, outcome)
+    refused = refused_write(history, violation, outcome)
+    marks = frozenset(_mark(each, line, gone=gone) for each, line in lines)
+    last = last_failure(outcome, len(history.steps))
+    return Evidence(
+        marks,
+        place,
+        frozenset(
+            ((each.identity, _part_of(each.path)), line)
+            for each, line in lines
+            if each.path and each.identity != context.own
+        ),
+        asleep,
+        frozenset() if asleep else _late(history, violation, context, outcome),
+        frozenset() if asleep else frozenset(_absent(history, lines)),
+        frozenset() if asleep else frozenset(_stuck(history, violation, context, outcome)),
+        frozenset() if asleep else frozenset(_stays(history, context, outcome)),
+        (refused.place or "", refused.refusal) if refused is not None else None,
+        frozenset(_ALIKE.get(each.kind, each.kind) for each in outcome.struck) if place else frozenset(),
+        frozenset() if gone else frozenset((each.identity.kind, line) for each, line in lines if _is_missing(each)),
+        (last.kind, last.place) if last is not None and last.is_bug else (),
+        frozenset(mark.what for mark in marks if mark.how in _VALUES) if code is codes.HISTORY else frozenset(),
+    )
+
+
+def joined(
+    every: Iterable[tuple[T, Evidence]], changed: Collection[Part], order: Callable[[T], Any]
+) -> Iterator[list[T]]:
+    """Yield findings with one root cause together, the most direct one first.
+
+    Args:
+        every: The findings.
+        changed: The parts of objects that the operator has changed in some history.
+        order: A finding's place in the order of directness.
+    """
+    groups: list[list[tuple[T, Evidence]]] = []
+    # What explains much comes first, and then what is wrong with little: it explains what is wrong with more.
+    for each, evidence in sorted(
+        every, key=lambda one: (not one[1].asleep, not one[1].absent, len(one[1].marks), order(one[0]))
+    ):
+        for group in groups:
+            # Only the root explains: of two things that are wrong at a member, another finding may have the other one.
+            if group[0][1].explains(evidence, changed) or any(member.ends_as(evidence) for _, member in group):
+                group.append((each, evidence))
+                break
+        else:
+            groups.append([(each, evidence)])
+    for group in groups:
+        root = group[0][1]
+        # A history in which something wakes the operator late is about the object that does not wake it, too.
+        yield [each for each, _ in sorted(group, key=lambda one: (one[1].asleep != root.asleep, order(one[0])))]
+
+
+def changes_of(outcome: Outcome, changed: Collection[Part]) -> Iterator[Part]:
+    """The parts of objects that the operator has changed, beside those that are known."""
+    for change in outcome.changes:
+        if change.by is not None and change.before and change.after:
+            for part in _differing(read(change.before), read(change.after)):
+                yield from (each for each in ((change.identity, ""), (change.identity, part)) if each not in changed)
+
+
+def _differing(before: Manifest, after: Manifest) -> Iterator[str]:
+    """The parts in which two states of an object differ."""
+    for name in sorted({*before, *after} - {"status"}):
+        old, new = before.get(name), after.get(name)
+        if name == "metadata":
+            old, new = ([each[name].get("labels"), each[name].get("annotations")] for each in (before, after))
+        if name == "spec" and isinstance(old, dict) and isinstance(new, dict):
+            yield from (f"spec.{each}" for each in sorted({*old, *new}) if old.get(each) != new.get(each))
+        elif old != new:
+            yield name
+
+
+def _part_of(path: str) -> str:
+    """The part of an object to which a field belongs."""
+    steps = path.partition("[")[0].split(".")
+    return ".".join(steps[:2] if steps[0] == "spec" else steps[:1])
+
+
+def _mark(difference: Difference, line: Line, *, gone: bool) -> Mark:
+    path, kind = difference.path, difference.identity.kind
+    if not path:
+        return Mark(_MISSING if _is_missing(difference) else _LEFT_OVER, (), gone, line)
+    around = path.rpartition(".")[0]
+    if difference.found is None:
+        return Mark(_NO_VALUE, (kind, around), gone, line)
+    if difference.expected is None:
+        return Mark(_OLD_VALUE, (kind, around), gone, line)
+    return Mark(_OTHER_VALUE, (kind, path.partition("[")[0]), gone, line)
+
+
+def _is_missing(difference: Difference) -> bool:
+    return not difference.path and difference.found is None
+
+
+def _line(difference: Difference, context: Context, outcome: Outcome) -> Line:
+    identity = difference.identity
+    if not difference.path and identity[:2] == context.own[:2] and outcome.creator_of(identity) is None:
+        return identity.kind  # the operator did not make it
+    return place_among([difference], outcome, context.base) or identity.kind
+
+
+def _is_about_own(history: History, context: Context) -> bool:
+    """Whether the last step was about an object that the operator works on."""
+    api_version, kind, *_ = Identity.of(history.steps[-1].manifest)
+    return (api_version.partition("/")[0], kind) == (context.own.api_version.partition("/")[0], context.own.kind)
+
+
+def _asleep(history: History, context: Context, outcome: Outcome) -> str:
+    """The kind of the object whose last change woke nobody: a child, or the sample if only its metadata changed."""
+    is_late = history.fault is not None and history.fault.kind is FaultKind.LATE
+    if _is_about_own(history, context) and not is_late and history.steps[-1].verb is not Verb.PATCH:
+        return ""
+    since, until = outcome.time_of(len(history.steps))
+    others = [change for change in _by_others(outcome) if change.at < until]
+    if is_late and others:
+        since = others[-1].at
+    is_woken = any(since <= at < until for at in outcome.reconciles)
+    return others[-1].identity.kind if others and not is_woken else ""
+
+
+def _late(history: History, violation: Violation, context: Context, outcome: Outcome) -> frozenset[str]:
+    """The kinds of the objects that others have changed since the operator last looked."""
+    _, until = outcome.time_of(len(history.steps))
+    ends = [(outcome, until)]
+    if all(each.identity == context.own and each.path.startswith("status.") for each in violation.found):
+        # What the object says in the run that it is compared with is not the last word either.
+        with contextlib.suppress(Stopped):  # what was found counts, even if the time is up
+            usual = context.run(replace(history, fault=None, further=())) if history.faults else context.base
+            ends.append((usual, float("inf")))
+    kinds: set[str] = set()
+    for run, end in ends:
+        looked = max((at for at in run.reconciles if at < end), default=0.0)
+        kinds.update(change.identity.kind for change in _by_others(run) if looked < change.at < end)
+    return frozenset(kinds)
+
+
+def _by_others(outcome: Outcome) -> list[Change]:
+    """The changes that the operator did not make, without events and leases."""
+    return [change for change in outcome.changes if change.by is None and not change.identity.is_record]
+
+
+def _stuck(history: History, violation: Violation, context: Context, outcome: Outcome) -> Iterator[tuple[str, str]]:
+    """Wrong fields of the object's own status, each with its value, if the operator leaves everything as it is."""
+    if _is_idle(history, outcome):
+        for each in violation.found:
+            if each.identity == context.own and each.path.startswith("status.") and each.found is not None:
+                yield each.path, repr(each.found)
+
+
+def _stays(history: History, context: Context, outcome: Outcome) -> Iterator[tuple[str, str]]:
+    """Fields of the object's own status that are as at no rest of the sample, if the operator leaves all as it is."""
+    if _is_idle(history, outcome) and len(outcome.states) >= len(history.steps):
+        status, usual = (
+            (states[-1].get(context.own) or {}).get("status") or {}
+            for states in (outcome.states[: len(history.steps)], context.base.states)
+        )
+        yield from ((f"status.{name}", repr(value)) for name, value in status.items() if value != usual.get(name))
+
+
+def _is_idle(history: History, outcome: Outcome) -> bool:
+    """Whether the operator has written nothing since the last step."""
+    since, until = outcome.time_of(len(history.steps))
+    return not any(sent.write and not sent.is_beat and since <= sent.at < until for sent in outcome.sent)
+
+
+def refused_write(history: History, violation: Violation, outcome: Outcome) -> Sent | None:
+    """The write that the API server refuses each time, of an object of which a field is wrong."""
+    names = {each.identity.name for each in violation.found if each.path}
+    return next((sent for sent in outcome.refused_in(len(history.steps)) if sent.name in names), None)
+
+
+def _absent(history: History, lines: Iterable[tuple[Difference, Line]]) -> Iterator[Line]:
+    last = history.steps[-1]
+    for difference, line in lines:
+        is_it = difference.identity == Identity.of(last.manifest) and not difference.path
+        if is_it and last.verb is Verb.DELETE and difference.found is None:
+            yield line
