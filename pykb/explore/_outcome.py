@@ -161,6 +161,7 @@ class Outcome:
         inherited: How many of the changes an earlier version of the operator saw.
         failures: The errors of reconciles.
         reconciles: When each reconcile ended.
+        looks: When a reconcile read more from the cache than the object that it was for.
         reconcile_lines: A line for each reconcile, with the time of its end. Only if causes were asked for.
         began: When each step that was waited for began.
         at_rest: Whether the world came to rest.
@@ -203,6 +204,7 @@ class Outcome:
     inherited: int = 0
     failures: list[Failure] = field(default_factory=list)
     reconciles: list[float] = field(default_factory=list)
+    looks: list[float] = field(default_factory=list)
     reconcile_lines: list[tuple[float, str]] = field(default_factory=list)
     began: list[float] = field(default_factory=list)
     at_rest: bool = True
@@ -242,6 +244,7 @@ class Outcome:
             changes=[change for change in self.changes if change.at < end],
             failures=[],
             reconciles=[at for at in self.reconciles if at < end],
+            looks=[at for at in self.looks if at < end or at == float("inf")],
             began=self.began[:steps],
             at_rest=True,
             rested_at=end,

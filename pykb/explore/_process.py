@@ -12,6 +12,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from pykb.api.safe_text import error_text
+from pykb.client.codec import ReadKind, ReadT
 from pykb.client.connection import Call, ExecResult
 from pykb.client.guard import is_end
 from pykb.client.mapper import ResourceMapper
@@ -27,7 +28,10 @@ from pykb.explore._state import look_at
 from pykb.explore._time import LoopClock
 from pykb.explore._webhooks import Conditions, use_webhooks
 from pykb.fake import FakeApiServer
+from pykb.meta.gvk import GroupVersionKind
 from pykb.runtime import Client, Manager, ManagerOptions, ReconcileListener, ReconcileRecord, Request
+from pykb.runtime.cache.informer import Lister
+from pykb.runtime.cache.informer_cache import InformerCache
 
 if TYPE_CHECKING:
     from pykb.runtime._kopf import OperatorRegistry
@@ -102,6 +106,7 @@ class Process(ReconcileListener):
         client = Client(self.gate, mapper=self.mapper)
         clock = LoopClock(asyncio.get_running_loop())
         manager = self.manager = _ExploredManager(options, client=client, clock=clock)
+        manager.cache.looks = self.outcome.looks
         self.gate.meanwhile |= {FaultKind.JOIN: self.join, FaultKind.LEAVE: manager.stop}
         manager.leases = Client(_Aside(self.gate), mapper=self.mapper)
         if manager.sharding is not None:  # the names of hosts differ, and who gets which range depends on them
@@ -211,9 +216,41 @@ class _Aside:
         """Do nothing: there are no connections."""
 
 
+class _NotedCache(InformerCache):
+    """A cache that notes when a reconcile looks at more than the object that it is for.
+
+    Attributes:
+        looks: Where to note the times. With a lister, one can look at any time.
+    """
+
+    looks: list[float]
+
+    async def get(self, gvk: GroupVersionKind, namespace: str, name: str) -> dict[str, Any] | None:
+        """Read one object."""
+        if Identity(f"{gvk.group}/", gvk.kind, namespace, name).key not in works_on.get():
+            self._note()
+        return await super().get(gvk, namespace, name)
+
+    async def list(self, gvk: GroupVersionKind, **selected: Any) -> list[dict[str, Any]]:
+        """Read several objects."""
+        self._note()
+        return await super().list(gvk, **selected)
+
+    def lister(self, kind: ReadKind[ReadT]) -> Lister[ReadT]:
+        """Return the lister of a kind."""
+        self.looks.append(float("inf"))
+        return super().lister(kind)
+
+    def _note(self) -> None:
+        if works_on.get():
+            self.looks.append(asyncio.get_running_loop().time())
+
+
 class _ExploredManager(Manager):
     """A manager that runs kopf's handlers in the virtual world."""
 
+    _cache_type = _NotedCache
+    cache: _NotedCache
     leases: Client
     """For what replicas agree on."""
 

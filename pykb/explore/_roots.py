@@ -79,6 +79,8 @@ class Evidence:
         faults: The faults that requests have met, at the line or before.
         lost: The kinds of the objects that are missing since then, each with the line that writes it.
         bug: The error of programming with which the operator fails in the end, and its line.
+        blind: Whether the reconciles since the last step looked at nothing but the object that they were for,
+            which is there, and something else is wrong.
         former: The fields that depend on former specs, whatever else happens.
     """
 
@@ -95,6 +97,7 @@ class Evidence:
     lost: frozenset[tuple[str, Line]] = frozenset()
     bug: tuple[object, ...] = ()
     former: frozenset[tuple[object, ...]] = frozenset()
+    blind: bool = False
 
     def explains(self, other: Evidence, changed: Collection[Part]) -> bool:
         """Whether another finding has the same root cause.
@@ -117,6 +120,8 @@ class Evidence:
         """Whether two findings with one root have it in common, whatever else is wrong in either of them."""
         if self.asleep or other.asleep:
             return False
+        if self.blind and other.blind:
+            return True  # it believes its status or its memory, whatever became of the others
         pairs = ((self, other), (other, self))
         if (self.refused and self.refused == other.refused) or (self.bug and self.bug == other.bug):
             return True
@@ -184,6 +189,7 @@ def evidence_of(code: Code, context: Context, history: History, violation: Viola
         frozenset() if gone else frozenset((each.identity.kind, line) for each, line in lines if _is_missing(each)),
         (last.kind, last.place) if last is not None and last.is_bug else (),
         frozenset(mark.what for mark in marks if mark.how in _VALUES) if code is codes.HISTORY else frozenset(),
+        not (asleep or gone) and _is_blind(history, violation, context, outcome),
     )
 
 
@@ -320,6 +326,17 @@ def _stays(history: History, context: Context, outcome: Outcome) -> Iterator[tup
             for states in (outcome.states[: len(history.steps)], context.base.states)
         )
         yield from ((f"status.{name}", repr(value)) for name, value in status.items() if value != usual.get(name))
+
+
+def _is_blind(history: History, violation: Violation, context: Context, outcome: Outcome) -> bool:
+    """Whether the operator was awake since the last step, and knows nothing of the others of which one is wrong."""
+    since, until = outcome.time_of(len(history.steps))
+    looked = (*outcome.looks, *(sent.at for sent in outcome.sent if sent.works_on))
+    return (
+        any(each.identity != context.own for each in violation.found)
+        and any(since <= at < until for at in outcome.reconciles)
+        and not any(since <= at < until or at == float("inf") for at in looked)
+    )
 
 
 def _is_idle(history: History, outcome: Outcome) -> bool:

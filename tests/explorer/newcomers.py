@@ -361,3 +361,34 @@ class NotesAll(Keeper):
     async def note(self, animal: Animal) -> None:
         """Write the status."""
         await self.client.status.update(animal)
+
+
+class BelievesItsStatus(Keeper):
+    """Looks at none of its children once its status says that all is well."""
+
+    bugs: ClassVar = {"explore-history": 1}
+    only: ClassVar = ("explore-history", "explore-drift")
+    owned: ClassVar = (ConfigMap, Secret)
+
+    async def keep(self, animal: Animal) -> None:
+        """Apply both."""
+        if animal.status.phase is None:
+            await ensure_applied(self.client, self.child(animal), owner=animal)
+            await ensure_applied(self.client, self.key(animal), owner=animal)
+
+    def key(self, animal: Animal) -> Secret:
+        """The second child."""
+        return Secret(metadata=self.metadata(animal), data={"food": animal.spec.food.encode()})
+
+
+class LooksAtOne(BelievesItsStatus):
+    """Looks at one child, and compares only a part of it. Of the other one, it believes its status."""
+
+    bugs: ClassVar = {"explore-history": 2}
+
+    async def keep(self, animal: Animal) -> None:
+        """Change the first one if its food is another."""
+        await super().keep(animal)
+        found = await self.client.find(ConfigMap, self.child(animal))
+        if found is None or (found.data or {}).get("food") != animal.spec.food:
+            await ensure_applied(self.client, self.child(animal), owner=animal)

@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pykb.client.client import Client
 from pykb.client.clock import Clock, SystemClock
@@ -57,6 +57,8 @@ class Manager:
         VirtulMachineReconciler(manager.client).setup(manager)
         manager.run()
     """
+
+    _cache_type: ClassVar[type[InformerCache]] = InformerCache
 
     def __init__(
         self,
@@ -107,7 +109,7 @@ class Manager:
         """Probes, metrics, records and the debug server."""
         self._webhook_server: WebhookServer | None = None
         self._list_watch = ClientListWatch(self.api_reader, clock=self.clock)
-        self.cache = InformerCache(
+        self.cache = self._cache_type(
             self._list_watch,
             self.api_reader.mapper,
             self.options.cache_options(),
