@@ -10,6 +10,7 @@ import contextlib
 import importlib
 import importlib.abc
 import importlib.machinery
+import linecache
 import os
 import re
 import sys
@@ -25,6 +26,7 @@ from pykb.diagnostics.codes.generate import IMPORT_FAILED, PATH_NOT_FOUND, PATH_
 from pykb.diagnostics.suggest import closest
 from pykb.markers.collect import syntax_error
 from pykb.project import FILE_NAME
+from pykb.reading import python_conflict
 
 _SKIPPED = frozenset(
     ["__pycache__", "node_modules", "build", "dist", "venv", "env", "site-packages", "testdata", "hack", "bin"],
@@ -190,7 +192,10 @@ def load(path: Path, root: Path, diagnostics: Diagnostics) -> LoadedModule | Non
             warnings.filterwarnings("ignore", r"Field name .* shadows an attribute", UserWarning)
             module = importlib.import_module(name)
     except SyntaxError as error:
-        diagnostics.add(syntax_error(error, _shown(error.filename or str(path), root)))
+        name = error.filename or str(path)
+        linecache.checkcache(name)  # editors change the file while the language server runs
+        conflict = python_conflict("".join(linecache.getlines(name)), name)
+        diagnostics.add(syntax_error(conflict or error, _shown(name, root)))
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 - whatever the user's module raises

@@ -100,8 +100,14 @@ def read_python(text: str, path: str = "<unknown>") -> ast.Module:
                 if collects:
                     gc.enable()
     except SyntaxError as error:
-        if (before := before_conflict(text)) is None:
+        if (conflict := python_conflict(text, path)) is None:
             raise
-        raise SyntaxError(CONFLICT, (path, before.count("\n") + 1, 1, None)) from error
+        raise conflict from error
     except (ValueError, RecursionError, MemoryError) as error:
         raise SyntaxError(str(error) or "too complex to parse", (path, 1, 1, None)) from error
+
+
+def python_conflict(text: str, path: str) -> SyntaxError | None:
+    """The error for the first conflict marker of git in a Python text that does not parse."""
+    before = before_conflict(text)
+    return None if before is None else SyntaxError(CONFLICT, (path, before.count("\n") + 1, 1, None))
