@@ -203,9 +203,19 @@ def _ask(folder: Path, *words: str, stdin: bytes = b"") -> Output | None:
     if program is None:
         return None
     try:
-        return run_bounded((program, *_SAFE, *words), cwd=folder, stdin=stdin, limits=_LIMITS, env=os.environ | _ALONE)
+        return run_bounded((program, *_SAFE, *words), cwd=folder, stdin=stdin, limits=_LIMITS, env=_variables())
     except (LimitError, OSError) as error:
         raise _unreadable(words[0], str(error)) from error
+
+
+def _variables() -> dict[str, str]:
+    variables = os.environ | _ALONE
+    if (
+        "GIT_WORK_TREE" not in variables
+    ):  # git set them for a hook, and they are right in the root of the work tree only
+        for name in ("GIT_DIR", "GIT_INDEX_FILE"):
+            variables.pop(name, None)
+    return variables
 
 
 def _unreadable(command: str, said: str) -> EnvironmentProblem:

@@ -223,6 +223,39 @@ def test_a_filter_is_not_run_whatever_its_name_is(clone: Path, driver: str, comm
     assert not (clone.parent / "ran").exists()
 
 
+@pytest.mark.parametrize("place", ["main", "linked"])
+def test_the_variables_of_a_hook_do_not_move_the_root_of_the_repository(
+    tmp_path: Path, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Git sets them for hooks and `rebase --exec`, and then takes the current folder for the root."""
+    main, folder = tmp_path / "main", tmp_path / place
+    (main / "app").mkdir(parents=True)
+    (main / "app/a.yaml").write_text("a: 1\n")
+    git(main, "init", "--quiet")
+    git(main, "add", ".")
+    git(main, "commit", "--quiet", "--message=first")
+    git(main, "worktree", "add", "--quiet", str(tmp_path / "linked"))
+    monkeypatch.setenv("GIT_DIR", git(folder, "rev-parse", "--git-dir").strip())
+    monkeypatch.setenv("GIT_INDEX_FILE", git(folder, "rev-parse", "--git-path", "index").strip())
+    (folder / "app/a.yaml").write_text("a: 2\n")
+    commit = Commit.find(folder / "app", "HEAD")
+    assert commit is not None
+    assert commit.read("a.yaml") == "a: 1\n"
+    assert uncommitted(folder / "app") == ["a.yaml"]
+    assert tracked(folder / "app") >= {"a.yaml"}
+
+
+def test_a_repository_elsewhere_is_the_one_that_the_variables_name(
+    clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As for home folders that are kept in git."""
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    monkeypatch.setenv("GIT_DIR", str(clone / ".git"))
+    monkeypatch.setenv("GIT_WORK_TREE", str(tree))
+    assert uncommitted(tree) == [".gitattributes", "crds/a.yaml"]
+
+
 def test_what_a_commit_does_not_have_is_no_error(clone: Path) -> None:
     """Nor are revisions that name no commit, a folder without a repository, and a repository without a commit."""
     commit = Commit.find(clone, "HEAD")
