@@ -144,7 +144,7 @@ def _of(node: ast.AST, named: Mapping[str, ast.expr]) -> Iterator[Constant]:
 
 def _pairs(compared: ast.expr, constant: ast.expr, named: Mapping[str, ast.expr]) -> Iterator[Constant]:
     name = _name_of(compared)
-    if name:
+    if name and name != "__name__":  # in `if __name__ == "__main__"`
         for value in _values(constant, named):
             yield Constant(plain(name), value)
 

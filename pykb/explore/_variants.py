@@ -209,6 +209,8 @@ def _of_object(
         yield from _changes(inner, each, (*path, name), edges=edges)
         if name in properties and name not in required and inner.get("default", MISSING) != each:
             yield (*path, name), MISSING
+    if extra and not edges and len(value) > schema.get("minProperties", 0):
+        yield (*path, [*value][-1]), MISSING
     for name, inner in properties.items():
         if name not in value:
             every = () if path else _choices(inner)

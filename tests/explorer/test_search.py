@@ -40,6 +40,9 @@ def reconcile(site):
         pass
     if site.ready is True or site.offset != -1 or "no name" == "another":
         pass
+
+if __name__ == "__main__":
+    main()
 """
 
 

@@ -49,6 +49,7 @@ def test_ordinary_values_stay_within_the_schema():
     assert "spec.ports = []" in found
     assert "spec.ports[0].port = 2" in found
     assert 'spec.extra.other = "a"' in found
+    assert "no spec.extra.x" in found
     assert "spec.more = 7" in found
 
 
@@ -89,6 +90,16 @@ def test_a_part_of_the_spec_goes_away():
     assert "no spec.size" in found
     assert "no spec.name" not in found
     assert found[0] == 'spec.name = "ab"'
+
+
+def test_a_map_becomes_shorter_within_the_schema():
+    """As a list does, by its last entry."""
+    schema = {"properties": {"extra": {"additionalProperties": {"type": "string"}, "minProperties": 1}}}
+    found = [
+        [text for text, _ in variants(schema, {"spec": {"extra": extra}}, edges=False)]
+        for extra in ({"x": "y"}, {"x": "y", "z": "y"})
+    ]
+    assert [[text for text in each if text.startswith("no spec.extra.")] for each in found] == [[], ["no spec.extra.z"]]
 
 
 def test_a_field_with_its_default_is_not_removed():
