@@ -95,7 +95,11 @@ def masked(state: State, outcome: Outcome, other: Outcome, counts: Counts | None
     origins = _origins(tokens, changes)
     # A status reports what other objects have, and follows them.
     sources = {id(token) for token in tokens if token.path[0] != "status"} or set(map(id, tokens))
-    changed = {id(token) for token in tokens if id(token) in sources and _is_changed(token, changes)}
+    changed = {
+        id(token)
+        for token in tokens
+        if id(token) in sources and _is_changed(token, _since_gone(token, outcome, number))
+    }
     kind = _RANDOM
     if counts is not None:
         kind = "given value"
@@ -178,13 +182,19 @@ def _placeholder(token: _Token, origins: Mapping[str, str], kind: str, *, is_cha
 
 
 def _is_changed(token: _Token, changes: Sequence[Change]) -> bool:
-    """Whether the operator wrote another value before, or deleted the object, since somebody deleted something."""
+    """Whether the operator wrote another value before, or deleted it, since somebody deleted something."""
     written = [each for each in _since_loss(changes) if each.identity == token.identity and each.by is not None]
-    if any(each.after is None for each in written):
+    if any(each.after is None and at(read(each.before or b"{}"), token.path) is not MISSING for each in written):
         return True
     values = (at(read(each.after), token.path) for each in written if each.after)
     first = next((value for value in values if value is not MISSING and value is not None), None)
     return first is not None and token.text not in str(first)
+
+
+def _since_gone(token: _Token, outcome: Outcome, number: int) -> Sequence[Change]:
+    """The changes until a rest, since the last one without the value: users knew that it had gone."""
+    earlier = (count for rest, count in outcome.rests[:number] if at(rest.get(token.identity), token.path) is MISSING)
+    return outcome.changes[max(earlier, default=0) : outcome.rests[number][1]]
 
 
 def _is_exchanged(identity: Identity, changes: Sequence[Change]) -> bool:

@@ -15,7 +15,16 @@ from pykb.api.core.v1 import ConfigMap
 from pykb.explore import Explorer, History, Report
 from pykb.explore._history import Step, Verb
 from pykb.explore._runner import Runner
-from pykb.runtime import AlreadyExists, Manager, Reconciler, Result, ensure_applied, is_controlled_by, patch_status
+from pykb.runtime import (
+    AlreadyExists,
+    Manager,
+    NotControlled,
+    Reconciler,
+    Result,
+    ensure_applied,
+    is_controlled_by,
+    patch_status,
+)
 from pykb.runtime import set_controller_reference as own
 from tests.explorer.keeper import Keeper
 from tests.explorer.zoo.kinds import SAMPLE, Animal, AnimalStatus, subject_of
@@ -66,6 +75,33 @@ class Derives(Keeper):
         return None
 
 
+class Admits(Keeper):
+    """Gives each name a token. Who is taken out and comes back gets another one."""
+
+    async def keep(self, animal: Animal) -> None:
+        """Keep the tokens of those who stay."""
+        wanted = ConfigMap(metadata=self.metadata(animal))
+        found = await self.client.find(ConfigMap, wanted)
+        old = (found.data or {}) if found is not None and is_controlled_by(found, animal) else {}
+        wanted.data = {name: old.get(name) or secrets.token_hex() for name in animal.spec.names}
+        try:
+            await ensure_applied(self.client, wanted, owner=animal)
+        except NotControlled as error:
+            self.recorder.event(animal, "Warning", "Taken", str(error))
+            raise
+
+
+class AdmitsAnew(Admits):
+    """Gives everybody another token if one comes or goes."""
+
+    async def keep(self, animal: Animal) -> None:
+        """Begin anew."""
+        found = await self.client.find(ConfigMap, self.child(animal))
+        if found is not None and is_controlled_by(found, animal) and {*(found.data or {})} != {*animal.spec.names}:
+            await self.client.delete(found, uid=found.metadata.uid, missing_ok=True)
+        await super().keep(animal)
+
+
 class DerivesOnce(Derives):
     """Never changes the rest of the field again: chance must not hide that."""
 
@@ -83,11 +119,17 @@ def explored(operator: type[Reconciler], *only: str, most: int = 40) -> Report:
     return Explorer(subject_of(register), only=only, histories=most).run()
 
 
-@pytest.mark.parametrize("operator", [Names, Derives])
+@pytest.mark.parametrize("operator", [Names, Derives, Admits])
 def test_values_from_chance_are_not_held_against_an_operator(operator):
     """In names, in copies, and in what is computed from them."""
     codes = ("explore-crash", "explore-error", "explore-drift", "explore-history", "explore-leak")
     explored(operator, *codes).check()
+
+
+def test_a_value_that_was_there_all_the_time_must_not_be_another_one():
+    """Users have it, though another one went and came back."""
+    [finding] = explored(AdmitsAnew, "explore-history", most=120).findings
+    assert finding.message.startswith('ConfigMap kiki-menu: data.a is "<changed random value')
 
 
 def test_the_rest_of_a_field_is_compared():
