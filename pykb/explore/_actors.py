@@ -423,21 +423,24 @@ class _Members:
 
 
 async def _scale(client: Client, autoscaler: Manifest, *, grows: bool) -> None:
-    """Bring the replicas of a workload into the limits of its autoscaler. If load grows, one is not enough."""
+    """Bring the replicas of a workload into the limits of its autoscaler.
+
+    If load grows, it needs one more than the least, whatever the limits were before.
+    """
     reference = autoscaler["spec"]["scaleTargetRef"]
     metadata = {"name": reference["name"], "namespace": autoscaler["metadata"]["namespace"]}
     target = {"apiVersion": reference.get("apiVersion", "v1"), "kind": reference["kind"], "metadata": metadata}
     spec = (await client.scale.get(gvk_of(target), Unstructured(target))).spec
     replicas = (spec.replicas if spec is not None else None) or 0
-    wanted = _within_limits(replicas, autoscaler, grows=grows)
+    needed = autoscaler["spec"].get("minReplicas", 1) + 1 if replicas and grows else replicas
+    wanted = _within_limits(needed, autoscaler)
     if replicas != wanted:
         await client.scale.set_replicas(target, wanted)
 
 
-def _within_limits(replicas: int, autoscaler: Mapping[str, Any], *, grows: bool = False) -> int:
+def _within_limits(replicas: int, autoscaler: Mapping[str, Any]) -> int:
     spec = autoscaler["spec"]
-    least, most = spec.get("minReplicas", 1), spec["maxReplicas"]
-    return max(least, min(max(replicas, least + grows), most)) if replicas else 0
+    return max(spec.get("minReplicas", 1), min(replicas, spec["maxReplicas"])) if replicas else 0
 
 
 _INDEX = "apps.kubernetes.io/pod-index"

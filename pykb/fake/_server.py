@@ -502,6 +502,8 @@ def _read_scale(resource: Resource, parent: Mapping[str, Any]) -> dict[str, Any]
     if selector:
         status["selector"] = selector
     replicas = _at(parent, resource.scale.replicas)
+    if replicas is None and resource.gvk.group == "apps":
+        replicas = 1  # by default
     return {
         "kind": "Scale",
         "apiVersion": "autoscaling/v1",

@@ -184,6 +184,9 @@ async def test_a_deployment_has_a_scale(client, namespace):
     await client.subresource("scale").patch(obj, MergePatch({"spec": {"replicas": 4}}))
     found = await client.get(Deployment, f"{namespace}/d")
     assert (found.spec.replicas, found.metadata.generation) == (4, 2)
+    del spec["replicas"]
+    obj = await client.create({**obj, "metadata": {**metadata, "name": "e"}, "spec": spec})
+    assert (await client.scale.get(Deployment, obj)).spec.replicas == 1
 
 
 def _version(name: str, *, stored: bool, **fields: dict[str, str]) -> dict[str, object]:

@@ -122,6 +122,28 @@ def test_what_looks_at_pods_does_as_in_a_cluster():
     assert played(lambda client: scenarios.cron_job(client, until, "one"), fault) == RECORDED["cron job"]
 
 
+def test_the_load_of_an_autoscaler_does_not_depend_on_its_former_limits():
+    """Or an operator that changes the limits, and changes them back, would be accused of the replicas."""
+
+    async def observed(client: Client) -> scenarios.Facts:
+        target = await client.create(
+            Unstructured(scenarios.manifest("apps/v1", "Deployment", "one", spec=scenarios.WORKLOADS["Deployment"][1]))
+        )
+        reference = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "it"}
+        spec = {"scaleTargetRef": reference, "minReplicas": 2, "maxReplicas": 20}
+        made = await client.create(
+            Unstructured(scenarios.manifest("autoscaling/v2", "HorizontalPodAutoscaler", "one", spec=spec))
+        )
+        found = []
+        for least in (2, 10, 2):
+            await client.patch(made, MergePatch({"spec": {"minReplicas": least}}))
+            await asyncio.sleep(120)
+            found.append((await client.get(target.gvk, target)).data["spec"]["replicas"])
+        return {"replicas": found}
+
+    assert played(observed) == {"replicas": [3, 11, 3]}
+
+
 @pytest.mark.parametrize("health", Health)
 async def test_the_server_takes_each_status(health):
     """Otherwise, an operator would wait for ever."""
