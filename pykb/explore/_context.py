@@ -208,17 +208,26 @@ class Context:
     def sources(self) -> list[Manifest]:
         """Objects of the background that the operator reads, or whose kind it watches."""
         read_names = {(sent.group, sent.resource, sent.name) for sent in self.base.sent if sent.verb == "get"}
+
+        def is_read(manifest: Manifest) -> bool:
+            name = manifest["metadata"]["name"]
+            return self.is_listed(manifest) or (*self._resource_of(manifest), name) in read_names
+
+        return [manifest for manifest in self.subject.background if is_read(manifest)]
+
+    def is_listed(self, manifest: Manifest) -> bool:
+        """Whether the operator lists or watches the kind of an object."""
         listed = {(sent.group, sent.resource) for sent in self.base.sent if sent.verb in ("list", "watch")}
-        plurals = {group_kind_of(crd): crd for crd in self.subject.crds}
-        found = []
-        for manifest in self.subject.background:
-            gvk, name = gvk_of(manifest), manifest["metadata"]["name"]
-            cls, crd = find_class(gvk), plurals.get((gvk.group, gvk.kind))
-            plural = crd["spec"]["names"]["plural"] if crd is not None else ""
-            plural = cls.resource.plural if cls is not None and cls.resource is not None else plural
-            if (gvk.group, plural) in listed or (gvk.group, plural, name) in read_names:
-                found.append(manifest)
-        return found
+        return self._resource_of(manifest) in listed
+
+    def _resource_of(self, manifest: Manifest) -> tuple[str, str]:
+        """The group and the plural of an object's kind."""
+        gvk = gvk_of(manifest)
+        cls = find_class(gvk)
+        if cls is not None and cls.resource is not None:
+            return gvk.group, cls.resource.plural
+        crds = (crd for crd in self.subject.crds if group_kind_of(crd) == (gvk.group, gvk.kind))
+        return gvk.group, next((crd["spec"]["names"]["plural"] for crd in crds), "")
 
     def created(self, identity: Identity) -> Manifest:
         """An object as the operator last wrote it."""

@@ -19,7 +19,7 @@ from pykb.explore._history import FaultKind, History, Identity, Manifest, Verb
 from pykb.explore._outcome import Change, Outcome
 from pykb.explore._runner import Stopped
 from pykb.explore._state import Difference, read
-from pykb.explore._verdicts import Violation, last_failure, place_among
+from pykb.explore._verdicts import Violation, last_failure, place_among, place_of
 
 Part = tuple[Identity, str]
 """A field of an object at the top, or in its spec. Empty for any."""
@@ -81,6 +81,8 @@ class Evidence:
         bug: The error of programming with which the operator fails in the end, and its line.
         blind: Whether the reconciles since the last step looked at nothing but the object that they were for,
             which is there, and something else is wrong.
+        unowned: The kinds of the children without an owner reference, each with the line that writes them, if such a
+            reference would prevent what is wrong.
         former: The fields that depend on former specs, whatever else happens.
     """
 
@@ -98,6 +100,7 @@ class Evidence:
     bug: tuple[object, ...] = ()
     former: frozenset[tuple[object, ...]] = frozenset()
     blind: bool = False
+    unowned: frozenset[tuple[str, Line]] = frozenset()
 
     def explains(self, other: Evidence, changed: Collection[Part]) -> bool:
         """Whether another finding has the same root cause.
@@ -106,6 +109,8 @@ class Evidence:
             other: What is known about the other one.
             changed: The parts of objects that the operator has changed in some history.
         """
+        if not self.unowned.isdisjoint(other.unowned):
+            return True
         if self.asleep or other.asleep:
             return self.asleep == other.asleep or (not other.asleep and self.asleep in other.late)
         if any(mark.how in _UNSEEN and mark.line in self.absent and not mark.gone for mark in other.marks):
@@ -164,7 +169,10 @@ def evidence_of(code: Code, context: Context, history: History, violation: Viola
     if not violation.found:
         how, *what = violation.cause
         bug = violation.cause if code is codes.BUG else ()
-        return Evidence(frozenset({Mark(str(how), tuple(what), gone=False, line=place)}), place, bug=bug)
+        marks = frozenset({Mark(str(how), tuple(what), gone=False, line=place)})
+        is_taken = code is codes.THEFT and how == "changed"
+        unowned = ((identity.kind, line) for identity, line in _unowned(context) if is_taken and line == place)
+        return Evidence(marks, place, bug=bug, unowned=frozenset(unowned))
     gone = _is_about_own(history, context) and history.steps[-1].verb is Verb.DELETE
     lines = [(each, _line(each, context, outcome)) for each in violation.found]
     asleep = _asleep(history, context, outcome)
@@ -190,6 +198,7 @@ def evidence_of(code: Code, context: Context, history: History, violation: Viola
         (last.kind, last.place) if last is not None and last.is_bug else (),
         frozenset(mark.what for mark in marks if mark.how in _VALUES) if code is codes.HISTORY else frozenset(),
         not (asleep or gone) and _is_blind(history, violation, context, outcome),
+        frozenset(_would_be_owned(context, lines, asleep, gone=gone)),
     )
 
 
@@ -218,7 +227,13 @@ def joined(
     for group in groups:
         root = group[0][1]
         # A history in which something wakes the operator late is about the object that does not wake it, too.
-        yield [each for each, _ in sorted(group, key=lambda one: (one[1].asleep != root.asleep, order(one[0])))]
+        # Without an owner, the shortest story is about what is left over.
+        yield [
+            each
+            for each, _ in sorted(
+                group, key=lambda one: (not root.unowned and one[1].asleep != root.asleep, order(one[0]))
+            )
+        ]
 
 
 def changes_of(outcome: Outcome, changed: Collection[Part]) -> Iterator[Part]:
@@ -306,8 +321,10 @@ def _late(history: History, violation: Violation, context: Context, outcome: Out
 
 
 def _by_others(outcome: Outcome) -> list[Change]:
-    """The changes that the operator did not make, without events and leases."""
-    return [change for change in outcome.changes if change.by is None and not change.identity.is_record]
+    """The changes that the operator did not make, or a former leader, without events and leases."""
+    former = [sent for fault, sent in outcome.struck.items() if fault.kind is FaultKind.OVERTAKEN]
+    every = (change for change in outcome.changes if change.by is None or change.by in former)
+    return [change for change in every if not change.identity.is_record]
 
 
 def _stuck(history: History, violation: Violation, context: Context, outcome: Outcome) -> Iterator[tuple[str, str]]:
@@ -326,6 +343,24 @@ def _stays(history: History, context: Context, outcome: Outcome) -> Iterator[tup
             for states in (outcome.states[: len(history.steps)], context.base.states)
         )
         yield from ((f"status.{name}", repr(value)) for name, value in status.items() if value != usual.get(name))
+
+
+def _unowned(context: Context) -> Iterator[tuple[Identity, Line]]:
+    """The children that have no owner and could have one, each with the line that writes it."""
+    for identity in context.children():
+        if not context.is_owned(identity) and context.own.namespace in ("", identity.namespace):
+            yield identity, place_of(context.base.maker_of(identity)) or identity.kind
+
+
+def _would_be_owned(
+    context: Context, lines: Iterable[tuple[Difference, Line]], asleep: str, *, gone: bool
+) -> Iterator[tuple[str, Line]]:
+    """The kinds of those that the cluster would delete with the object, or that would wake the operator."""
+    left = {(each.identity.kind, line) for each, line in lines if gone and not each.path and not _is_missing(each)}
+    for identity, line in _unowned(context):
+        wakes = identity.kind == asleep and context.is_listed(identity.manifest)
+        if wakes or (identity.kind, line) in left:
+            yield identity.kind, line
 
 
 def _is_blind(history: History, violation: Violation, context: Context, outcome: Outcome) -> bool:

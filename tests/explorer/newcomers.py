@@ -84,9 +84,9 @@ class CreatesOnce(Newcomer):
 
 
 class UpdatesAny(Newcomer):
-    """Is not the owner, and writes into objects of others."""
+    """Is not the owner, so it writes into objects of others, too."""
 
-    bugs: ClassVar = {"explore-leak": 1, "explore-theft": 1}
+    bugs: ClassVar = {"explore-leak": 1}
 
     async def keep(self, animal: Animal) -> None:
         """Create or update."""
@@ -392,3 +392,14 @@ class LooksAtOne(BelievesItsStatus):
         found = await self.client.find(ConfigMap, self.child(animal))
         if found is None or (found.data or {}).get("food") != animal.spec.food:
             await ensure_applied(self.client, self.child(animal), owner=animal)
+
+
+class ForgetsOwner(Keeper):
+    """Names no owner: nothing deletes the child, it does not wake the operator, and anybody's is taken for it."""
+
+    bugs: ClassVar = {"explore-leak": 1}
+    only: ClassVar = ("explore-leak", "explore-theft", "explore-drift", "explore-leader")
+
+    async def keep(self, animal: Animal) -> None:
+        """Apply the child."""
+        await ensure_applied(self.client, self.child(animal))

@@ -38,7 +38,7 @@ def test_the_others_are_named_in_a_line():
     """With the option that shows their history."""
     [leak] = [found for found in explored(newcomers.UpdatesAny).findings if found.code.slug == "explore-leak"]
     [note] = [note for note in leak.to_diagnostic().notes if "also" in note]
-    message = "ConfigMap kiki-2-menu is left over after another Animal came and went"
+    message = "ConfigMap kiki-menu of somebody else is changed and 1 more"
     assert note == f"also seen as explore-theft: {message}; `--only explore-theft` shows the history"
 
 

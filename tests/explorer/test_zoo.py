@@ -93,7 +93,7 @@ SEVERAL = {
     crashes.ForgetsOldName: 2,  # the order of note and deletion; nothing prunes what an older process makes again
     errors.SwallowsErrors: 2,  # nor does it watch the child
     errors.CreatesTwice: 2,  # nor does it ever change the child
-    loops.PollsAndWrites: 3,  # nor is it the owner; it overwrites what others made
+    loops.PollsAndWrites: 2,  # nor is it the owner, so it overwrites what others made
     clusters.LeavesNamespace: 2,  # nor does it say that the name is taken
     owners.FinalizerTooLate: 2,  # nor does it say that the name is taken
     owners.SharesChild: 2,  # nor does it delete the child of a former name
