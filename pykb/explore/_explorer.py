@@ -6,16 +6,16 @@ import contextlib
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, islice, starmap
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from pykb.client.errors import allows, rule_marker
 from pykb.diagnostics import Diagnostic, EnvironmentProblem
 from pykb.diagnostics.codes import explore as codes
 from pykb.diagnostics.suggest import closest
+from pykb.explore._access import Access
 from pykb.explore._context import IDLE_SECONDS, Context
 from pykb.explore._debugger import traced_threads
 from pykb.explore._elsewhere import Elsewhere, is_portable
@@ -27,8 +27,9 @@ from pykb.explore._lines import Coverage
 from pykb.explore._memory import Variable
 from pykb.explore._outcome import Failure, Outcome, unfitness
 from pykb.explore._plans import CODES, LAST, PLANS
+from pykb.explore._problems import failing, problem_of
 from pykb.explore._project import Subject
-from pykb.explore._report import SEARCH, Finding, Grant, Report, also_seen, reason, story, told, transcript
+from pykb.explore._report import SEARCH, Finding, Report, also_seen, reason, story, told, transcript
 from pykb.explore._roots import Evidence, Part, changes_of, evidence_of, joined, refused_write
 from pykb.explore._runner import Runner, Runs, Stopped, Workers
 from pykb.explore._search import Search
@@ -41,7 +42,6 @@ from pykb.explore._verdicts import (
     Verdict,
     Violation,
     cause_of,
-    first_bug,
     last_failure,
     place_among,
     unbroken,
@@ -49,9 +49,6 @@ from pykb.explore._verdicts import (
 )
 
 _now = time.monotonic
-
-_OPTIONAL = {("apiextensions.k8s.io", "customresourcedefinitions"), ("", "namespaces")}
-"""What kopf watches if it may, and does without otherwise. Source: https://docs.kopf.dev/en/stable/deployment/#rbac"""
 
 _IS_THERE = ("404)", "409)")
 """The ends of refusals that say nothing about the act."""
@@ -198,9 +195,9 @@ class Explorer:
         self._progress: Callable[[Progress], None] | None = None
         self._report = Report(coverage=Coverage(subject.root))
         self._found: dict[tuple[object, ...], _Found] = {}
-        self._forbidden: dict[tuple[str, str], list[tuple[str, Finding]]] = {}
         self._changed: set[Part] = set()
-        self._used: set[Grant] = set()
+        is_wanted = not self._only or codes.RBAC.slug in self._only
+        self._access = Access(self._subject.rules if is_wanted else None)
         self._search: Search | None = None
         self._begun: deque[_Run] = deque()
         self._doubtful: list[_Doubt] = []
@@ -266,11 +263,11 @@ class Explorer:
                 self._leave_out(self._wanted)
             self._note_end(stopped)
         self._report.problems += self._failed_with_more()
-        self._report.findings = [*self._joined(), *starmap(_without_rule, self._forbidden.items())]
+        self._report.findings = [*self._joined(), *self._access.findings()]
         self._report.problems += self._stuck_actors()
         self._report.strays += self._useless()
         if self._subject.rules and not self._only and len(self._report.histories) > 1:
-            self._report.unused = sorted(set(_grants(self._subject.rules)) - self._used)
+            self._report.unused = self._access.unused()
         if self._report.coverage.run and self._is_whole:
             self._report.unreached = self._report.coverage.unreached()
         self._forget()
@@ -381,12 +378,12 @@ class Explorer:
         except Stopped:
             self._leave_out(self._wanted)
             raise
-        problem = self._problem_of(context)
+        problem = problem_of(context)
         if problem is not None:
             self._report.problems.append(problem)
             return
-        if (failing := self._failing(context)) is not None:
-            self._failed[context.own] = failing
+        if (problem := failing(context)) is not None:
+            self._failed[context.own] = problem
         plans = {slug: PLANS[slug](context) for slug in self._wanted}
         if not context.base.at_rest:  # nothing can be compared with a run that does not end
             self._judge_case(context, next(PLANS[codes.LOOP.slug](context)), context.base)
@@ -547,7 +544,7 @@ class Explorer:
             new = self._report.coverage.add(outcome.lines)
             if self._search is not None:
                 self._search.learn(run.history, run.case, new)
-            self._check_access(run.history, outcome)
+            self._access.check(run.history, outcome)
             self._note_strays(outcome)
             self._working |= outcome.worked
             self._ignored |= outcome.ignored
@@ -825,64 +822,6 @@ class Explorer:
         every = [(key, found.evidence) for key, found in self._found.items()]
         yield from joined(every, self._changed, lambda key: _directness(self._found[key].finding))
 
-    def _check_access(self, history: History, outcome: Outcome) -> None:
-        rules = self._subject.rules
-        if rules is None or (self._only and codes.RBAC.slug not in self._only):
-            return
-        for sent in outcome.sent:
-            if not sent.resource:
-                continue
-            grant = (sent.verb, sent.group, sent.resource)
-            if grant in self._used:
-                continue
-            self._used.add(grant)
-            if not _allows(rules, sent) and not (sent.is_of_kopf and grant[1:] in _OPTIONAL):
-                found = Finding(codes.RBAC, "", tuple(story(history, outcome)), (), sent.place, history)
-                self._forbidden.setdefault((sent.group, sent.resource), []).append((sent.verb, found))
-
-    def _problem_of(self, context: Context) -> Diagnostic | None:
-        name = Identity.of(context.sample)
-        base = context.base
-        if base.refused:
-            bug = first_bug(base)
-            span = (bug.place if bug is not None else None) or self._subject.places.get(name)
-            why = f": {bug.kind}: {bug.message}" if bug is not None else ""
-            helps = ("correct the sample",) if bug is None else ("correct the webhook or the converter",)
-            return codes.NOT_EXPLORED.at(span, f"the sample {name} is refused: {base.refused[0][1]}{why}", *helps)
-        if base.broken and not base.reconciles:
-            return codes.NOT_EXPLORED.at(None, f"the manager ends with an error: {base.broken}")
-        if base.fails and not any(sent.write and not sent.is_note for sent in base.sent) and base.failures:
-            failure = base.failures[-1]
-            span = failure.place or self._subject.places.get(name)
-            message = f"each handler of the sample {name} fails: {failure.kind}: {failure.message}"
-            return codes.NOT_EXPLORED.at(span, message, "mend it first: everything is compared with this run")
-        if base.handlers and not base.unrest and not base.reconciles and not any(sent.works_on for sent in base.sent):
-            return self._unhandled(name, base)
-        if base.failures and not base.sent:
-            failure = base.failures[-1]
-            span = failure.place or self._subject.places.get(name)
-            return codes.NOT_EXPLORED.at(span, f"the sample {name} fails: {failure.kind}: {failure.message}")
-        return None
-
-    def _failing(self, context: Context) -> Diagnostic | None:
-        """A problem if a reconcile fails in the end: what comes after the error was never tried."""
-        base, name = context.base, Identity.of(context.sample)
-        if base.at_rest and base.fails and base.failures:
-            failure = base.failures[-1]
-            message = f"the operator still fails for the sample {name} at rest: {failure.kind}: {failure.message}"
-            remedy = "give it what it waits for: a double that answers, an actor, or an object in `tests/fixtures`"
-            return codes.NOT_EXPLORED.at(failure.place or self._subject.places.get(name), message, remedy)
-        return None
-
-    def _unhandled(self, name: Identity, base: Outcome) -> Diagnostic:
-        """Why kopf calls no handler for a sample."""
-        if base.failures:
-            failure = base.failures[-1]
-            message = f"the operator does not start: {failure.kind}: {failure.message}"
-            return codes.NOT_EXPLORED.at(failure.place, message, "mend what `@kopf.on.startup` calls")
-        message = f"no handler is called for the sample {name}: there are handlers of {', '.join(base.handlers)}"
-        return codes.NOT_EXPLORED.at(self._subject.places.get(name), message, "correct the sample, or name another one")
-
 
 def _follows(context: Context, history: History, violation: Violation, outcome: Outcome) -> bool:
     """Whether a violation comes of an error with which the operator fails for the sample itself.
@@ -919,31 +858,3 @@ def _shortness(finding: Finding) -> tuple[int, int, int]:
 def _directness(finding: Finding) -> tuple[int, int]:
     """The shorter a story, the more direct. Of two, the more telling code."""
     return len(finding.story), CODES.index(finding.code.slug)
-
-
-def _without_rule(resource: tuple[str, str], found: Sequence[tuple[str, Finding]]) -> Finding:
-    """All verbs of a resource are one finding: one marker allows them."""
-    group, name = resource
-    verbs = [verb for verb, _ in found]
-    message = f"no rule allows to {' or '.join(verbs)} {name}: add `{rule_marker(verbs, group, name)}`"
-    return replace(found[0][1], message=message)
-
-
-def _allows(rules: Sequence[Mapping[str, Any]], sent: Sent) -> bool:
-    """Whether one of the rules allows a request."""
-    return any(
-        allows(rule, sent.verb, sent.group, sent.resource)
-        and (not rule.get("resourceNames") or sent.name in rule["resourceNames"])
-        for rule in rules
-    )
-
-
-def _grants(rules: Sequence[Mapping[str, Any]]) -> Iterator[Grant]:
-    """Yield the grants that must be needed by some request. Wildcards and what only OpenShift asks for are not."""
-    for rule in rules:
-        for verb in rule.get("verbs") or ():
-            for group in rule.get("apiGroups") or ():
-                for name in rule.get("resources") or ():
-                    # OpenShift asks for `finalizers` when an owner reference blocks a deletion.
-                    if "*" not in (verb, name) and not name.endswith("/finalizers"):
-                        yield verb, group, name
