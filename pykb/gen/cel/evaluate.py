@@ -389,7 +389,9 @@ def _equal_lists(left: list[Any], right: list[Any]) -> bool:
         return False
     if _all_equal(left, right):
         return True
-    raise Unknown  # they may be sets
+    if all(any(equal(one, other) for other in right) for one in left):
+        raise Unknown  # they may be sets
+    return False
 
 
 def _all_equal(left: Iterable[object], right: Iterable[object]) -> bool:

@@ -32,6 +32,7 @@ BROKEN = [
     (NUMBER, "self < 1.5", 2, ""),
     (NUMBERS, "self.all(x, x > 1)", [1, 2], ""),
     (NUMBERS, "self.filter(x, x > 1).map(y, y*2).size() == 2", [1, 2], ""),
+    (NUMBERS, "self == [2,3]", [1, 2], ""),
     (PART, "has(self.a)", {}, ""),
     (PART, "has(self.b)", {}, ""),  # the default of an inner field is not there yet
     (PART, "self.b == 4", {}, "no such key: b"),
