@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pykb.markers.comments import describe_docstring
+from pykb.markers.comments import MARKER_IN_DOCSTRING, describe_docstring
 from pykb.python_source import layout, quoting
 
 
@@ -136,9 +136,11 @@ def names(expression: Expression) -> Iterator[Name]:
 
 
 def survives(text: str) -> bool:
-    """Whether the generator reads a description back unchanged from a docstring."""
+    """Whether the generator reads a description back unchanged from a docstring, and does not refuse it there."""
     is_plain = all(char.isprintable() or char == "\n" for char in text) and "\u2028" not in text
-    return bool(text) and is_plain and describe_docstring(_padded(text)) == text
+    return (
+        bool(text) and is_plain and not MARKER_IN_DOCSTRING.search(text) and describe_docstring(_padded(text)) == text
+    )
 
 
 def _padded(text: str) -> str:

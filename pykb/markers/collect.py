@@ -23,6 +23,7 @@ from pykb.diagnostics.codes.markers import (
 )
 from pykb.markers._reader import MarkerReader
 from pykb.markers.comments import (
+    MARKER_IN_DOCSTRING,
     MARKER_LIKE,
     Comment,
     CommentBlock,
@@ -175,10 +176,6 @@ def _has_markers(declaration: TypeDeclaration) -> bool:
 
 _NAMESPACES = ("+kubebuilder:", "+k8s:")
 _WITHOUT_PLUS = re.compile(r"[ \t]*(?:kubebuilder|k8s):[A-Za-z][\w:-]*(?:=|[ \t]*$)")
-_IN_DOCSTRING = re.compile(
-    r"""^[ \t]*(?:[rR]?(?:"{3}|'{3}|"|'))?[ \t]*(\+(?:kubebuilder|k8s):[^\n\r]*?)[ \t]*(?:"{3}|'{3})?[ \t]*$""",
-    re.MULTILINE,
-)
 
 
 def scan(text: str, path: str, *, registry: MarkerRegistry, diagnostics: Diagnostics) -> SourceFile | None:
@@ -419,7 +416,7 @@ class _Attachment:
 
     def _docstrings(self) -> None:
         """Report markers inside docstrings, where they are only text."""
-        for match in _IN_DOCSTRING.finditer(self._text):
+        for match in MARKER_IN_DOCSTRING.finditer(self._text):
             line = self._text.count("\n", 0, match.start(1)) + 1
             if any(line in lines for lines in self._declarations.docstring_lines):
                 column = match.start(1) - self._text.rfind("\n", 0, match.start(1))

@@ -17,6 +17,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from inspect import cleandoc
 
+MARKER_IN_DOCSTRING = re.compile(
+    r"""^[ \t]*(?:[rR]?(?:"{3}|'{3}|"|'))?[ \t]*(\+(?:kubebuilder|k8s):[^\n\r]*?)[ \t]*(?:"{3}|'{3})?[ \t]*$""",
+    re.MULTILINE,
+)
+"""A line of a docstring that looks like a marker. It has no effect there, so the generator refuses it."""
 MARKER_LIKE = re.compile(r"#:?[ \t]*(?:\+[ \t]*\w|(?:kubebuilder|k8s):\w)|//[ \t]*\+(?:kubebuilder|k8s):\w")
 """A text that every file with a marker contains. Most files of a tree fail this cheap test."""
 

@@ -42,6 +42,9 @@ FIELDS = {
     "required without a field": "a: {type: object, required: [z, b], properties: {b: {type: string}}}",
     "equal names": "fooBar: {type: string}\nfoo_bar: {type: integer}\nfoo-bar: {type: boolean}",
     "awkward names": "'2d': {type: string}\n'$x': {type: string}\nNone: {type: string}\n__class__: {type: string}",
+    "markers in descriptions": (
+        'a: {type: object, description: "A.\\n+kubebuilder:x=1", properties: {b: {type: string, description: "+k8s:x"}}}'
+    ),
     "an example": "a: {type: string, example: b, title: A, externalDocs: {url: https://example.com}}",
     "examples of elements": "a: {type: array, items: {type: string, example: b, default: c}}",
     "an atomic struct": "a: {type: object, x-kubernetes-map-type: atomic, properties: {b: {type: string}}}",
