@@ -26,6 +26,7 @@ CUT = "(nested too deeply)"
 
 # The quantifiers are possessive, so that the time is linear in the text.
 _TO_BRACKET = re.compile(r'(?:[^"\[\]{}]++|"(?:[^"\\]++|\\.)*+")*+[\[\]{}]', re.DOTALL)
+_NOT_YAML = re.compile(rb"\x7f|\xc2[\x80-\x9f]|\xef\xbf[\xbe\xbf]")  # U+007F to U+009F, U+FFFE and U+FFFF, in UTF-8
 _SHOWN = 3
 _INTEGERS = range(-(2**63), 2**64)  # what the writer takes
 
@@ -176,6 +177,14 @@ def encode(body: object, *, sort_keys: bool = False) -> bytes:
     except TypeError as error:
         path, why = flaw_of(body)
         raise ValueError(f"`{path}` cannot be sent: it {why}") from error
+
+
+def readable_as_yaml(content: bytes) -> bytes:
+    """Escape what YAML lacks or reads as another character, and JSON has: the API server reads an apply as YAML.
+
+    Source: https://yaml.org/spec/1.2.2/#51-character-set
+    """
+    return _NOT_YAML.sub(lambda found: b"\\u%04x" % ord(found[0].decode()), content)
 
 
 def flaw_of(body: object) -> tuple[str, str]:

@@ -31,6 +31,7 @@ from pykb.client.codec import (
 )
 from pykb.client.connection import Method
 from pykb.client.errors import Conflict, NotFound
+from pykb.client.json_text import encode, readable_as_yaml
 from pykb.client.options import Propagation
 from pykb.client.patches import MergePatch, Patch
 from pykb.client.selectors import Fields, Labels, query_pairs
@@ -184,7 +185,7 @@ class ObjectWriter:
             "PATCH",
             endpoint,
             query=query,
-            body=wire,
+            body=readable_as_yaml(encode(wire)),
             content_type=APPLY_CONTENT_TYPE,
             repeatable=True,
             read_at=resource_version or "",

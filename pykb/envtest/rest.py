@@ -85,8 +85,11 @@ class Rest:
             EnvironmentProblem: The server does not answer.
         """
         from pykb.client.connection import Call  # what does not call a server starts without the client
+        from pykb.client.json_text import readable_as_yaml
 
-        data = json.dumps(body).encode() if body is not None else None
+        data = None if body is None else json.dumps(body, ensure_ascii=False).encode(errors="surrogatepass")
+        if data is not None and content_type == APPLY:
+            data = readable_as_yaml(data)
         route, _, query = path.partition("?")
         pairs = tuple(parse_qsl(query, keep_blank_values=True))
         call = Call(method, route, pairs, data, content_type, accept, timeout=timeout)

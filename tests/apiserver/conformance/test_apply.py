@@ -32,6 +32,13 @@ async def test_apply_creates(client, namespace):
     assert _owners(obj) == {("one", "Apply"): {"f:data": {"f:a": {}}}}
 
 
+async def test_every_character_is_stored_as_it_was_applied(client, namespace):
+    """The API server reads the JSON of an apply as YAML, which takes fewer characters."""
+    text = "".join(map(chr, (*range(1, 0x100), 0x2028, 0xFEFF, 0xFFFE, 0xFFFF, 0x1F6A2, 0x1FFFF)))
+    obj = await client.apply(_config_map(namespace, a=text), field_manager="one")
+    assert obj.data == {"a": text}
+
+
 async def test_apply_of_the_same_keeps_the_version(client, namespace):
     """Nothing changed, nothing is written."""
     obj = await client.apply(_config_map(namespace, a="1"), field_manager="one")

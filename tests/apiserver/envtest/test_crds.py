@@ -7,6 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+import yaml
 
 from pykb.diagnostics import EnvironmentProblem
 from pykb.envtest import ControlPlane, crds
@@ -53,6 +54,18 @@ def test_a_folder_is_installed_and_usable_at_once(control_plane: ControlPlane, t
     box = {"apiVersion": "one.envtest.test/v1", "kind": "Box", "metadata": {"name": "b"}, "spec": {"size": 1}}
     answer = control_plane.rest().call("POST", f"/apis/one.envtest.test/v1/namespaces/{namespace}/boxs", box)
     assert answer.status == 201
+
+
+def test_a_description_may_have_any_character(control_plane: ControlPlane, tmp_path: Path) -> None:
+    """Also those that JSON and YAML escape in different ways."""
+    text = "ship \U0001f6a2, next line \x85, delete \x7f"
+    definition = yaml.safe_load(crd("Ship", "chars.envtest.test"))
+    definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["description"] = text
+    (tmp_path / "a.yaml").write_text(yaml.safe_dump(definition))
+    control_plane.install_crds(tmp_path)
+    path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/ships.chars.envtest.test"
+    [version] = control_plane.rest().call("GET", path).body["spec"]["versions"]
+    assert version["schema"]["openAPIV3Schema"]["description"] == text
 
 
 def test_installing_again_changes_the_definition(control_plane: ControlPlane, tmp_path: Path, namespace: str) -> None:
