@@ -18,6 +18,7 @@ from pathlib import Path
 from pykb.diagnostics.codes.environment import COMMAND_FAILED, TOOL_MISSING
 
 _CHUNK = 65536
+_LONGEST_LINE = 1000
 QUOTED_LINES = 12
 """The number of last lines of a failed program's output that a diagnostic quotes."""
 
@@ -110,8 +111,13 @@ def describe_exit(code: int) -> str:
 
 def quote(output: str, *, source: str) -> tuple[str, ...]:
     """The last lines of an output as a note of a diagnostic; empty for empty output."""
-    lines = [line.rstrip() for line in output.splitlines() if line.strip()][-QUOTED_LINES:]
+    lines = [_shortened(line.rstrip()) for line in output.splitlines() if line.strip()][-QUOTED_LINES:]
     return ("\n".join((f"{source}:", *lines)),) if lines else ()
+
+
+def _shortened(line: str) -> str:
+    half = _LONGEST_LINE // 2
+    return line if len(line) <= _LONGEST_LINE else f"{line[:half]} ... {line[-half:]}"
 
 
 class LimitError(Exception):

@@ -73,6 +73,13 @@ def test_quote_keeps_the_end() -> None:
     assert quote(" \n", source="it wrote") == ()
 
 
+def test_quote_leaves_out_the_middle_of_a_long_line() -> None:
+    """The API server and kustomize write whole objects, and the reason behind them."""
+    assert quote(f"failed: {'x' * 70_000}: the reason", source="it wrote") == (
+        f"it wrote:\nfailed: {'x' * 492} ... {'x' * 488}: the reason",
+    )
+
+
 def test_find_program_prefers_the_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A control plane's own kubectl wins over the one on PATH."""
     on_path, own = tmp_path / "path", tmp_path / "own"
