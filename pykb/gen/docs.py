@@ -16,6 +16,7 @@ from pykb._regular_file import real_path
 from pykb.api.builtin_table import RELEASE, TABLE
 from pykb.diagnostics import NOTHING_WRITTEN, Diagnostics
 from pykb.diagnostics.codes.generate import NOTHING_FOUND, OPTION, PATH_OUTSIDE
+from pykb.diagnostics.render import visible
 from pykb.gen._samples import minimal_example
 from pykb.gen.declare import NamedType
 from pykb.gen.emit.yaml import dump_document
@@ -246,7 +247,7 @@ def render_page(crds: Sequence[Crd], samples: Samples, *, title: str) -> str:
         versions += [_Version(group, name, members[group, name], samples) for name in names]
     contents = [line for version in versions for line in version.contents]
     body = [line for version in versions for line in version.body]
-    return "\n".join([f"# {one_line(title)}", "", *contents, *body]).rstrip() + "\n"
+    return visible("\n".join([f"# {one_line(title)}", "", *contents, *body]).rstrip() + "\n")
 
 
 _VERSION = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?")

@@ -109,7 +109,7 @@ def test_a_paragraph_that_says_deprecated_is_told_apart(text: str, rest: str, ad
     assert _without_deprecation(text) == (rest, advice)
 
 
-ODD = "<script>alert(1)</script> **b** | [x](javascript:1) & \"q\" 'a' $title ${x}\n\n# head\n- item"
+ODD = "<script>alert(1)</script> **b** | [x](javascript:1) & \"q\" 'a' $title ${x} \x1b[31m \u202e\n\n# head\n- item"
 
 
 def crd_of(*properties: PropertyNode, kind: str = "Machine", description: str = "", odd: str = "") -> Crd:
@@ -146,6 +146,7 @@ def test_texts_of_authors_are_no_markup_in_markdown() -> None:
     prose = re.sub(r"^(`{3,})yaml\n.*?\n\1$", "", text, flags=re.MULTILINE | re.DOTALL)
     prose = re.sub(r"(`+)(?!`).+?(?<!`)\1(?!`)", "", prose)
     assert "<script" not in prose
+    assert not {"\x1b", "\u202e"} & set(text)
     assert not re.search(r"(?<!\\)\]\(javascript", prose)
     assert "\\*\\*b" in prose
     for row in prose.splitlines():
