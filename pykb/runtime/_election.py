@@ -291,7 +291,7 @@ class LeaderElector:
 
     async def _attempt(self, limit: timedelta) -> bool:
         """Try once to acquire or renew the lease, at most for ``limit``."""
-        self._problem = "the API server did not answer"
+        self._problem = self._problem or "the API server did not answer"
         attempt = asyncio.ensure_future(self._acquire_or_renew())
         timer = asyncio.ensure_future(self._clock.sleep(limit))
         try:

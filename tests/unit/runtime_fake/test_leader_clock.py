@@ -90,6 +90,11 @@ def down(call):
     raise error_from_status(503, "down")
 
 
+async def no_answer(call):
+    """The API server does not answer."""
+    await asyncio.Event().wait()
+
+
 async def test_a_leader_without_a_server_gives_up_after_ten_seconds(server):
     """Before the standby may take over: 10 s against 15 s."""
     clock = VirtualClock()
@@ -110,7 +115,7 @@ def _why(caplog):
     return lost.leader, lost.error
 
 
-async def test_the_log_says_why_a_lease_is_lost(server, caplog):
+async def test_the_log_says_why_a_lease_is_lost(server, caplog, monkeypatch):
     """An API server that refuses or does not answer, a frozen process, and another leader differ."""
     clock = VirtualClock()
     one = Candidate(Client(server), "one", clock)
@@ -120,6 +125,18 @@ async def test_the_log_says_why_a_lease_is_lost(server, caplog):
     assert _why(caplog) == ("one", "not renewed for 10 s: down (ServiceUnavailable, 503)")
     server.react = None
     await asyncio.gather(one.task, return_exceptions=True)
+    caplog.clear()
+
+    refused = Candidate(Client(server), "one", clock)
+    await _settle()
+    server.react = down
+    await _pass_time(clock, 5)
+    monkeypatch.setattr(server, "request", no_answer)
+    await _pass_time(clock, 7)
+    monkeypatch.undo()
+    assert _why(caplog) == ("one", "not renewed for 10 s: down (ServiceUnavailable, 503)")
+    server.react = None
+    await asyncio.gather(refused.task, return_exceptions=True)
     caplog.clear()
 
     frozen = Candidate(Client(server), "one", clock)
