@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
 import random
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
@@ -117,8 +118,9 @@ class RawWatch:
                         was_silent = False
                         yield {"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": self.resource_version}}}
                     async for line in lines:
+                        event = self._event(line)
                         failures = 0
-                        yield self._event(line)
+                        yield event
             except (ServerUnreachable, ApiError) as error:
                 if isinstance(error, ApiError) and error.status < 500 and error.status != 429:
                     raise
@@ -140,7 +142,11 @@ class RawWatch:
         return replace(self._call, query=(*self._call.query, *watching))
 
     def _event(self, line: bytes) -> dict[str, Any]:
-        event: dict[str, Any] = read_around(line, ("object",))
+        event: dict[str, Any]
+        try:
+            event = read_around(line, ("object",))
+        except json.JSONDecodeError as error:  # a proxy ended the answer, or has its own words
+            raise error_from_status(502, f"the watch has a line that is not JSON: {error.msg}") from error
         if event["type"] == "ERROR":
             raise error_from_status(int(event["object"].get("code") or 500), event["object"])
         self.resource_version = event["object"]["metadata"]["resourceVersion"]

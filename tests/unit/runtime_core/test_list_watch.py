@@ -151,6 +151,30 @@ async def test_a_watch_that_is_interrupted_says_so_and_is_resumed_from_where_it_
     assert asked[:3] == ["7", "8", "8"]
 
 
+@pytest.mark.parametrize("text", [b'{"type": "ADDED", "object": {"ki\n', b"<html>a proxy</html>\n", b"\xff\n"])
+async def test_a_watch_with_a_line_that_is_not_json_is_resumed_from_where_it_was(text):
+    """A proxy can end an answer anywhere, and with its own words."""
+    asked = []
+
+    async def handler(request):
+        if "watch" not in request.query:
+            return page("a")
+        asked.append(request.query["resourceVersion"])
+        line = json.dumps({"type": "ADDED", "object": widget("b", version=str(7 + len(asked)))}).encode() + b"\n"
+        return web.Response(body=line + text if len(asked) == 1 else text if len(asked) == 2 else line)
+
+    async with served(handler) as (list_watch, _):
+        items = []
+        async for item in list_watch.stream(target()):
+            items.append(item)
+            if len(items) == 5:
+                break
+    assert isinstance(items[3], WatchFailed)
+    assert "the watch has a line that is not JSON" in str(items[3])
+    assert items[4]["object"]["metadata"]["resourceVersion"] == "10"
+    assert asked[:3] == ["7", "8", "8"]
+
+
 def status(code, reason, **headers):
     """A refusal of the API server."""
     body = {"kind": "Status", "code": code, "reason": reason, "message": f"{reason} of the test"}
