@@ -40,7 +40,7 @@ from pykb.meta.json_diff import changes
 
 
 def history(context: Context) -> Iterator[Case]:
-    """From one spec to another and back; children that become ready late."""
+    """From one spec to another and back; from nothing to the same; children that become ready late."""
     if workloads(context):
         judge = same_states(context, context.base, "when its children become ready late")
         yield Case(
@@ -51,6 +51,9 @@ def history(context: Context) -> Iterator[Case]:
     row, expected = two_in_a_row(context)
     if row:
         yield Case(codes.HISTORY, History(row), same_end(context, expected, "after two changes in a row"))
+    again = History((context.create, context.delete, context.create))
+    judge = same_end(context, context.base, "after it was deleted and made again", is_alone=False, is_new=True)
+    yield Case(codes.HISTORY, again, judge)
     yield from _put_right(context)
     yield from _many_revisions(context)
     yield from converted(context)

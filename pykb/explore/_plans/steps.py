@@ -48,6 +48,13 @@ def two_in_a_row(context: Context) -> tuple[tuple[Step, ...], Outcome]:
     return (context.create, replace(smaller, soon=True), back), expected
 
 
+def made_again(context: Context) -> Outcome | None:
+    """What comes of the sample if it is deleted and made again; ``None`` if that is not the same as at first."""
+    expected, base = context.undisturbed(context.create, context.delete, context.create), context.base
+    last = expected.states[-1] if len(expected.states) > 2 else {}
+    return None if context.compare_with_new(base.states[0], last, outcome=expected, of=base) else expected
+
+
 def create_another(context: Context) -> Step:
     """Creates another object of the kind, with the same spec."""
     return Step(Verb.CREATE, renamed(context.sample))

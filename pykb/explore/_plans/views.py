@@ -10,7 +10,7 @@ from pykb.explore._context import Context
 from pykb.explore._gate import Sent
 from pykb.explore._history import Fault, FaultKind, History, Identity, Step, Verb
 from pykb.explore._outcome import Change, Outcome
-from pykb.explore._plans.steps import LAGS_SECONDS, two_in_a_row
+from pykb.explore._plans.steps import LAGS_SECONDS, made_again, two_in_a_row
 from pykb.explore._plans.together import one_process_after_the_other
 from pykb.explore._state import Difference, read
 from pykb.explore._variants import spread
@@ -31,7 +31,9 @@ def stale(context: Context) -> Iterator[Case]:
     for seconds in LAGS_SECONDS:
         judge = nothing_twice(context, expected)
         yield Case(codes.STALE, History(steps, Fault(FaultKind.LAG, seconds=seconds)), judge)
-    lives = [(context.create, context.delete, context.create), steps[:-1]]
+    lives = [steps[:-1]]
+    if made_again(context) is not None:
+        lives = [(context.create, context.delete, context.create), *lives]
     if smaller := context.smaller():
         lives += [(context.create, smaller), (context.create, smaller, Step(Verb.REPLACE, context.sample))]
     for life in lives:
@@ -128,10 +130,11 @@ def _as_if_seen(context: Context, steps: tuple[Step, ...]) -> Verdict:
 
 def _replaced(context: Context, lost: Step) -> Iterator[Case]:
     """The object is deleted, and made anew with the same name. The operator sees only the new one."""
-    expected = context.undisturbed(context.create, context.delete, context.create)
-    judge = same_end(context, expected, "when it was deleted and created anew unseen")
-    again = Step(Verb.CREATE, context.sample, unseen=True)
-    yield Case(codes.UNSEEN, History((context.create, lost, again)), judge)
+    expected = made_again(context)
+    if expected is not None:
+        judge = same_end(context, expected, "when it was deleted and created anew unseen")
+        again = Step(Verb.CREATE, context.sample, unseen=True)
+        yield Case(codes.UNSEEN, History((context.create, lost, again)), judge)
 
 
 def _out_of_order(context: Context) -> Iterator[Case]:

@@ -139,7 +139,7 @@ class KnowsByName(Keeper):
         """Report once. There are no children."""
         animal = await self.client.find(Animal, request)
         if animal is None:
-            self._done.discard(request.name)
+            self.forget(request)
         elif animal.metadata.deletion_timestamp is None and self.key(animal) not in self._done:
             before = copy.deepcopy(animal.status)
             animal.status.phase = "Registered"
@@ -147,12 +147,35 @@ class KnowsByName(Keeper):
             self._done.add(self.key(animal))
         return None
 
+    def forget(self, request: Request) -> None:
+        """The object has gone."""
+        self._done.discard(request.name)
+
     def key(self, animal: Animal) -> str | None:
         """What names an object."""
         return animal.metadata.name
 
 
 class KnowsByNameMended(KnowsByName):
+    """Knows it by its uid."""
+
+    fault = ""
+
+    def key(self, animal: Animal) -> str | None:
+        """What names an object."""
+        return animal.metadata.uid
+
+
+class NeverForgets(KnowsByName):
+    """Does not forget an object that goes either, so that a later one of its name gets nothing (caches by name)."""
+
+    fault = "explore-history"
+
+    def forget(self, request: Request) -> None:
+        """It might come back."""
+
+
+class NeverForgetsMended(NeverForgets):
     """Knows it by its uid."""
 
     fault = ""
