@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -13,7 +13,7 @@ from pykb.explore._gate import Sent
 from pykb.explore._history import History, Identity, Step, Verb
 from pykb.explore._outcome import Failure, Outcome
 from pykb.explore._past import WORK
-from pykb.explore._state import Difference, State, read
+from pykb.explore._state import Difference, State, differences, look_at, read
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,10 @@ def same_states(
                 yield restless(outcome, what)
             return
         for number, (one, other) in enumerate(zip(expected.states, outcome.states, strict=False), start=1):
-            every = context.compare(one, other, outcome=outcome, of=expected)
+            every = (
+                *context.compare(one, other, outcome=outcome, of=expected),
+                *_of_claims(expected, one, outcome, other),
+            )
             if found := tuple(each for each in every if counts(each)):
                 struck = outcome.struck_before(number)
                 place = struck.place if struck is not None else place_among(found, outcome, expected)
@@ -122,6 +125,25 @@ def same_states(
         yield from once(context, expected, outcome, what)
 
     return Verdict(judge, lambda other, steps: same_states(other, calm(other, steps), what, counts))
+
+
+def _of_claims(expected: Outcome, one: State, outcome: Outcome, other: State) -> tuple[Difference, ...]:
+    """How the claims of StatefulSets differ that the operator has changed or deleted. No state has such claims."""
+    (wanted, ours), (found, theirs) = _claims(expected, one), _claims(outcome, other)
+    touched = {each for each in ours | theirs if each not in one and each not in other}
+
+    def sizes(claims: Mapping[Identity, bytes | None]) -> State:
+        there = {each: last for each in touched if (last := claims.get(each))}
+        return {each: {"spec": {"resources": look_at(last)["spec"].get("resources")}} for each, last in there.items()}
+
+    return differences(sizes(wanted), sizes(found))
+
+
+def _claims(outcome: Outcome, state: State) -> tuple[dict[Identity, bytes | None], set[Identity]]:
+    """The claims at a rest, or that have gone, and those that the operator had changed or deleted."""
+    until = next((count for rest, count in outcome.rests if rest is state), 0)
+    changes = [each for each in outcome.changes[:until] if each.identity.kind == "PersistentVolumeClaim"]
+    return {each.identity: each.after for each in changes}, {each.identity for each in changes if each.by is not None}
 
 
 def calm(context: Context, steps: Sequence[Step]) -> Outcome:

@@ -6,9 +6,18 @@ import asyncio
 import hashlib
 from datetime import UTC, datetime, timedelta
 
-from pykb.api.apps.v1 import Deployment, DeploymentSpec, ReplicaSet, ReplicaSetSpec
+from pykb.api.apps.v1 import Deployment, DeploymentSpec, ReplicaSet, ReplicaSetSpec, StatefulSet, StatefulSetSpec
 from pykb.api.batch.v1 import Job, JobSpec
-from pykb.api.core.v1 import ConfigMap, PodTemplateSpec, Service, ServicePort, ServiceSpec
+from pykb.api.core.v1 import (
+    ConfigMap,
+    PersistentVolumeClaim,
+    PersistentVolumeClaimSpec,
+    PodTemplateSpec,
+    Service,
+    ServicePort,
+    ServiceSpec,
+    VolumeResourceRequirements,
+)
 from pykb.api.meta.v1 import LabelSelector, ObjectMeta
 from pykb.runtime import Result, ensure_applied, is_controlled_by, patch_status, prune, set_controller_reference
 from tests.explorer.feeder import Feeder
@@ -469,3 +478,52 @@ def conditions(job: Job) -> list[str]:
 def image(job: Job) -> str | None:
     """The image of a Job."""
     return job.spec.template.spec.containers[0].image if job.spec and job.spec.template.spec else None
+
+
+class LeavesClaims(Keeper):
+    """Deletes the claims of members that have gone, after a change that it does not see again (Sieve: volumes that leak)."""
+
+    fault = "explore-crash"
+    owned = (StatefulSet,)
+
+    async def keep(self, animal: Animal) -> None:
+        """First the StatefulSet, then the claims."""
+        wanted = self.members(animal)
+        found = await self.client.find(StatefulSet, wanted)
+        before = (found.spec.replicas if found is not None and found.spec is not None else None) or 0
+        await ensure_applied(self.client, wanted, owner=animal)  # fault
+        claims = await self.client.live.list(
+            PersistentVolumeClaim, namespace=animal.metadata.namespace, labels=labels(animal)
+        )
+        gone = await self.gone(animal, before)
+        for claim in claims:
+            if int((claim.metadata.name or "").rpartition("-")[2]) in gone:
+                await self.client.delete(claim, uid=claim.metadata.uid, missing_ok=True)  # fault
+
+    async def gone(self, animal: Animal, before: int) -> range:
+        """Those that the StatefulSet had just now."""
+        return range(animal.spec.count, before)
+
+    def members(self, animal: Animal) -> StatefulSet:
+        """Each has a volume."""
+        size = VolumeResourceRequirements(requests={"storage": "1Gi"})
+        claim = PersistentVolumeClaimSpec(access_modes=["ReadWriteOnce"], resources=size)
+        spec = StatefulSetSpec(
+            replicas=animal.spec.count,
+            selector=LabelSelector(match_labels=labels(animal)),
+            template=template(animal),
+            volume_claim_templates=[PersistentVolumeClaim(metadata=ObjectMeta(name="data"), spec=claim)],
+            pod_management_policy="Parallel",
+        )
+        return StatefulSet(metadata=self.metadata(animal), spec=spec)
+
+
+class LeavesClaimsMended(LeavesClaims):
+    """Looks at all claims, and whether there are still too many: a stale cache may show an earlier number."""
+
+    fault = ""
+
+    async def gone(self, animal: Animal, before: int) -> range:
+        """All that are not wanted."""
+        fresh = await self.client.live.get(Animal, animal)
+        return range(fresh.spec.count, 1000)
