@@ -62,7 +62,7 @@ _MOST_FORGOTTEN = 3
 _OTHER_HASHES = (1, 2)
 """Seeds of hashes. The explorer's own processes have 0, or what the program has that explores."""
 
-_MOST_KNOWN = 32
+_MOST_KNOWN = 64
 """Undisturbed runs that are kept: plans ask for the same ones, or for their first steps."""
 
 

@@ -9,7 +9,7 @@ from pykb.diagnostics import Code
 from pykb.diagnostics.codes import explore as codes
 from pykb.explore._context import Context
 from pykb.explore._gate import Sent
-from pykb.explore._history import Fault, FaultKind, History
+from pykb.explore._history import Fault, FaultKind, History, Step, Verb
 from pykb.explore._outcome import Outcome
 from pykb.explore._plans.steps import LAGS_SECONDS, create_another, overtaken, two_in_a_row
 from pykb.explore._plans.together import one_in_each_step, step_of
@@ -39,6 +39,7 @@ def crash(context: Context) -> Iterator[Case]:
     judge = same_states(context, context.undisturbed(*both), "after a restart with two objects")
     yield Case(codes.CRASH, History(both, Fault(FaultKind.BACK)), judge)
     yield from _in_changes(context, 0, codes.CRASH, kinds, "after a crash")
+    yield from _at_other_lines(context, codes.CRASH, kinds, "after a crash")
     yield from _in_a_row(context, codes.CRASH, kinds, "after a crash")
 
 
@@ -49,7 +50,9 @@ def error(context: Context) -> Iterator[Case]:
     faults = [(sent, fault) for sent in expected.sent if sent.number for fault in _errors(sent)]
     judge = same_states(context, expected, "after an error")
     yield from one_in_each_step(codes.ERROR, steps, expected, judge, faults)
-    yield from _in_changes(context, 1, codes.ERROR, (FaultKind.LOSE_ANSWER, FaultKind.REFUSE), "after an error")
+    kinds = (FaultKind.LOSE_ANSWER, FaultKind.REFUSE)
+    yield from _in_changes(context, 1, codes.ERROR, kinds, "after an error")
+    yield from _at_other_lines(context, codes.ERROR, kinds, "after an error")
 
 
 def leader(context: Context) -> Iterator[Case]:
@@ -122,6 +125,30 @@ def _in_changes(context: Context, turn: int, code: Code, kinds: Sequence[FaultKi
     changing = [sent for sent in expected.writes if step_of(sent, expected) > 1]
     faults = [(sent, Fault(kind, sent.number, _STATUS.get(kind, 0))) for sent in changing for kind in kinds]
     yield from one_in_each_step(code, steps, expected, same_states(context, expected, what), faults)
+
+
+def _at_other_lines(context: Context, code: Code, kinds: Sequence[FaultKind], what: str) -> Iterator[Case]:
+    """Yield cases of faults at writes in changes that reach a line which no other history with faults reaches."""
+    usual = [context.undisturbed(*steps) for steps in (context.life(), context.walk(0), context.walk(1))]
+    known = {_line(sent) for outcome in usual for sent in outcome.writes}
+    for path, other in context.changed(edges=False):
+        steps = (context.create, Step(Verb.REPLACE, other, note=path), Step(Verb.REPLACE, context.sample))
+        expected = context.undisturbed(*steps)
+        if expected.refused or expected.fails or not expected.at_rest:
+            continue
+        rare = {_line(sent): sent for sent in reversed(expected.writes) if _line(sent) not in known}
+        if not rare:
+            continue
+        known.update(rare)
+        judge = same_states(context, expected, what)
+        for sent in sorted(rare.values(), key=lambda each: each.number):
+            for kind in kinds:
+                yield Case(code, History(steps, Fault(kind, sent.number, _STATUS.get(kind, 0))), judge)
+
+
+def _line(sent: Sent) -> tuple[object, ...]:
+    """The line of a write, which may be called for several kinds."""
+    return sent.place, sent.verb, sent.resource
 
 
 def _in_a_row(context: Context, code: Code, kinds: Sequence[FaultKind], what: str) -> Iterator[Case]:
