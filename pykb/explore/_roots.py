@@ -7,6 +7,8 @@ which line of the user's code wrote the object, and whether the operator was awa
 from __future__ import annotations
 
 import contextlib
+import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
@@ -19,7 +21,9 @@ from pykb.explore._history import FaultKind, History, Identity, Manifest, Verb
 from pykb.explore._outcome import Change, Outcome
 from pykb.explore._runner import Stopped
 from pykb.explore._state import Difference, read
+from pykb.explore._variants import spell
 from pykb.explore._verdicts import Violation, last_failure, place_among, place_of
+from pykb.meta.json_diff import changes
 
 Part = tuple[Identity, str]
 """A field of an object at the top, or in its spec. Empty for any."""
@@ -37,6 +41,14 @@ _OTHER_VALUE = "a field has another value"
 _UNSAID = "said"
 _UNSEEN = {_MISSING, _NO_VALUE, _OLD_VALUE, _OTHER_VALUE, _UNSAID}
 """What is wrong with an object at which nobody looks."""
+
+_BACK = "came back"
+"""Stands for a part of a child that was deleted and made again."""
+
+_MAP = re.compile(
+    r"(?:.+?\.)?(?:(?P<whole>annotations|labels|matchLabels|nodeSelector)|binaryData|data|stringData)(?=\.|$)"
+)
+"""A map whose keys may have dots. It goes with its last one. Some are copied as a whole, others made of many fields."""
 
 _VALUES = {_NO_VALUE, _OLD_VALUE, _OTHER_VALUE}
 _ALIKE = {FaultKind.LOSE_ANSWER: FaultKind.CRASH_AFTER}
@@ -152,7 +164,14 @@ class Evidence:
     def _frozen(self, changed: Collection[Part]) -> set[tuple[Line, str]]:
         whole = {(line, "") for (identity, _), line in self.fields if (identity, "") not in changed}
         # Parts of an object that a line never compares have one remedy: that the line compares all of them.
-        return whole | {(line, each[0].kind) for each, line in self.fields if each not in changed}
+        return whole | {(line, each[0].kind) for each, line in self.fields if not _is_changed(each, changed)}
+
+
+def _is_changed(part: Part, changed: Collection[Part]) -> bool:
+    """Whether the operator has changed a part of an object, or what is around it."""
+    identity, path = part
+    steps = path.split(".")
+    return any((identity, ".".join(steps[:depth])) in changed for depth in range(1, len(steps) + 1))
 
 
 def evidence_of(code: Code, context: Context, history: History, violation: Violation, outcome: Outcome) -> Evidence:
@@ -213,6 +232,10 @@ def joined(
         order: A finding's place in the order of directness.
     """
     groups: list[list[tuple[T, Evidence]]] = []
+    every = list(every)
+    if not any(part == _BACK for _, part in changed):  # it looks at no child again, whichever it is
+        absent = frozenset(line for _, evidence in every for line in evidence.absent)
+        every = [(each, replace(one, absent=one.absent and absent)) for each, one in every]
     # What explains much comes first, and then what is wrong with little: it explains what is wrong with more.
     for each, evidence in sorted(
         every, key=lambda one: (not one[1].asleep, not one[1].absent, len(one[1].marks), order(one[0]))
@@ -242,6 +265,18 @@ def changes_of(outcome: Outcome, changed: Collection[Part]) -> Iterator[Part]:
         if change.by is not None and change.before and change.after:
             for part in _differing(read(change.before), read(change.after)):
                 yield from (each for each in ((change.identity, ""), (change.identity, part)) if each not in changed)
+    yield from ((identity, _BACK) for identity in _brought_back(outcome))
+
+
+def _brought_back(outcome: Outcome) -> Iterator[Identity]:
+    """The children that the operator has made again after somebody deleted them, without a fault."""
+    history = outcome.history
+    if history is None or history.faults:
+        return
+    deleted = {Identity.of(step.manifest) for step in history.steps if step.verb is Verb.DELETE}
+    made = [change for change in outcome.changes if change.identity in deleted and change.before is None and change.by]
+    again = Counter(change.identity for change in made)
+    yield from (identity for identity, times in again.items() if times > 1)
 
 
 def _differing(before: Manifest, after: Manifest) -> Iterator[str]:
@@ -251,27 +286,33 @@ def _differing(before: Manifest, after: Manifest) -> Iterator[str]:
         if name == "metadata":
             old, new = ([each[name].get("labels"), each[name].get("annotations")] for each in (before, after))
         if name == "spec" and isinstance(old, dict) and isinstance(new, dict):
-            yield from (f"spec.{each}" for each in sorted({*old, *new}) if old.get(each) != new.get(each))
+            for path, *_ in changes(old, new):
+                yield _part_of(spell(("spec", *path)))
         elif old != new:
             yield name
 
 
 def _part_of(path: str) -> str:
-    """The part of an object to which a field belongs."""
-    steps = path.partition("[")[0].split(".")
-    return ".".join(steps[:2] if steps[0] == "spec" else steps[:1])
+    """The part of an object to which a field belongs: in a pod template, a field of the pod or of its containers."""
+    steps = re.sub(r"\[\d+\]", "", path).split(".")
+    depth = 2 if steps[0] == "spec" else 1
+    if steps[:2] == ["spec", "template"]:
+        depth = 5 if steps[3:4] in (["containers"], ["initContainers"]) else 4
+    return ".".join(steps[:depth])
 
 
 def _mark(difference: Difference, line: Line, *, gone: bool) -> Mark:
     path, kind = difference.path, difference.identity.kind
     if not path:
         return Mark(_MISSING if _is_missing(difference) else _LEFT_OVER, (), gone, line)
-    around = path.rpartition(".")[0]
+    within = _MAP.match(path)
+    around = within[0] if within else path.rpartition(".")[0]
     if difference.found is None:
         return Mark(_NO_VALUE, (kind, around), gone, line)
     if difference.expected is None:
         return Mark(_OLD_VALUE, (kind, around), gone, line)
-    return Mark(_OTHER_VALUE, (kind, path.partition("[")[0]), gone, line)
+    field = around if within and within["whole"] else path.partition("[")[0]
+    return Mark(_OTHER_VALUE, (kind, field), gone, line)
 
 
 def _is_missing(difference: Difference) -> bool:

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from pykb.api.apps.v1 import Deployment
 from pykb.api.batch.v1 import Job, JobSpec
-from pykb.api.core.v1 import ConfigMap, Secret
+from pykb.api.core.v1 import ConfigMap, EnvFromSource, Secret, SecretEnvSource
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.runtime import (
     AlreadyExists,
@@ -138,6 +138,29 @@ class ComparesReplicas(Keeper):
             await ensure_applied(self.client, wanted, owner=animal)
         elif found.spec.replicas != wanted.spec.replicas:
             found.spec.replicas = wanted.spec.replicas
+            await self.client.update(found)
+
+
+class ComparesImage(Keeper):
+    """Changes the image and the number alone: the rest of the pod template stays as it was at first."""
+
+    bugs: ClassVar = {"explore-history": 1}
+    only: ClassVar = ("explore-history", "explore-drift")
+    owned: ClassVar = (Deployment,)
+
+    async def keep(self, animal: Animal) -> None:
+        """Create the Deployment, and change it."""
+        wanted = deployment(animal, self.metadata(animal))
+        pod = wanted.spec.template.spec
+        pod.node_selector = dict.fromkeys(animal.spec.names, animal.spec.house or "x")
+        pod.containers[0].env_from = [EnvFromSource(secret_ref=SecretEnvSource(name="prices"))]
+        found = await self.client.live.find(Deployment, wanted)
+        if found is None or not found.metadata.owner_references:
+            await ensure_applied(self.client, wanted, owner=animal)
+            return
+        before, running = copy.deepcopy(found), found.spec.template.spec.containers[0]
+        found.spec.replicas, running.image = wanted.spec.replicas, pod.containers[0].image
+        if found != before:
             await self.client.update(found)
 
 
@@ -379,6 +402,44 @@ class BelievesItsStatus(Keeper):
     def key(self, animal: Animal) -> Secret:
         """The second child."""
         return Secret(metadata=self.metadata(animal), data={"food": animal.spec.food.encode()})
+
+
+class KnowsItsWork(BelievesItsStatus):
+    """Reads what else matters, and looks at none of its children if it has done that work before."""
+
+    bugs: ClassVar = {"explore-drift": 1}
+    only: ClassVar = ("explore-drift",)
+
+    def __init__(self, client: Client) -> None:
+        super().__init__(client)
+        self._done: set[tuple[object, ...]] = set()
+
+    async def keep(self, animal: Animal) -> None:
+        """Apply both, once for each generation."""
+        found = await self.client.find(ConfigMap, f"{animal.metadata.namespace}/prices")
+        work = (animal.metadata.uid, animal.metadata.generation, found and found.metadata.resource_version)
+        if work not in self._done:
+            animal.status.phase = None
+            await super().keep(animal)
+            self._done.add(work)
+
+
+class AddsNotes(Keeper):
+    """Adds an annotation for each name, and removes none. Keys with dots do not make it several bugs."""
+
+    bugs: ClassVar = {"explore-history": 1}
+    only: ClassVar = ("explore-history",)
+
+    async def keep(self, animal: Animal) -> None:
+        """Add them to those that are there."""
+        child = self.child(animal)
+
+        def change() -> None:
+            notes = {f"{name}.example.com/note": "x" for name in animal.spec.names}
+            child.metadata.annotations = {**(child.metadata.annotations or {}), **notes}
+            child.data = self.child(animal).data
+
+        await create_or_update(self.client, child, change, owner=animal)
 
 
 class LooksAtOne(BelievesItsStatus):
