@@ -119,7 +119,11 @@ def warn_raw(text: str) -> None:
 
 
 def confirm(question: str, *, default: bool) -> bool:
-    """Ask a question with the answer y or n. Without a terminal, print and return the default."""
+    """Ask a question with the answer y or n. Without a terminal, print and return the default.
+
+    Raises:
+        KeyboardInterrupt: The input has ended without an answer.
+    """
     hint = "Y/n" if default else "y/N"
     if not is_interactive():
         say(f"{question} [{hint}]: {'yes' if default else 'no'} (no terminal to ask)")
@@ -128,13 +132,13 @@ def confirm(question: str, *, default: bool) -> bool:
         sys.stderr.write(f"{question} [{hint}]: ")
         sys.stderr.flush()
         line = sys.stdin.readline()
+        if not line:  # Ctrl-D, or the terminal is gone
+            raise KeyboardInterrupt
         answer = line.strip().lower()
         if answer in {"y", "yes"}:
             return True
         if answer in {"n", "no"}:
             return False
-        if not line:
-            sys.stderr.write("\n")
         if not answer:
             return default
         sys.stderr.write("please answer y or n\n")

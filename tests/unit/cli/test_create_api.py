@@ -532,6 +532,19 @@ def test_on_a_terminal_the_questions_are_asked(project: Path) -> None:
     assert out == ""
 
 
+def test_the_end_of_the_input_is_no_answer(project: Path) -> None:
+    """Ctrl-D at a question leaves the command, as Ctrl-C does. It does not take the default."""
+    primary, secondary = pty.openpty()
+    words = [sys.executable, "-m", "pykb", *MACHINE, "--dry-run"]
+    child = subprocess.Popen(words, stdin=secondary, stderr=secondary, stdout=subprocess.PIPE, text=True)
+    os.close(secondary)
+    shown = _type(primary, ["\x04"])
+    out, _ = child.communicate(timeout=60)
+    os.close(primary)
+    assert shown.count("[Y/n]") == 1
+    assert (child.returncode, out) == (130, "")
+
+
 def test_nobody_is_asked_in_vain(pykb, project: Path) -> None:
     """A command whose words are wrong says so, all at once, before it asks anything."""
     ended = pykb("create", "api", "--group", "infra", "--kind", "machine")
