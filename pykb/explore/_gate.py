@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from http import HTTPStatus
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import orjson
 
@@ -196,6 +196,24 @@ _DONE |= {"get": "reads", "list": "lists", "watch": "watches", "deletecollection
 
 waker: contextvars.ContextVar[str] = contextvars.ContextVar("waker", default="")
 """What woke the present reconcile."""
+
+
+class Worked(NamedTuple):
+    """A reconcile, or something that one does.
+
+    Attributes:
+        at: When, in the world's time.
+        works_on: For what the reconcile is, see :attr:`Sent.works_on`.
+    """
+
+    at: float
+    works_on: frozenset[str]
+
+    @classmethod
+    def now(cls) -> Self:
+        """The one that runs."""
+        return cls(asyncio.get_running_loop().time(), works_on.get())
+
 
 works_on: contextvars.ContextVar[frozenset[str]] = contextvars.ContextVar("works_on", default=frozenset())
 """The objects that the present reconcile or handler is for."""

@@ -15,7 +15,7 @@ import orjson
 from pykb.client.connection import Call, ExecResult, parse_path
 from pykb.client.guard import is_end
 from pykb.client.listwatch import ClientListWatch
-from pykb.explore._gate import Gate, kopf_sends, waker, whence, works_on
+from pykb.explore._gate import Gate, Worked, kopf_sends, waker, whence, works_on
 from pykb.explore._history import Manifest
 from pykb.explore._outcome import Outcome, failure_of
 from pykb.explore._time import tasks_of_process
@@ -133,7 +133,7 @@ class Handlers:
             if run.is_repeated:
                 self.note_failure((run.handler, run.uid), error, at)
         if run.uid:
-            self.outcome.reconciles.append(at)
+            self.outcome.reconciles.append(Worked(at, frozenset({run.uid})))
 
     def note_failure(self, key: tuple[str, str], error: BaseException, at: float) -> None:
         """Note a failure, and when the next try is over."""

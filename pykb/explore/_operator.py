@@ -16,7 +16,7 @@ from pykb.client.guard import is_end
 from pykb.client.mapper import ResourceMapper
 from pykb.diagnostics import Diagnostic
 from pykb.diagnostics.codes.explore import REAL_WORLD, UNKNOWN_CONDITION
-from pykb.explore._gate import Behind, Tape, place_in, waker
+from pykb.explore._gate import Behind, Tape, Worked, place_in, waker
 from pykb.explore._history import FaultKind, History
 from pykb.explore._libraries import Reach, reach
 from pykb.explore._outcome import Outcome, failure_of
@@ -225,7 +225,7 @@ class Operator(ReconcileListener):
 
     def note_wait(self, since: float) -> None:
         """Note where a reconcile or a handler waits that does not end, or has blocked the loop for long since then."""
-        last = max(self.outcome.reconciles[-1:], default=0.0)
+        last = max((each.at for each in self.outcome.reconciles[-1:]), default=0.0)
         ended, seconds, blocked = self._loop.blocked if isinstance(self._loop, VirtualLoop) else (0.0, 0.0, ())
         has_blocked = seconds > _LONG_SECONDS and ended > since
         waits = self.is_working and self._loop.time() - last > _LONG_SECONDS
@@ -263,7 +263,7 @@ class Operator(ReconcileListener):
             for process in self._processes.values():
                 process.has_succeeded(work_of(record))
         if record.error is not None or record.result is not None:
-            self.outcome.reconciles.append(self._loop.time())
+            self.outcome.reconciles.append(Worked.now())
             self._count()
 
     def _count(self) -> None:

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from pykb.api.safe_text import safe_text
 from pykb.diagnostics import Diagnostic, Span
-from pykb.explore._gate import MOST_REQUESTS, Sent, place_in
+from pykb.explore._gate import MOST_REQUESTS, Sent, Worked, place_in
 from pykb.explore._history import Fault, History, Identity, Manifest, Step
 from pykb.explore._lines import Lines
 from pykb.explore._memory import Variable
@@ -160,8 +160,8 @@ class Outcome:
         changes: All changes.
         inherited: How many of the changes an earlier version of the operator saw.
         failures: The errors of reconciles.
-        reconciles: When each reconcile ended.
-        looks: When a reconcile read more from the cache than the object that it was for.
+        reconciles: Each reconcile, when it ended.
+        looks: Each read from the cache by a reconcile of more than the object that it was for.
         reconcile_lines: A line for each reconcile, with the time of its end. Only if causes were asked for.
         began: When each step that was waited for began.
         at_rest: Whether the world came to rest.
@@ -203,8 +203,8 @@ class Outcome:
     changes: list[Change] = field(default_factory=list)
     inherited: int = 0
     failures: list[Failure] = field(default_factory=list)
-    reconciles: list[float] = field(default_factory=list)
-    looks: list[float] = field(default_factory=list)
+    reconciles: list[Worked] = field(default_factory=list)
+    looks: list[Worked] = field(default_factory=list)
     reconcile_lines: list[tuple[float, str]] = field(default_factory=list)
     began: list[float] = field(default_factory=list)
     at_rest: bool = True
@@ -243,8 +243,8 @@ class Outcome:
             sent=[sent for sent in self.sent if sent.at < end],
             changes=[change for change in self.changes if change.at < end],
             failures=[],
-            reconciles=[at for at in self.reconciles if at < end],
-            looks=[at for at in self.looks if at < end or at == float("inf")],
+            reconciles=[each for each in self.reconciles if each.at < end],
+            looks=[each for each in self.looks if each.at < end or each.at == float("inf")],
             began=self.began[:steps],
             at_rest=True,
             rested_at=end,
@@ -317,8 +317,12 @@ class Outcome:
         return next(created, None)
 
     def maker_of(self, identity: Identity) -> Sent | None:
-        """The request of the operator that wrote an object last, or one of a generated name like it."""
-        own = [each for each in reversed(self.changes) if each.by and each.identity[:3] == identity[:3]]
+        """The request of the operator that wrote an object last, or one of a generated name like it.
+
+        A controller of the object's own kind does not make it, if another one does.
+        """
+        every = [each for each in reversed(self.changes) if each.by and each.identity[:3] == identity[:3]]
+        own = [each for each in every if not each.is_own_work] or every
         found = next((each for each in own if each.identity == identity), None)
         if found is None and not any(each.identity == identity for each in self.changes):
             found = next((each for each in own if is_generated(each.after, identity.name)), None)

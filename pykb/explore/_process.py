@@ -19,7 +19,7 @@ from pykb.client.mapper import ResourceMapper
 from pykb.client.ranges import ShardBy
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.explore import NOT_EXPLORED
-from pykb.explore._gate import Behind, Gate, Tape, works_on
+from pykb.explore._gate import Behind, Gate, Tape, Worked, works_on
 from pykb.explore._handlers import Handlers
 from pykb.explore._history import FaultKind, Identity, Manifest
 from pykb.explore._outcome import Outcome, place_of_error
@@ -220,10 +220,10 @@ class _NotedCache(InformerCache):
     """A cache that notes when a reconcile looks at more than the object that it is for.
 
     Attributes:
-        looks: Where to note the times. With a lister, one can look at any time.
+        looks: Where to note it. With a lister, one can look at any time.
     """
 
-    looks: list[float]
+    looks: list[Worked]
 
     async def get(self, gvk: GroupVersionKind, namespace: str, name: str) -> dict[str, Any] | None:
         """Read one object."""
@@ -238,12 +238,12 @@ class _NotedCache(InformerCache):
 
     def lister(self, kind: ReadKind[ReadT]) -> Lister[ReadT]:
         """Return the lister of a kind."""
-        self.looks.append(float("inf"))
+        self.looks.append(Worked(float("inf"), frozenset()))
         return super().lister(kind)
 
     def _note(self) -> None:
         if works_on.get():
-            self.looks.append(asyncio.get_running_loop().time())
+            self.looks.append(Worked.now())
 
 
 class _ExploredManager(Manager):

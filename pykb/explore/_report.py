@@ -297,7 +297,7 @@ def _stuck(history: History, outcome: Outcome) -> str:
     """The error of the last reconcile of the history, if it failed."""
     ends = next(iter(outcome.began[len(history.steps) :]), float("inf"))
     failed = [failure for failure in outcome.failures if failure.at < ends]
-    ended = [at for at in outcome.reconciles if at < ends]
+    ended = [each.at for each in outcome.reconciles if each.at < ends]
     return f"{failed[-1].kind}: {failed[-1].message}" if failed and ended and failed[-1].at >= ended[-1] else ""
 
 

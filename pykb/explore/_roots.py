@@ -11,16 +11,17 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, NamedTuple, TypeVar
 
 from pykb.diagnostics import Code, Span
 from pykb.diagnostics.codes import explore as codes
 from pykb.explore._context import Context
-from pykb.explore._gate import Sent
+from pykb.explore._gate import Sent, Worked
 from pykb.explore._history import FaultKind, History, Identity, Manifest, Verb
 from pykb.explore._outcome import Change, Outcome
 from pykb.explore._runner import Stopped
-from pykb.explore._state import Difference, read
+from pykb.explore._state import Difference, owner_keys, read
 from pykb.explore._variants import spell
 from pykb.explore._verdicts import Violation, last_failure, place_among, place_of
 from pykb.meta.json_diff import changes
@@ -194,7 +195,8 @@ def evidence_of(code: Code, context: Context, history: History, violation: Viola
         return Evidence(marks, place, bug=bug, unowned=frozenset(unowned))
     gone = _is_about_own(history, context) and history.steps[-1].verb is Verb.DELETE
     lines = [(each, _line(each, context, outcome)) for each in violation.found]
-    asleep = _asleep(history, context, outcome)
+    responsible = _responsible(violation, context, outcome)
+    asleep = _asleep(history, context, outcome, responsible)
     refused = refused_write(history, violation, outcome)
     marks = frozenset(_mark(each, line, gone=gone) for each, line in lines)
     last = last_failure(outcome, len(history.steps))
@@ -207,7 +209,7 @@ def evidence_of(code: Code, context: Context, history: History, violation: Viola
             if each.path and each.identity != context.own
         ),
         asleep,
-        frozenset() if asleep else _late(history, violation, context, outcome),
+        frozenset() if asleep else _late(history, violation, context, outcome, responsible),
         frozenset() if asleep else frozenset(_absent(history, lines)),
         frozenset() if asleep else frozenset(_stuck(history, violation, context, outcome)),
         frozenset() if asleep else frozenset(_stays(history, context, outcome)),
@@ -216,7 +218,7 @@ def evidence_of(code: Code, context: Context, history: History, violation: Viola
         frozenset() if gone else frozenset((each.identity.kind, line) for each, line in lines if _is_missing(each)),
         (last.kind, last.place) if last is not None and last.is_bug else (),
         frozenset(mark.what for mark in marks if mark.how in _VALUES) if code is codes.HISTORY else frozenset(),
-        not (asleep or gone) and _is_blind(history, violation, context, outcome),
+        not (asleep or gone) and _is_blind(history, violation, context, outcome, responsible),
         frozenset(_would_be_owned(context, lines, asleep, gone=gone)),
     )
 
@@ -332,7 +334,26 @@ def _is_about_own(history: History, context: Context) -> bool:
     return (api_version.partition("/")[0], kind) == (context.own.api_version.partition("/")[0], context.own.kind)
 
 
-def _asleep(history: History, context: Context, outcome: Outcome) -> str:
+def _responsible(violation: Violation, context: Context, outcome: Outcome) -> frozenset[str]:
+    """The objects whose controllers answer for what is wrong: the owners of what differs, or the sample.
+
+    What differs with its owner follows from that. An object answers for its status, if that alone is wrong.
+    """
+    states = (*outcome.states[::-1], *context.base.states)
+    wrong = {each.identity for each in violation.found if not each.path.startswith("status")}
+    objects = {each: next((state[each] for state in states if each in state), {}) for each in wrong}
+    owners = [owner_keys(identity, obj) for identity, obj in objects.items()]
+    first = [keys for keys in owners if keys.isdisjoint(each.key for each in wrong)]
+    keys = frozenset(chain.from_iterable(first)) or frozenset({context.own.key})
+    return keys if wrong else frozenset(each.identity.key for each in violation.found)
+
+
+def _is_for(work: Worked | Sent, objects: Collection[str]) -> bool:
+    """Whether the operator works on one of some objects. It is not always known: kopf's handlers are for uids."""
+    return not work.works_on or any("/" not in each or each in objects for each in work.works_on)
+
+
+def _asleep(history: History, context: Context, outcome: Outcome, responsible: Collection[str]) -> str:
     """The kind of the object whose last change woke nobody: a child, or the sample if only its metadata changed."""
     is_late = history.fault is not None and history.fault.kind is FaultKind.LATE
     if _is_about_own(history, context) and not is_late and history.steps[-1].verb is not Verb.PATCH:
@@ -341,31 +362,47 @@ def _asleep(history: History, context: Context, outcome: Outcome) -> str:
     others = [change for change in _by_others(outcome) if change.at < until]
     if is_late and others:
         since = others[-1].at
-    is_woken = any(since <= at < until for at in outcome.reconciles)
-    return others[-1].identity.kind if others and not is_woken else ""
+    is_woken = any(since <= each.at < until and _is_for(each, responsible) for each in outcome.reconciles)
+    if is_woken or not others:
+        return ""
+    changed = Identity.of(history.steps[-1].manifest)
+    return changed.kind if changed in context.children() else others[-1].identity.kind
 
 
-def _late(history: History, violation: Violation, context: Context, outcome: Outcome) -> frozenset[str]:
-    """The kinds of the objects that others have changed since the operator last looked."""
+def _late(
+    history: History, violation: Violation, context: Context, outcome: Outcome, responsible: Collection[str]
+) -> frozenset[str]:
+    """The kinds of the objects that others have changed since the state that the operator last saw."""
     _, until = outcome.time_of(len(history.steps))
-    ends = [(outcome, until)]
-    if all(each.identity == context.own and each.path.startswith("status.") for each in violation.found):
-        # What the object says in the run that it is compared with is not the last word either.
-        with contextlib.suppress(Stopped):  # what was found counts, even if the time is up
-            usual = context.run(replace(history, fault=None, further=())) if history.faults else context.base
-            ends.append((usual, float("inf")))
+    ends = [(outcome, until), *((usual, float("inf")) for usual in _usual(history, violation, context))]
+    lags = [fault.seconds for fault in history.faults if fault.kind is FaultKind.LAG]
     kinds: set[str] = set()
     for run, end in ends:
-        looked = max((at for at in run.reconciles if at < end), default=0.0)
-        kinds.update(change.identity.kind for change in _by_others(run) if looked < change.at < end)
+        own = (each.at for each in run.reconciles if each.at < end and _is_for(each, responsible))
+        looked = max(own, default=0.0) - max(lags, default=0.0)
+        kinds.update(each.identity.kind for each in _by_others(run, responsible) if looked < each.at < end)
     return frozenset(kinds)
 
 
-def _by_others(outcome: Outcome) -> list[Change]:
-    """The changes that the operator did not make, or a former leader, without events and leases."""
+def _usual(history: History, violation: Violation, context: Context) -> Iterator[Outcome]:
+    """The run that a wrong status is compared with: what the object says there is not the last word either."""
+    if all(each.identity == context.own and each.path.startswith("status.") for each in violation.found):
+        with contextlib.suppress(Stopped):  # what was found counts, even if the time is up
+            yield context.run(replace(history, fault=None, further=())) if history.faults else context.base
+
+
+def _by_others(outcome: Outcome, responsible: Collection[str] = ()) -> list[Change]:
+    """The changes that the operator did not make, or a former leader, without events and leases.
+
+    With objects that are responsible, also those that the operator made while it worked on other objects.
+    """
     former = [sent for fault, sent in outcome.struck.items() if fault.kind is FaultKind.OVERTAKEN]
-    every = (change for change in outcome.changes if change.by is None or change.by in former)
-    return [change for change in every if not change.identity.is_record]
+
+    def is_others(change: Change) -> bool:
+        is_own = change.by is not None and change.by not in former
+        return not is_own or bool(responsible and change.by and not _is_for(change.by, responsible))
+
+    return [change for change in outcome.changes if is_others(change) and not change.identity.is_record]
 
 
 def _stuck(history: History, violation: Violation, context: Context, outcome: Outcome) -> Iterator[tuple[str, str]]:
@@ -404,15 +441,28 @@ def _would_be_owned(
             yield identity.kind, line
 
 
-def _is_blind(history: History, violation: Violation, context: Context, outcome: Outcome) -> bool:
-    """Whether the operator was awake since the last step, and knows nothing of the others of which one is wrong."""
-    since, until = outcome.time_of(len(history.steps))
-    looked = (*outcome.looks, *(sent.at for sent in outcome.sent if sent.works_on))
-    return (
-        any(each.identity != context.own for each in violation.found)
-        and any(since <= at < until for at in outcome.reconciles)
-        and not any(since <= at < until or at == float("inf") for at in looked)
+def _is_blind(
+    history: History, violation: Violation, context: Context, outcome: Outcome, responsible: Collection[str]
+) -> bool:
+    """Whether the operator was awake after a change, and looked at nothing but the object that it works on.
+
+    That is the last step, if something else is wrong. Of a status that is wrong, the last word in the usual run counts.
+    """
+    runs = (
+        [(outcome, *outcome.time_of(len(history.steps)))]
+        if any(each.identity != context.own for each in violation.found)
+        else [
+            (usual, max((each.at for each in _by_others(usual)), default=0.0), float("inf"))
+            for usual in _usual(history, violation, context)
+        ]
     )
+    for run, since, until in runs:
+        awake = any(since <= each.at < until and _is_for(each, responsible) for each in run.reconciles)
+        sent = (Worked(each.at, each.works_on) for each in run.sent if each.works_on)
+        looks = (each for each in (*run.looks, *sent) if since <= each.at < until or each.at == float("inf"))
+        if awake and not any(_is_for(each, responsible) for each in looks):
+            return True
+    return False
 
 
 def _is_idle(history: History, outcome: Outcome) -> bool:

@@ -120,7 +120,7 @@ def is_generated(written: bytes | None, name: str) -> bool:
 
 
 def differences(expected: State, found: State, ignore: Sequence[str] = ()) -> tuple[Difference, ...]:
-    """The fields in which a state is not the expected one, in order.
+    """The fields in which a state is not the expected one, in order: what comes or goes with its owner is last.
 
     Args:
         expected: The expected state.
@@ -134,7 +134,18 @@ def differences(expected: State, found: State, ignore: Sequence[str] = ()) -> tu
             every.append(Difference(identity, "", before, after))
         elif before != after:
             every += [Difference(identity, spell(path), *values) for path, *values in sorted_changes(before, after)]
+    whole = {each.identity.key for each in every if not each.path}
+    every.sort(
+        key=lambda each: not each.path and not whole.isdisjoint(owner_keys(each.identity, each.expected or each.found))
+    )
     return tuple(each for each in every if ignoring(each, ignore) is None)
+
+
+def owner_keys(identity: Identity, obj: Mapping[str, Any]) -> set[str]:
+    """The keys of the owners of an object: in its namespace, or for the whole cluster, which is not known."""
+    owners = obj.get("metadata", {}).get("ownerReferences") or ()
+    places = ("", identity.namespace)
+    return {Identity(each["apiVersion"], each["kind"], where, each["name"]).key for each in owners for where in places}
 
 
 def beats(identity: Identity, before: bytes | None, after: bytes | None, ignored: Sequence[str]) -> set[str]:

@@ -375,7 +375,7 @@ def ends(when: str) -> Verdict:
 def last_failure(outcome: Outcome, step: int) -> Failure | None:
     """How the last reconcile until the end of a step failed; ``None`` if it did not."""
     _, end = outcome.time_of(step)
-    ended = [at for at in outcome.reconciles if at < end]
+    ended = [each.at for each in outcome.reconciles if each.at < end]
     failed = [failure for failure in outcome.failures if failure.at < end]
     return failed[-1] if failed and ended and failed[-1].at >= ended[-1] else None
 

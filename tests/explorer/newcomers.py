@@ -23,7 +23,7 @@ from pykb.runtime import (
     set_controller_reference,
 )
 from tests.explorer.keeper import Keeper
-from tests.explorer.zoo.kinds import SAMPLE, Animal, Manifest
+from tests.explorer.zoo.kinds import PARK, SAMPLE, Animal, Manifest, Park
 from tests.explorer.zoo.owners import NoOwner, TrustsHash
 from tests.explorer.zoo.specs import deployment, template
 
@@ -464,3 +464,26 @@ class ForgetsOwner(Keeper):
     async def keep(self, animal: Animal) -> None:
         """Apply the child."""
         await ensure_applied(self.client, self.child(animal))
+
+
+class ForgetsSecondController(Newcomer):
+    """Reports what becomes of an animal, and does not watch it. The controller of animals is awake meanwhile."""
+
+    bugs: ClassVar = {"explore-drift": 1}
+    only: ClassVar = ("explore-drift", "explore-crash", "explore-error", "explore-stale")
+    sample: ClassVar = PARK
+
+    async def reconcile(self, request: Request) -> None:
+        """Make an animal for a park."""
+        park = await self.client.find(Park, request)
+        if park is None or park.metadata.deletion_timestamp is not None:
+            return
+        before, metadata = copy.deepcopy(park.status), ObjectMeta(name=park.metadata.name, namespace="default")
+        animal, _ = await ensure_applied(self.client, Animal(metadata=metadata, spec=park.spec), owner=park)
+        park.status.phase = animal.status.phase or "Waiting"
+        await patch_status(self.client, park, before)
+
+    def setup(self, manager: Manager) -> None:
+        """Two controllers."""
+        ControllerBuilder(manager).for_(Park).complete(self)
+        Keeper(self.client).setup(manager)

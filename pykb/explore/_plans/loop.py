@@ -35,7 +35,7 @@ def loop(context: Context) -> Iterator[Case]:
             message = f"the operator writes for ever, though nothing has changed: it {sent}"
             yield Violation(message, sent.place, (), ("restless", sent.place), by=sent)
             return
-        late = [moment for moment in outcome.reconciles if moment > outcome.rested_at]
+        late = [each.at for each in outcome.reconciles if each.at > outcome.rested_at]
         if len(late) > MOST_RECONCILES:
             took = late[-1] - outcome.rested_at
             message = f"{len(late)} reconciles in {took:.0f} seconds, though nothing has changed"
