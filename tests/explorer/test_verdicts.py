@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import ClassVar
 
 import pytest
 
+from pykb.api.apps.v1 import Deployment
 from pykb.api.core.v1 import ConfigMap
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.explore._history import Identity
@@ -69,3 +71,42 @@ def test_who_cannot_watch_may_look_again():
     assert "ConfigMap" in one.message
     assert "ConfigMap" in other.message
     assert explored(LooksAgain, ("explore-leader",), most=40).diagnostics() == []
+
+
+class Borrows(Guard):
+    """Scales a Deployment of somebody else, and back when it goes."""
+
+    background: ClassVar = (
+        {
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": {"name": "web", "namespace": "default"},
+            "spec": {
+                "replicas": 2,
+                "selector": {"matchLabels": {"app": "web"}},
+                "template": {
+                    "metadata": {"labels": {"app": "web"}},
+                    "spec": {"containers": [{"name": "web", "image": "web:1"}]},
+                },
+            },
+        },
+    )
+
+    async def make(self, animal: Animal) -> None:
+        """Scale it."""
+        await self.scale(5)
+
+    async def clean_up(self, animal: Animal) -> None:
+        """Scale it back."""
+        await self.scale(2)
+
+    async def scale(self, replicas: int) -> None:
+        """Set the replicas."""
+        web = await self.client.live.find(Deployment, "web", namespace="default")
+        if web is not None and web.spec is not None and web.spec.replicas != replicas:
+            await self.client.scale.set_replicas(web, replicas)
+
+
+def test_what_the_cluster_says_of_what_was_there_before_may_stay():
+    """It had no status before it was scaled for the first time."""
+    explored(Borrows, ("explore-leak",)).check()
