@@ -94,6 +94,7 @@ class Evidence:
         bug: The error of programming with which the operator fails in the end, and its line.
         blind: Whether the reconciles since the last step looked at nothing but the object that they were for,
             which is there, and something else is wrong.
+        swallowed: Whether a request failed, and no reconcile did.
         unowned: The kinds of the children without an owner reference, each with the line that writes them, if such a
             reference would prevent what is wrong.
         former: The fields that depend on former specs, whatever else happens.
@@ -114,6 +115,7 @@ class Evidence:
     former: frozenset[tuple[object, ...]] = frozenset()
     blind: bool = False
     unowned: frozenset[tuple[str, Line]] = frozenset()
+    swallowed: bool = False
 
     def explains(self, other: Evidence, changed: Collection[Part]) -> bool:
         """Whether another finding has the same root cause.
@@ -140,6 +142,8 @@ class Evidence:
             return False
         if self.blind and other.blind:
             return True  # it believes its status or its memory, whatever became of the others
+        if self.swallowed and other.swallowed:
+            return True  # it catches each error, and forgets it
         pairs = ((self, other), (other, self))
         if (self.refused and self.refused == other.refused) or (self.bug and self.bug == other.bug):
             return True
@@ -220,6 +224,7 @@ def evidence_of(code: Code, context: Context, history: History, violation: Viola
         frozenset(mark.what for mark in marks if mark.how in _VALUES) if code is codes.HISTORY else frozenset(),
         not (asleep or gone) and _is_blind(history, violation, context, outcome, responsible),
         frozenset(_would_be_owned(context, lines, asleep, gone=gone)),
+        code is codes.ERROR and _is_swallowed(outcome),
     )
 
 
@@ -463,6 +468,12 @@ def _is_blind(
         if awake and not any(_is_for(each, responsible) for each in looks):
             return True
     return False
+
+
+def _is_swallowed(outcome: Outcome) -> bool:
+    """Whether a request met a fault, and no reconcile has failed since."""
+    struck = min((sent.at for sent in outcome.struck.values()), default=float("inf"))
+    return bool(outcome.struck) and not any(failure.at >= struck for failure in outcome.failures)
 
 
 def _is_idle(history: History, outcome: Outcome) -> bool:

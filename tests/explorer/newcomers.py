@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 from typing import ClassVar
 
@@ -11,6 +12,7 @@ from pykb.api.core.v1 import ConfigMap, EnvFromSource, Secret, SecretEnvSource
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.runtime import (
     AlreadyExists,
+    ApiError,
     Client,
     ControllerBuilder,
     Manager,
@@ -422,6 +424,20 @@ class KnowsItsWork(BelievesItsStatus):
             animal.status.phase = None
             await super().keep(animal)
             self._done.add(work)
+
+
+class CatchesAll(Keeper):
+    """Catches what fails, whichever of its children it is about, and is woken by neither of them."""
+
+    bugs: ClassVar = {"explore-error": 1}
+    only: ClassVar = ("explore-error",)
+    owned: ClassVar = ()
+
+    async def keep(self, animal: Animal) -> None:
+        """Apply both."""
+        with contextlib.suppress(ApiError):
+            await ensure_applied(self.client, self.child(animal), owner=animal)
+            await ensure_applied(self.client, deployment(animal, self.metadata(animal)), owner=animal)
 
 
 class AddsNotes(Keeper):
