@@ -27,7 +27,7 @@ from pykb.explore._lines import Coverage
 from pykb.explore._memory import Variable
 from pykb.explore._outcome import Failure, Outcome, unfitness
 from pykb.explore._plans import CODES, LAST, PLANS
-from pykb.explore._problems import failing, problem_of
+from pykb.explore._problems import failing, failure_at_rest, problem_of
 from pykb.explore._project import Subject
 from pykb.explore._report import SEARCH, Finding, Report, also_seen, reason, story, told, transcript
 from pykb.explore._roots import Evidence, Part, changes_of, evidence_of, joined, refused_write
@@ -110,6 +110,13 @@ class _Found(NamedTuple):
     forgotten: tuple[Variable, ...]
     context: Context
     follows: bool
+
+    @property
+    def is_why_sample_fails(self) -> bool:
+        """Whether it is an error of programming, by which the operator fails for the sample itself in the end."""
+        failure = failure_at_rest(self.context)
+        bug = (failure.kind, failure.place) if failure is not None else None
+        return self.finding.code is codes.BUG and self.evidence.bug == bug
 
 
 class _Doubt(NamedTuple):
@@ -805,14 +812,26 @@ class Explorer:
                 self._found[key] = found._replace(finding=replace(finding, forgotten=told))
 
     def _failed_with_more(self) -> Iterator[Diagnostic]:
-        """Yield the problems of samples for which the operator fails, each with what else comes of that."""
+        """Yield the problems of samples for which the operator fails, each with what else comes of that.
+
+        An error of programming is a finding of its own.
+        """
+        told = {found.context.own for found in self._found.values() if found.is_why_sample_fails}
         for own, problem in self._failed.items():
-            every = [found.finding for found in self._found.values() if found.context.own == own and found.follows]
-            yield replace(problem, notes=tuple(also_seen(every)))
+            if own not in told:
+                yield replace(problem, notes=tuple(also_seen(self._following(own))))
+
+    def _following(self, own: Identity) -> list[Finding]:
+        """What comes of the error with which the operator fails for a sample."""
+        return [found.finding for found in self._found.values() if found.context.own == own and found.follows]
 
     def _joined(self) -> Iterator[Finding]:
-        keys = ([key for key in group if not self._found[key].follows] for group in self._groups())
-        groups = [[self._found[key].finding for key in group] for group in keys if group]
+        groups = []
+        for keys in self._groups():
+            every = [self._found[key] for key in keys]
+            own = {found.context.own for found in every if found.is_why_sample_fails}
+            group = [found.finding for found in every if not found.follows]
+            groups += [[*group, *chain.from_iterable(map(self._following, own))]] if group else []
         for first, *others in sorted(groups, key=lambda group: CODES.index(group[0].code.slug)):
             simple = tuple(each for each in others if each.code.slug not in LAST)
             yield replace(first, others=simple)
@@ -828,12 +847,12 @@ def _follows(context: Context, history: History, violation: Violation, outcome: 
 
     What it says if all is well is not known then, and what differs may be what it does after the error.
     """
-    base = context.base
-    if not (base.at_rest and base.fails and base.failures):
+    usual = failure_at_rest(context)
+    if usual is None:
         return False
     if violation.cause[:1] == ("said",):
         return True
-    usual, last = base.failures[-1], last_failure(outcome, len(history.steps))
+    last = last_failure(outcome, len(history.steps))
     differs = bool(violation.found) or not outcome.at_rest
     return differs and last is not None and (last.kind, last.place) == (usual.kind, usual.place)
 
@@ -852,7 +871,8 @@ def _shortness(finding: Finding) -> tuple[int, int, int]:
     So it does not matter which one was run first.
     """
     fault, steps = finding.history.fault, finding.history.steps
-    return len(finding.story), fault.request if fault is not None else 0, sum(step.note.count(AND) for step in steps)
+    fields = sum(len(step.note.split(AND)) for step in steps if step.note)
+    return len(finding.story), fault.request if fault is not None else 0, fields
 
 
 def _directness(finding: Finding) -> tuple[int, int]:

@@ -6,6 +6,7 @@ from pykb.diagnostics import Diagnostic
 from pykb.diagnostics.codes import explore as codes
 from pykb.explore._context import Context
 from pykb.explore._history import Identity
+from pykb.explore._outcome import Failure
 from pykb.explore._verdicts import first_bug
 
 
@@ -34,11 +35,16 @@ def problem_of(context: Context) -> Diagnostic | None:
     return None
 
 
+def failure_at_rest(context: Context) -> Failure | None:
+    """The error with which the operator fails for the sample in the end."""
+    base = context.base
+    return base.failures[-1] if base.at_rest and base.fails and base.failures else None
+
+
 def failing(context: Context) -> Diagnostic | None:
     """A problem if a reconcile fails in the end: what comes after the error was never tried."""
-    base, name = context.base, Identity.of(context.sample)
-    if base.at_rest and base.fails and base.failures:
-        failure = base.failures[-1]
+    name, failure = Identity.of(context.sample), failure_at_rest(context)
+    if failure is not None:
         message = f"the operator still fails for the sample {name} at rest: {failure.kind}: {failure.message}"
         remedy = "give it what it waits for: a double that answers, an actor, or an object in `tests/fixtures`"
         return codes.NOT_EXPLORED.at(failure.place or context.subject.places.get(name), message, remedy)

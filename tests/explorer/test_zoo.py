@@ -341,9 +341,12 @@ class FailsAtOnce(Keeper):
 
 
 def test_an_error_for_the_sample_itself_is_told_of_the_sample():
-    """Not of a spec at an edge."""
-    [finding] = explored(FailsAtOnce, ("explore-bug",)).findings
+    """Not of a spec at an edge, and once: what comes of it is told with it."""
+    report = explored(FailsAtOnce, ("explore-bug", "explore-theft"))
+    [finding] = report.findings
     assert finding.message == "TypeError, though the schema accepts the sample: no such option"
+    assert [each.code.slug for each in finding.others] == ["explore-theft"]
+    assert not report.problems
 
 
 def test_a_refusal_that_is_swallowed_has_the_same_help():
