@@ -97,6 +97,17 @@ def _check(options: Edits, project: Project, diagnostics: Diagnostics) -> None:
     if options.multigroup is False and project.multigroup and len(groups) > 1:
         message = f"the project has {len(groups)} API groups, which need folders of their own: {', '.join(groups)}"
         diagnostics.report(GROUPS_FIXED, project.place("multigroup"), message, notes=NOTHING_WRITTEN)
+    if options.multigroup not in (None, project.multigroup):
+        for each in project.resources:
+            if each.api and not each.path.startswith(f"{project.package}.api."):
+                message = (
+                    f"the types of `{each.kind}` are in `{each.path}`, expected a module of `{project.package}.api`"
+                )
+                remedies = (
+                    "move them there, and change `path` in PROJECT",
+                    "or change `repo`, if it is another package",
+                )
+                diagnostics.report(GROUPS_FIXED, project.span(each, "path"), message, *remedies, notes=NOTHING_WRITTEN)
     naming.check_owner(options.owner, diagnostics)
 
 

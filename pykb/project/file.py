@@ -426,6 +426,11 @@ def check(project: Project) -> Diagnostics:
         holds, expected = _RULES[key]
         if value and not holds(value):
             diagnostics.report(PROJECT_FIELD, project.place(*around, key), f"`{key}` must be {expected}")
+    for index, resource in enumerate(project.resources):
+        if resource.api and not resource.path:
+            example = f"`path: {project.package}.api.{resource.version}`"
+            message = "an entry with `api` needs the key `path`: the module of its types"
+            diagnostics.report(PROJECT_FIELD, project.place("resources", index), message, example)
     for option, value in (each for resource in project.resources for each in given(resource.options)):
         if not option.holds(value):
             diagnostics.report(PROJECT_FIELD, project.place(*RECORDS), f"`{option.key}` must be {option.expected}")

@@ -127,8 +127,9 @@ LEFT_AS_EDITED = warning(
 
 GROUPS_FIXED = Code(
     "groups-fixed",
-    "the groups of a project cannot be put together again",
-    "`pykb edit --multigroup` gives each API group its own folders. `--no-multigroup` takes them away again in a "
+    "the folders of API groups cannot be changed",
+    "`pykb edit --multigroup` gives each API group its own folders. It moves what is below the folder `api` of the "
+    "package that `repo` in PROJECT names, and nothing else. `--no-multigroup` takes these folders away again in a "
     "project with one group. Kinds of Kubernetes and of other packages need no folders, unless two groups have a kind "
     "of the same name. With several groups, names that are unique in each group may clash. Use git to return to an "
     "earlier state.",
