@@ -210,9 +210,8 @@ def _ask(folder: Path, *words: str, stdin: bytes = b"") -> Output | None:
 
 def _variables() -> dict[str, str]:
     variables = os.environ | _ALONE
-    if (
-        "GIT_WORK_TREE" not in variables
-    ):  # git set them for a hook, and they are right in the root of the work tree only
+    # git set them for a hook, and they are right in the root of the work tree only.
+    if "GIT_WORK_TREE" not in variables:
         for name in ("GIT_DIR", "GIT_INDEX_FILE"):
             variables.pop(name, None)
     return variables
