@@ -9,8 +9,9 @@ from __future__ import annotations
 import contextlib
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple, TypeVar
 
@@ -92,12 +93,12 @@ class Evidence:
         faults: The faults that requests have met, at the line or before.
         lost: The kinds of the objects that are missing since then, each with the line that writes it.
         bug: The error of programming with which the operator fails in the end, and its line.
+        former: The fields that depend on former specs, whatever else happens.
         blind: Whether the reconciles since the last step looked at nothing but the object that they were for,
             which is there, and something else is wrong.
         swallowed: Whether a request failed, and no reconcile did.
         unowned: The kinds of the children without an owner reference, each with the line that writes them, if such a
             reference would prevent what is wrong.
-        former: The fields that depend on former specs, whatever else happens.
     """
 
     marks: frozenset[Mark] = frozenset()
@@ -189,43 +190,202 @@ def evidence_of(code: Code, context: Context, history: History, violation: Viola
         violation: What did not hold.
         outcome: What came of the history.
     """
-    place = violation.place or ""
-    if not violation.found:
-        how, *what = violation.cause
-        bug = violation.cause if code is codes.BUG else ()
+    scene = _Scene(code, context, history, violation, outcome)
+    return scene.evidence() if violation.found else scene.evidence_of_act()
+
+
+@dataclass(frozen=True)
+class _Scene:
+    """A violation, and the run in which it came up.
+
+    Attributes:
+        code: Its code.
+        context: The sample.
+        history: The history, up to the violation.
+        violation: What did not hold.
+        outcome: What came of the history.
+    """
+
+    code: Code
+    context: Context
+    history: History
+    violation: Violation
+    outcome: Outcome
+
+    def evidence_of_act(self) -> Evidence:
+        """What is known if the operator did something, and no state is wrong."""
+        place, (how, *what) = self.violation.place or "", self.violation.cause
         marks = frozenset({Mark(str(how), tuple(what), gone=False, line=place)})
-        is_taken = code is codes.THEFT and how == "changed"
-        unowned = ((identity.kind, line) for identity, line in _unowned(context) if is_taken and line == place)
+        bug = self.violation.cause if self.code is codes.BUG else ()
+        is_taken = self.code is codes.THEFT and how == "changed"
+        unowned = ((each.kind, line) for each, line in _unowned(self.context) if is_taken and line == place)
         return Evidence(marks, place, bug=bug, unowned=frozenset(unowned))
-    gone = _is_about_own(history, context) and history.steps[-1].verb is Verb.DELETE
-    lines = [(each, _line(each, context, outcome)) for each in violation.found]
-    responsible = _responsible(violation, context, outcome)
-    asleep = _asleep(history, context, outcome, responsible)
-    refused = refused_write(history, violation, outcome)
-    marks = frozenset(_mark(each, line, gone=gone) for each, line in lines)
-    last = last_failure(outcome, len(history.steps))
-    return Evidence(
-        marks,
-        place,
-        frozenset(
-            ((each.identity, _part_of(each.path)), line)
-            for each, line in lines
-            if each.path and each.identity != context.own
-        ),
-        asleep,
-        frozenset() if asleep else _late(history, violation, context, outcome, responsible),
-        frozenset() if asleep else frozenset(_absent(history, lines)),
-        frozenset() if asleep else frozenset(_stuck(history, violation, context, outcome)),
-        frozenset() if asleep else frozenset(_stays(history, context, outcome)),
-        (refused.place or "", refused.refusal) if refused is not None else None,
-        frozenset(_ALIKE.get(each.kind, each.kind) for each in outcome.struck) if place else frozenset(),
-        frozenset() if gone else frozenset((each.identity.kind, line) for each, line in lines if _is_missing(each)),
-        (last.kind, last.place) if last is not None and last.is_bug else (),
-        frozenset(mark.what for mark in marks if mark.how in _VALUES) if code is codes.HISTORY else frozenset(),
-        not (asleep or gone) and _is_blind(history, violation, context, outcome, responsible),
-        frozenset(_would_be_owned(context, lines, asleep, gone=gone)),
-        code is codes.ERROR and _is_swallowed(outcome),
-    )
+
+    def evidence(self) -> Evidence:
+        """What is known if a state is wrong."""
+        place, own = self.violation.place or "", self.context.own
+        marks = frozenset(_mark(each, line, gone=self.gone) for each, line in self.lines)
+        fields = (((each.identity, _part_of(each.path)), line) for each, line in self.lines if each.path)
+        refused = refused_write(self.history, self.violation, self.outcome)
+        lost = ((each.identity.kind, line) for each, line in self.lines if _is_missing(each) and not self.gone)
+        last = last_failure(self.outcome, len(self.history.steps))
+        values = (mark.what for mark in marks if mark.how in _VALUES)
+        known = Evidence(
+            marks=marks,
+            line=place,
+            fields=frozenset(each for each in fields if each[0][0] != own),
+            asleep=self.asleep,
+            refused=(refused.place or "", refused.refusal) if refused is not None else None,
+            faults=frozenset(_ALIKE.get(each.kind, each.kind) for each in self.outcome.struck if place),
+            lost=frozenset(lost),
+            bug=(last.kind, last.place) if last is not None and last.is_bug else (),
+            former=frozenset(values) if self.code is codes.HISTORY else frozenset(),
+            unowned=frozenset(self._would_be_owned()),
+            swallowed=self.code is codes.ERROR and self._is_swallowed(),
+        )
+        if self.asleep:
+            return known
+        return replace(
+            known,
+            late=frozenset(self._late()),
+            absent=frozenset(self._absent()),
+            stuck=frozenset(self._stuck()),
+            stays=frozenset(self._stays()),
+            blind=not self.gone and self._is_blind(),
+        )
+
+    @property
+    def time(self) -> tuple[float, float]:
+        """When the last step began, and when the next one did."""
+        return self.outcome.time_of(len(self.history.steps))
+
+    @cached_property
+    def gone(self) -> bool:
+        """Whether an object that the operator works on was deleted in the last step."""
+        return self._is_about_own and self.history.steps[-1].verb is Verb.DELETE
+
+    @property
+    def _is_about_own(self) -> bool:
+        """Whether the last step was about an object that the operator works on."""
+        (api_version, kind, *_), own = Identity.of(self.history.steps[-1].manifest), self.context.own
+        return (api_version.partition("/")[0], kind) == (own.api_version.partition("/")[0], own.kind)
+
+    @cached_property
+    def lines(self) -> Sequence[tuple[Difference, Line]]:
+        """What is wrong, each with the line that made it so."""
+        return [(each, self._line(each)) for each in self.violation.found]
+
+    def _line(self, difference: Difference) -> Line:
+        identity, outcome = difference.identity, self.outcome
+        if not difference.path and identity[:2] == self.context.own[:2] and outcome.creator_of(identity) is None:
+            return identity.kind  # the operator did not make it
+        return place_among([difference], outcome, self.context.base) or identity.kind
+
+    @cached_property
+    def responsible(self) -> frozenset[str]:
+        """The objects whose controllers answer for what is wrong: the owners of what differs, or the sample.
+
+        What differs with its owner follows from that. An object answers for its status, if that alone is wrong.
+        """
+        states = (*self.outcome.states[::-1], *self.context.base.states)
+        wrong = {each.identity for each in self.violation.found if not each.path.startswith("status")}
+        objects = {each: next((state[each] for state in states if each in state), {}) for each in wrong}
+        owners = [owner_keys(identity, obj) for identity, obj in objects.items()]
+        first = [keys for keys in owners if keys.isdisjoint(each.key for each in wrong)]
+        keys = frozenset(chain.from_iterable(first)) or frozenset({self.context.own.key})
+        return keys if wrong else frozenset(each.identity.key for each in self.violation.found)
+
+    @cached_property
+    def asleep(self) -> str:
+        """The kind of the object whose last change woke nobody: a child, or the sample if only its metadata changed."""
+        last, fault = self.history.steps[-1], self.history.fault
+        is_late = fault is not None and fault.kind is FaultKind.LATE
+        if self._is_about_own and not is_late and last.verb is not Verb.PATCH:
+            return ""
+        since, until = self.time
+        others = [change for change in _by_others(self.outcome) if change.at < until]
+        if is_late and others:
+            since = others[-1].at
+        is_woken = any(since <= each.at < until and _is_for(each, self.responsible) for each in self.outcome.reconciles)
+        if is_woken or not others:
+            return ""
+        changed = Identity.of(last.manifest)
+        return changed.kind if changed in self.context.children() else others[-1].identity.kind
+
+    def _late(self) -> Iterator[str]:
+        """The kinds of the objects that others have changed since the state that the operator last saw."""
+        ends = [(self.outcome, self.time[1]), *((usual, float("inf")) for usual in self._usual())]
+        lags = [fault.seconds for fault in self.history.faults if fault.kind is FaultKind.LAG]
+        for run, end in ends:
+            own = (each.at for each in run.reconciles if each.at < end and _is_for(each, self.responsible))
+            looked = max(own, default=0.0) - max(lags, default=0.0)
+            yield from (each.identity.kind for each in _by_others(run, self.responsible) if looked < each.at < end)
+
+    def _usual(self) -> Iterator[Outcome]:
+        """The run that a wrong status is compared with: what the object says there is not the last word either."""
+        history, context = self.history, self.context
+        if all(each.identity == context.own and each.path.startswith("status.") for each in self.violation.found):
+            with contextlib.suppress(Stopped):  # what was found counts, even if the time is up
+                yield context.run(replace(history, fault=None, further=())) if history.faults else context.base
+
+    def _absent(self) -> Iterator[Line]:
+        """The lines that made what somebody has deleted, and what is missing."""
+        last = self.history.steps[-1]
+        for difference, line in self.lines:
+            is_it = difference.identity == Identity.of(last.manifest) and _is_missing(difference)
+            if is_it and last.verb is Verb.DELETE:
+                yield line
+
+    def _stuck(self) -> Iterator[tuple[str, str]]:
+        """Wrong fields of the object's own status, each with its value, if the operator leaves everything as it is."""
+        for each in self.violation.found if self._is_idle else ():
+            if each.identity == self.context.own and each.path.startswith("status.") and each.found is not None:
+                yield each.path, repr(each.found)
+
+    def _stays(self) -> Iterator[tuple[str, str]]:
+        """Fields of its own status that are as at no rest of the sample, if the operator leaves everything as it is."""
+        steps, states = len(self.history.steps), self.outcome.states
+        if self._is_idle and len(states) >= steps:
+            status, usual = (
+                (state.get(self.context.own) or {}).get("status") or {}
+                for state in (states[steps - 1], self.context.base.states[-1])
+            )
+            yield from ((f"status.{name}", repr(value)) for name, value in status.items() if value != usual.get(name))
+
+    def _is_swallowed(self) -> bool:
+        """Whether a request met a fault, and no reconcile has failed since."""
+        struck = min((sent.at for sent in self.outcome.struck.values()), default=float("inf"))
+        return bool(self.outcome.struck) and not any(failure.at >= struck for failure in self.outcome.failures)
+
+    @property
+    def _is_idle(self) -> bool:
+        """Whether the operator has written nothing since the last step."""
+        since, until = self.time
+        return not any(sent.write and not sent.is_beat and since <= sent.at < until for sent in self.outcome.sent)
+
+    def _is_blind(self) -> bool:
+        """Whether the operator was awake after a change, and looked at nothing but the object that it works on.
+
+        That is the last step, if something else is wrong. Of a wrong status, the last word in the usual run counts.
+        """
+        if any(each.identity != self.context.own for each in self.violation.found):
+            return self._looks_away(self.outcome, *self.time)
+        ends = ((usual, max((each.at for each in _by_others(usual)), default=0.0)) for usual in self._usual())
+        return any(self._looks_away(usual, since, float("inf")) for usual, since in ends)
+
+    def _looks_away(self, run: Outcome, since: float, until: float) -> bool:
+        sent = (Worked(each.at, each.works_on) for each in run.sent if each.works_on)
+        looks = (each for each in (*run.looks, *sent) if since <= each.at < until or each.at == float("inf"))
+        is_awake = any(since <= each.at < until and _is_for(each, self.responsible) for each in run.reconciles)
+        return is_awake and not any(_is_for(each, self.responsible) for each in looks)
+
+    def _would_be_owned(self) -> Iterator[tuple[str, Line]]:
+        """The kinds of those that the cluster would delete with the object, or that would wake the operator."""
+        left = {(each.identity.kind, line) for each, line in self.lines if self.gone and _is_left_over(each)}
+        for identity, line in _unowned(self.context):
+            wakes = identity.kind == self.asleep and self.context.is_listed(identity.manifest)
+            if wakes or (identity.kind, line) in left:
+                yield identity.kind, line
 
 
 def joined(
@@ -258,12 +418,8 @@ def joined(
         root = group[0][1]
         # A history in which something wakes the operator late is about the object that does not wake it, too.
         # Without an owner, the shortest story is about what is left over.
-        yield [
-            each
-            for each, _ in sorted(
-                group, key=lambda one: (not root.unowned and one[1].asleep != root.asleep, order(one[0]))
-            )
-        ]
+        told = sorted(group, key=lambda one: (not root.unowned and one[1].asleep != root.asleep, order(one[0])))
+        yield [each for each, _ in told]
 
 
 def changes_of(outcome: Outcome, changed: Collection[Part]) -> Iterator[Part]:
@@ -326,74 +482,13 @@ def _is_missing(difference: Difference) -> bool:
     return not difference.path and difference.found is None
 
 
-def _line(difference: Difference, context: Context, outcome: Outcome) -> Line:
-    identity = difference.identity
-    if not difference.path and identity[:2] == context.own[:2] and outcome.creator_of(identity) is None:
-        return identity.kind  # the operator did not make it
-    return place_among([difference], outcome, context.base) or identity.kind
-
-
-def _is_about_own(history: History, context: Context) -> bool:
-    """Whether the last step was about an object that the operator works on."""
-    api_version, kind, *_ = Identity.of(history.steps[-1].manifest)
-    return (api_version.partition("/")[0], kind) == (context.own.api_version.partition("/")[0], context.own.kind)
-
-
-def _responsible(violation: Violation, context: Context, outcome: Outcome) -> frozenset[str]:
-    """The objects whose controllers answer for what is wrong: the owners of what differs, or the sample.
-
-    What differs with its owner follows from that. An object answers for its status, if that alone is wrong.
-    """
-    states = (*outcome.states[::-1], *context.base.states)
-    wrong = {each.identity for each in violation.found if not each.path.startswith("status")}
-    objects = {each: next((state[each] for state in states if each in state), {}) for each in wrong}
-    owners = [owner_keys(identity, obj) for identity, obj in objects.items()]
-    first = [keys for keys in owners if keys.isdisjoint(each.key for each in wrong)]
-    keys = frozenset(chain.from_iterable(first)) or frozenset({context.own.key})
-    return keys if wrong else frozenset(each.identity.key for each in violation.found)
+def _is_left_over(difference: Difference) -> bool:
+    return not difference.path and difference.found is not None
 
 
 def _is_for(work: Worked | Sent, objects: Collection[str]) -> bool:
     """Whether the operator works on one of some objects. It is not always known: kopf's handlers are for uids."""
     return not work.works_on or any("/" not in each or each in objects for each in work.works_on)
-
-
-def _asleep(history: History, context: Context, outcome: Outcome, responsible: Collection[str]) -> str:
-    """The kind of the object whose last change woke nobody: a child, or the sample if only its metadata changed."""
-    is_late = history.fault is not None and history.fault.kind is FaultKind.LATE
-    if _is_about_own(history, context) and not is_late and history.steps[-1].verb is not Verb.PATCH:
-        return ""
-    since, until = outcome.time_of(len(history.steps))
-    others = [change for change in _by_others(outcome) if change.at < until]
-    if is_late and others:
-        since = others[-1].at
-    is_woken = any(since <= each.at < until and _is_for(each, responsible) for each in outcome.reconciles)
-    if is_woken or not others:
-        return ""
-    changed = Identity.of(history.steps[-1].manifest)
-    return changed.kind if changed in context.children() else others[-1].identity.kind
-
-
-def _late(
-    history: History, violation: Violation, context: Context, outcome: Outcome, responsible: Collection[str]
-) -> frozenset[str]:
-    """The kinds of the objects that others have changed since the state that the operator last saw."""
-    _, until = outcome.time_of(len(history.steps))
-    ends = [(outcome, until), *((usual, float("inf")) for usual in _usual(history, violation, context))]
-    lags = [fault.seconds for fault in history.faults if fault.kind is FaultKind.LAG]
-    kinds: set[str] = set()
-    for run, end in ends:
-        own = (each.at for each in run.reconciles if each.at < end and _is_for(each, responsible))
-        looked = max(own, default=0.0) - max(lags, default=0.0)
-        kinds.update(each.identity.kind for each in _by_others(run, responsible) if looked < each.at < end)
-    return frozenset(kinds)
-
-
-def _usual(history: History, violation: Violation, context: Context) -> Iterator[Outcome]:
-    """The run that a wrong status is compared with: what the object says there is not the last word either."""
-    if all(each.identity == context.own and each.path.startswith("status.") for each in violation.found):
-        with contextlib.suppress(Stopped):  # what was found counts, even if the time is up
-            yield context.run(replace(history, fault=None, further=())) if history.faults else context.base
 
 
 def _by_others(outcome: Outcome, responsible: Collection[str] = ()) -> list[Change]:
@@ -410,24 +505,6 @@ def _by_others(outcome: Outcome, responsible: Collection[str] = ()) -> list[Chan
     return [change for change in outcome.changes if is_others(change) and not change.identity.is_record]
 
 
-def _stuck(history: History, violation: Violation, context: Context, outcome: Outcome) -> Iterator[tuple[str, str]]:
-    """Wrong fields of the object's own status, each with its value, if the operator leaves everything as it is."""
-    if _is_idle(history, outcome):
-        for each in violation.found:
-            if each.identity == context.own and each.path.startswith("status.") and each.found is not None:
-                yield each.path, repr(each.found)
-
-
-def _stays(history: History, context: Context, outcome: Outcome) -> Iterator[tuple[str, str]]:
-    """Fields of the object's own status that are as at no rest of the sample, if the operator leaves all as it is."""
-    if _is_idle(history, outcome) and len(outcome.states) >= len(history.steps):
-        status, usual = (
-            (states[-1].get(context.own) or {}).get("status") or {}
-            for states in (outcome.states[: len(history.steps)], context.base.states)
-        )
-        yield from ((f"status.{name}", repr(value)) for name, value in status.items() if value != usual.get(name))
-
-
 def _unowned(context: Context) -> Iterator[tuple[Identity, Line]]:
     """The children that have no owner and could have one, each with the line that writes it."""
     for identity in context.children():
@@ -435,62 +512,7 @@ def _unowned(context: Context) -> Iterator[tuple[Identity, Line]]:
             yield identity, place_of(context.base.maker_of(identity)) or identity.kind
 
 
-def _would_be_owned(
-    context: Context, lines: Iterable[tuple[Difference, Line]], asleep: str, *, gone: bool
-) -> Iterator[tuple[str, Line]]:
-    """The kinds of those that the cluster would delete with the object, or that would wake the operator."""
-    left = {(each.identity.kind, line) for each, line in lines if gone and not each.path and not _is_missing(each)}
-    for identity, line in _unowned(context):
-        wakes = identity.kind == asleep and context.is_listed(identity.manifest)
-        if wakes or (identity.kind, line) in left:
-            yield identity.kind, line
-
-
-def _is_blind(
-    history: History, violation: Violation, context: Context, outcome: Outcome, responsible: Collection[str]
-) -> bool:
-    """Whether the operator was awake after a change, and looked at nothing but the object that it works on.
-
-    That is the last step, if something else is wrong. Of a status that is wrong, the last word in the usual run counts.
-    """
-    runs = (
-        [(outcome, *outcome.time_of(len(history.steps)))]
-        if any(each.identity != context.own for each in violation.found)
-        else [
-            (usual, max((each.at for each in _by_others(usual)), default=0.0), float("inf"))
-            for usual in _usual(history, violation, context)
-        ]
-    )
-    for run, since, until in runs:
-        awake = any(since <= each.at < until and _is_for(each, responsible) for each in run.reconciles)
-        sent = (Worked(each.at, each.works_on) for each in run.sent if each.works_on)
-        looks = (each for each in (*run.looks, *sent) if since <= each.at < until or each.at == float("inf"))
-        if awake and not any(_is_for(each, responsible) for each in looks):
-            return True
-    return False
-
-
-def _is_swallowed(outcome: Outcome) -> bool:
-    """Whether a request met a fault, and no reconcile has failed since."""
-    struck = min((sent.at for sent in outcome.struck.values()), default=float("inf"))
-    return bool(outcome.struck) and not any(failure.at >= struck for failure in outcome.failures)
-
-
-def _is_idle(history: History, outcome: Outcome) -> bool:
-    """Whether the operator has written nothing since the last step."""
-    since, until = outcome.time_of(len(history.steps))
-    return not any(sent.write and not sent.is_beat and since <= sent.at < until for sent in outcome.sent)
-
-
 def refused_write(history: History, violation: Violation, outcome: Outcome) -> Sent | None:
     """The write that the API server refuses each time, of an object of which a field is wrong."""
     names = {each.identity.name for each in violation.found if each.path}
     return next((sent for sent in outcome.refused_in(len(history.steps)) if sent.name in names), None)
-
-
-def _absent(history: History, lines: Iterable[tuple[Difference, Line]]) -> Iterator[Line]:
-    last = history.steps[-1]
-    for difference, line in lines:
-        is_it = difference.identity == Identity.of(last.manifest) and not difference.path
-        if is_it and last.verb is Verb.DELETE and difference.found is None:
-            yield line
