@@ -110,3 +110,19 @@ class Borrows(Guard):
 def test_what_the_cluster_says_of_what_was_there_before_may_stay():
     """It had no status before it was scaled for the first time."""
     explored(Borrows, ("explore-leak",)).check()
+
+
+class NeedsToReturn(Borrows):
+    """Cannot go when the Deployment has gone before."""
+
+    async def clean_up(self, animal: Animal) -> None:
+        """Fail without it."""
+        await self.client.live.get(Deployment, "web", namespace="default")
+        await super().clean_up(animal)
+
+
+def test_what_has_gone_is_no_reason_to_stay():
+    """Also if it was somebody else's."""
+    [finding] = explored(NeedsToReturn, ("explore-leak",), most=None).findings
+    assert finding.message == "Animal kiki is never let go: a finalizer stays"
+    assert finding.story[1] == "Somebody deletes Deployment web"

@@ -26,7 +26,9 @@ def leak(context: Context) -> Iterator[Case]:
         yield Case(codes.LEAK, History(steps), judge)
         if not sent.is_of_kopf:  # the next process learns of the object only when it goes
             yield Case(codes.LEAK, History(steps, Fault(FaultKind.CRASH_AFTER, sent.number)), judge)
-    for other in context.others()[:MOST_SOURCES]:  # the clean-up may need what has gone
+    # The clean-up may need what has gone. Without a password, it may have to wait.
+    sources = [each for each in context.sources() if each["kind"] != "Secret"]
+    for other in [*context.others(), *sources][:MOST_SOURCES]:
         yield Case(codes.LEAK, History((context.create, Step(Verb.DELETE, other), context.delete)), _goes(context))
 
 
