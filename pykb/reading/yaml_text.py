@@ -7,6 +7,7 @@ before each of these problems, with a ``yaml.MarkedYAMLError`` that has the plac
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import yaml
 
 from pykb.diagnostics import Span
-from pykb.reading import CONFLICT, before_conflict
+from pykb.reading import CONFLICT, before_conflict, read_json
 
 if TYPE_CHECKING:
     from yaml import CSafeLoader as _Base
@@ -28,6 +29,7 @@ MOST_VALUES = 5_000_000
 LONGEST = 100_000_000
 """The maximum number of characters. API servers accept objects of 3 MB; all CRDs of a full cluster have about 30 MB."""
 
+_PAIR = re.compile(rb"(?<!\\)((?:\\\\)*)(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})")
 _T = TypeVar("_T")
 
 
@@ -55,6 +57,17 @@ def reason(error: yaml.MarkedYAMLError) -> str:
     return f"{error.problem}, in line {mark.line + 1}" if mark else f"{error.problem}"
 
 
+def _joined(text: bytes) -> bytes:
+    """JSON with one escape for each character beyond U+FFFF: YAML does not know the two that JSON has for it."""
+    if _PAIR.search(text) is None:
+        return text
+    try:
+        read_json(text)
+    except ValueError:
+        return text  # with other quotes, where this may be no escape
+    return _PAIR.sub(lambda pair: b"%s\\U%08x" % (pair[1], ord(read_json(b'"%s"' % pair[2]))), text)
+
+
 class Loader(_Base):
     """A safe loader with limits. It raises only ``yaml.MarkedYAMLError``."""
 
@@ -68,7 +81,7 @@ class Loader(_Base):
         if len(text) > LONGEST:
             raise LimitError(problem=f"it is longer than {LONGEST:,} characters", problem_mark=_mark(""))
         try:
-            self._text = text.encode() if isinstance(text, str) else text
+            self._text = _joined(text.encode() if isinstance(text, str) else text)
         except UnicodeEncodeError as error:  # half a surrogate pair
             mark = _mark(text[: error.start])
             raise yaml.MarkedYAMLError(problem="a character is not allowed", problem_mark=mark) from error

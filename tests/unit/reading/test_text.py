@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import gc
+import json
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -132,3 +133,12 @@ def test_a_text_that_parses_may_have_the_markers_of_a_conflict():
     """In a string, for example."""
     assert len(read_python('"""\n<<<<<<< HEAD\n"""\n').body) == 1
     assert yaml_text.load("a: |\n  <<<<<<< HEAD\n") == {"a": "<<<<<<< HEAD\n"}
+
+
+def test_json_is_read_as_yaml_with_the_escapes_that_only_json_has():
+    """Python writes a character beyond U+FFFF as two escapes. In a text that is not JSON, they are what is written."""
+    content = {"ship \U0001f6a2\U0001f6a2": ["\\ud83d\\udea2", "\\\U0001f6a2"]}
+    assert yaml_text.load(json.dumps(content)) == content
+    assert yaml_text.load(r"a: '\ud83d\udea2'") == {"a": r"\ud83d\udea2"}
+    with pytest.raises(yaml.MarkedYAMLError):
+        yaml_text.load(r'{"a": "\ud83d"}')
