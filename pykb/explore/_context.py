@@ -187,7 +187,8 @@ class Context:
     def children(self) -> list[Identity]:
         """The objects that the operator made for the sample, without those of generated names: nobody can name them."""
         named = {change.identity for change in self.base.changes} - {self.own, *self.base.initial}
-        return [each for each in self.base.states[0] if each in named and self.base.maker_of(each)]
+        there = self.base.states[0] if self.base.states else ()  # it never came to rest
+        return [each for each in there if each in named and self.base.maker_of(each)]
 
     def is_owned(self, identity: Identity) -> bool:
         """Whether a child names its owner, by which everybody can watch it."""
