@@ -463,13 +463,13 @@ def _class(name: str, schema: Any, doc: str | None, speller: Speller) -> Class:
 
 
 def _members(schema: Any, speller: Speller, *, without: Iterable[str] = ()) -> tuple[Member, ...]:
-    required = schema.get("required") or []
-    members: list[Member] = []
+    required = {each for each in schema.get("required") or () if isinstance(each, str)}
+    members: dict[str, Member] = {}
     for name, prop in children(schema).items():
         if name not in without:
-            attribute = attribute_name(name, [member.attribute for member in members])
-            members.append(spell_member(speller, attribute, name, prop, required=name in required))
-    return tuple(members)
+            attribute = attribute_name(name, members)
+            members[attribute] = spell_member(speller, attribute, name, prop, required=name in required)
+    return tuple(members.values())
 
 
 def _kind(definition: Definition, version: Version, speller: Speller) -> Class:

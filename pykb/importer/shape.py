@@ -7,7 +7,7 @@ import json
 import keyword
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
@@ -25,7 +25,7 @@ _UNCHANGED = frozenset({"data", "https", "kubernetes", "media", "news", "series"
 _IRREGULAR = {"caches": "cache", "children": "child", "indices": "index", "people": "person", "vertices": "vertex"}
 
 
-def attribute_name(wire_name: str, taken: Iterable[str] = ()) -> str:
+def attribute_name(wire_name: str, taken: Container[str] = ()) -> str:
     """The attribute for a wire name. Avoids the names that every ``Struct`` has.
 
     >>> attribute_name("hostIP"), attribute_name("from"), attribute_name("copy"), attribute_name("$ref")
@@ -38,9 +38,8 @@ def attribute_name(wire_name: str, taken: Iterable[str] = ()) -> str:
         name += "_"
     if not name.isidentifier():
         name = "field"
-    seen = set(taken)
     found, count = name, 2
-    while found in seen:
+    while found in taken:
         found, count = f"{name.rstrip('_')}_{count}", count + 1
     return found
 
