@@ -27,7 +27,7 @@ from pykb.explore._lines import Coverage
 from pykb.explore._memory import Variable
 from pykb.explore._outcome import Failure, Outcome, unfitness
 from pykb.explore._plans import CODES, LAST, PLANS
-from pykb.explore._problems import failing, failure_at_rest, problem_of
+from pykb.explore._problems import dropped_fields, failing, failure_at_rest, problem_of
 from pykb.explore._project import Subject
 from pykb.explore._report import SEARCH, Finding, Report, also_seen, reason, story, told, transcript
 from pykb.explore._roots import Evidence, Part, changes_of, evidence_of, joined, refused_write
@@ -391,6 +391,7 @@ class Explorer:
             return
         if (problem := failing(context)) is not None:
             self._failed[context.own] = problem
+        self._report.strays += dropped_fields(context)
         plans = {slug: PLANS[slug](context) for slug in self._wanted}
         if not context.base.at_rest:  # nothing can be compared with a run that does not end
             self._judge_case(context, next(PLANS[codes.LOOP.slug](context)), context.base)

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pykb.client.structure import prune, structure_of_schema
 from pykb.diagnostics import Diagnostic
 from pykb.diagnostics.codes import explore as codes
+from pykb.diagnostics.suggest import closest
 from pykb.explore._context import Context
 from pykb.explore._history import Identity
 from pykb.explore._outcome import Failure
+from pykb.explore._variants import schema_of
 from pykb.explore._verdicts import first_bug
 
 
@@ -49,6 +56,27 @@ def failing(context: Context) -> Diagnostic | None:
         remedy = "give it what it waits for: a double that answers, an actor, or an object in `tests/fixtures`"
         return codes.NOT_EXPLORED.at(failure.place or context.subject.places.get(name), message, remedy)
     return None
+
+
+def dropped_fields(context: Context) -> Iterator[Diagnostic]:
+    """Yield a note about each field of a sample that its definition lacks: nothing that it stands for is explored."""
+    sample, schema = context.sample, schema_of(context.subject.crds, context.sample)
+    name = Identity.of(sample)
+    known = {each for inner in _schemas_in(schema) for each in inner.get("properties") or ()}
+    for path in prune(copy.deepcopy(sample.get("spec")), structure_of_schema(schema), "spec.") if schema else ():
+        near = closest(path.rpartition(".")[2], known)
+        helps = (f"did you mean `{near}`?",) if near else ()
+        message = f"the sample {name} is explored without `{path}`: its definition has no such field"
+        yield codes.LEFT_OUT.at(context.subject.places.get(name), message, *helps)
+
+
+def _schemas_in(schema: Any) -> Iterator[Mapping[str, Any]]:
+    """Yield a schema, and all in it."""
+    yield schema
+    parts = [*(schema.get("properties") or {}).values(), schema.get("items"), schema.get("additionalProperties")]
+    for part in parts:
+        if isinstance(part, dict):
+            yield from _schemas_in(part)
 
 
 def _unhandled(context: Context) -> Diagnostic:

@@ -65,6 +65,19 @@ def test_a_sound_operator_is_not_accused_among_others():
     assert report.histories.total() > 40
 
 
+def test_a_field_that_the_definition_lacks_is_said():
+    """The API server drops it, so nothing that it stands for is explored."""
+
+    sample = {**SAMPLE, "spec": {**SAMPLE["spec"], "hous": "north"}}
+    report = Explorer(
+        kinds.subject_of(lambda manager: Keeper(manager.client).setup(manager), sample=sample), only=["explore-leak"]
+    ).run()
+    [note] = report.notes()
+    assert note.message == "the sample Animal kiki is explored without `spec.hous`: its definition has no such field"
+    assert note.help == ("did you mean `house`?",)
+    assert report.histories["explore-leak"]
+
+
 def test_neighbours_that_hide_something_are_left_out_and_said_once():
     """One that the schema refuses, and one for which the operator fails. The good one stays."""
     report = explored(Fails, animal("bad", count=-1), animal("mad", food="stones"), animal("good"))

@@ -231,11 +231,12 @@ USELESS_IGNORE = note(
 
 LEFT_OUT = note(
     "explore-left-out",
-    "an object is not in the explorer's world",
+    "an object or a field is not in the explorer's world",
     "While the explorer works on one sample, the other samples of the project are there as well, and so are the "
     "objects of Kubernetes' own kinds in `config/samples` and `tests/fixtures`. One that the API server refuses, with "
     "which the operator fails, or with which it never comes to rest would hide what is to be found. It is left out, "
-    "and this message says why.",
+    "and this message says why. A field that the definition lacks is dropped from a sample by the API server, as if "
+    "nobody had set it. kubectl refuses it.",
 )
 
 NOT_EXPLORED = Code(
