@@ -212,16 +212,16 @@ class Context:
 
         def is_read(manifest: Manifest) -> bool:
             name = manifest["metadata"]["name"]
-            return self.is_listed(manifest) or (*self._resource_of(manifest), name) in read_names
+            return self.is_listed(manifest) or (*self.resource_of(manifest), name) in read_names
 
         return [manifest for manifest in self.subject.background if is_read(manifest)]
 
     def is_listed(self, manifest: Manifest) -> bool:
         """Whether the operator lists or watches the kind of an object."""
         listed = {(sent.group, sent.resource) for sent in self.base.sent if sent.verb in ("list", "watch")}
-        return self._resource_of(manifest) in listed
+        return self.resource_of(manifest) in listed
 
-    def _resource_of(self, manifest: Manifest) -> tuple[str, str]:
+    def resource_of(self, manifest: Manifest) -> tuple[str, str]:
         """The group and the plural of an object's kind."""
         gvk = gvk_of(manifest)
         cls = find_class(gvk)

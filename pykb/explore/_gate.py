@@ -199,20 +199,22 @@ waker: contextvars.ContextVar[str] = contextvars.ContextVar("waker", default="")
 
 
 class Worked(NamedTuple):
-    """A reconcile, or something that one does.
+    """A reconcile, or a read of one from the cache.
 
     Attributes:
         at: When, in the world's time.
         works_on: For what the reconcile is, see :attr:`Sent.works_on`.
+        looks_at: What it reads: the key of an object, or the beginning of the keys of several.
     """
 
     at: float
     works_on: frozenset[str]
+    looks_at: str = ""
 
     @classmethod
-    def now(cls) -> Self:
-        """The one that runs."""
-        return cls(asyncio.get_running_loop().time(), works_on.get())
+    def now(cls, looks_at: str = "") -> Self:
+        """What runs at this moment."""
+        return cls(asyncio.get_running_loop().time(), works_on.get(), looks_at)
 
 
 works_on: contextvars.ContextVar[frozenset[str]] = contextvars.ContextVar("works_on", default=frozenset())

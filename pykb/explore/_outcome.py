@@ -161,7 +161,7 @@ class Outcome:
         inherited: How many of the changes an earlier version of the operator saw.
         failures: The errors of reconciles.
         reconciles: Each reconcile, when it ended.
-        looks: Each read from the cache by a reconcile of more than the object that it was for.
+        looks: Each read from the cache.
         reconcile_lines: A line for each reconcile, with the time of its end. Only if causes were asked for.
         began: When each step that was waited for began.
         at_rest: Whether the world came to rest.

@@ -217,23 +217,22 @@ class _Aside:
 
 
 class _NotedCache(InformerCache):
-    """A cache that notes when a reconcile looks at more than the object that it is for.
+    """A cache that notes at what reconciles look.
 
     Attributes:
-        looks: Where to note it. With a lister, one can look at any time.
+        looks: Where to note it. With a lister, one can look at anything at any time.
     """
 
     looks: list[Worked]
 
     async def get(self, gvk: GroupVersionKind, namespace: str, name: str) -> dict[str, Any] | None:
         """Read one object."""
-        if Identity(f"{gvk.group}/", gvk.kind, namespace, name).key not in works_on.get():
-            self._note()
+        self._note(Identity(f"{gvk.group}/", gvk.kind, namespace, name).key)
         return await super().get(gvk, namespace, name)
 
     async def list(self, gvk: GroupVersionKind, **selected: Any) -> list[dict[str, Any]]:
         """Read several objects."""
-        self._note()
+        self._note(f"{gvk.group}/{gvk.kind}/")
         return await super().list(gvk, **selected)
 
     def lister(self, kind: ReadKind[ReadT]) -> Lister[ReadT]:
@@ -241,9 +240,9 @@ class _NotedCache(InformerCache):
         self.looks.append(Worked(float("inf"), frozenset()))
         return super().lister(kind)
 
-    def _note(self) -> None:
+    def _note(self, looks_at: str) -> None:
         if works_on.get():
-            self.looks.append(Worked.now())
+            self.looks.append(Worked.now(looks_at))
 
 
 class _ExploredManager(Manager):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -43,9 +42,6 @@ _OTHER_VALUE = "a field has another value"
 _UNSAID = "said"
 _UNSEEN = {_MISSING, _NO_VALUE, _OLD_VALUE, _OTHER_VALUE, _UNSAID}
 """What is wrong with an object at which nobody looks."""
-
-_BACK = "came back"
-"""Stands for a part of a child that was deleted and made again."""
 
 _MAP = re.compile(
     r"(?:.+?\.)?(?:(?P<whole>annotations|labels|matchLabels|nodeSelector)|binaryData|data|stringData)(?=\.|$)"
@@ -94,8 +90,7 @@ class Evidence:
         lost: The kinds of the objects that are missing since then, each with the line that writes it.
         bug: The error of programming with which the operator fails in the end, and its line.
         former: The fields that depend on former specs, whatever else happens.
-        blind: Whether the reconciles since the last step looked at nothing but the object that they were for,
-            which is there, and something else is wrong.
+        blind: Whether the reconciles since the last step looked at none of the objects that are wrong.
         swallowed: Whether a request failed, and no reconcile did.
         unowned: The kinds of the children without an owner reference, each with the line that writes them, if such a
             reference would prevent what is wrong.
@@ -364,20 +359,38 @@ class _Scene:
         return not any(sent.write and not sent.is_beat and since <= sent.at < until for sent in self.outcome.sent)
 
     def _is_blind(self) -> bool:
-        """Whether the operator was awake after a change, and looked at nothing but the object that it works on.
+        """Whether the operator was awake after a change, and looked at none of the objects that are wrong.
 
         That is the last step, if something else is wrong. Of a wrong status, the last word in the usual run counts.
         """
-        if any(each.identity != self.context.own for each in self.violation.found):
-            return self._looks_away(self.outcome, *self.time)
+        others = [each.identity for each in self.violation.found if each.identity != self.context.own]
+        if others:  # at what it does not look after a fault depends on the moment of the fault
+            return not self.history.faults and self._looks_away(self.outcome, *self.time, others)
         ends = ((usual, max((each.at for each in _by_others(usual)), default=0.0)) for usual in self._usual())
-        return any(self._looks_away(usual, since, float("inf")) for usual, since in ends)
+        children = self.context.children()
+        return any(self._looks_away(usual, since, float("inf"), children) for usual, since in ends)
 
-    def _looks_away(self, run: Outcome, since: float, until: float) -> bool:
-        sent = (Worked(each.at, each.works_on) for each in run.sent if each.works_on)
-        looks = (each for each in (*run.looks, *sent) if since <= each.at < until or each.at == float("inf"))
-        is_awake = any(since <= each.at < until and _is_for(each, self.responsible) for each in run.reconciles)
-        return is_awake and not any(_is_for(each, self.responsible) for each in looks)
+    def _looks_away(self, run: Outcome, since: float, until: float, objects: Sequence[Identity]) -> bool:
+        """Whether the operator was awake for a time, and neither read nor wrote any of some objects."""
+        keys = [each.key for each in objects]
+        names = {(*self.context.resource_of(each.manifest), each.name) for each in objects}
+
+        def sees(each: Worked | Sent) -> bool:
+            if isinstance(each, Worked):
+                return any(key.startswith(each.looks_at) for key in keys)
+            resource = each.resource.partition("/")[0]
+            return any(name[:2] == (each.group, resource) and each.name in ("", name[2]) for name in names)
+
+        def works(every: Iterable[Worked | Sent]) -> Iterator[Worked | Sent]:
+            yield from (each for each in every if since <= each.at < until and _is_for(each, self.responsible))
+
+        is_unknown = any(each.at == float("inf") for each in run.looks)
+        sent = (each for each in run.sent if each.works_on)
+        return (
+            bool(objects)
+            and any(works(run.reconciles))
+            and not (is_unknown or any(map(sees, works((*run.looks, *sent)))))
+        )
 
     def _would_be_owned(self) -> Iterator[tuple[str, Line]]:
         """The kinds of those that the cluster would delete with the object, or that would wake the operator."""
@@ -399,10 +412,6 @@ def joined(
         order: A finding's place in the order of directness.
     """
     groups: list[list[tuple[T, Evidence]]] = []
-    every = list(every)
-    if not any(part == _BACK for _, part in changed):  # it looks at no child again, whichever it is
-        absent = frozenset(line for _, evidence in every for line in evidence.absent)
-        every = [(each, replace(one, absent=one.absent and absent)) for each, one in every]
     # What explains much comes first, and then what is wrong with little: it explains what is wrong with more.
     for each, evidence in sorted(
         every, key=lambda one: (not one[1].asleep, not one[1].absent, len(one[1].marks), order(one[0]))
@@ -428,18 +437,6 @@ def changes_of(outcome: Outcome, changed: Collection[Part]) -> Iterator[Part]:
         if change.by is not None and change.before and change.after:
             for part in _differing(read(change.before), read(change.after)):
                 yield from (each for each in ((change.identity, ""), (change.identity, part)) if each not in changed)
-    yield from ((identity, _BACK) for identity in _brought_back(outcome))
-
-
-def _brought_back(outcome: Outcome) -> Iterator[Identity]:
-    """The children that the operator has made again after somebody deleted them, without a fault."""
-    history = outcome.history
-    if history is None or history.faults:
-        return
-    deleted = {Identity.of(step.manifest) for step in history.steps if step.verb is Verb.DELETE}
-    made = [change for change in outcome.changes if change.identity in deleted and change.before is None and change.by]
-    again = Counter(change.identity for change in made)
-    yield from (identity for identity, times in again.items() if times > 1)
 
 
 def _differing(before: Manifest, after: Manifest) -> Iterator[str]:

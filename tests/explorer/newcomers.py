@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from pykb.api.apps.v1 import Deployment
 from pykb.api.batch.v1 import Job, JobSpec
-from pykb.api.core.v1 import ConfigMap, EnvFromSource, Secret, SecretEnvSource
+from pykb.api.core.v1 import ConfigMap, EnvFromSource, Secret, SecretEnvSource, ServiceAccount
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.runtime import (
     AlreadyExists,
@@ -503,3 +503,20 @@ class ForgetsSecondController(Newcomer):
         """Two controllers."""
         ControllerBuilder(manager).for_(Park).complete(self)
         Keeper(self.client).setup(manager)
+
+
+class ReturnsEarly(BelievesItsStatus):
+    """Returns if the first of its children is right, whatever became of the others."""
+
+    bugs: ClassVar = {"explore-drift": 1}
+    only: ClassVar = ("explore-drift",)
+    owned: ClassVar = (ConfigMap, Secret, ServiceAccount)
+
+    async def keep(self, animal: Animal) -> None:
+        """Apply one after the other."""
+        found = await self.client.find(ConfigMap, self.child(animal))
+        if found is not None and found.data == self.child(animal).data:
+            return
+        await ensure_applied(self.client, self.child(animal), owner=animal)
+        await ensure_applied(self.client, self.key(animal), owner=animal)
+        await ensure_applied(self.client, ServiceAccount(metadata=self.metadata(animal)), owner=animal)

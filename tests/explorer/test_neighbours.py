@@ -67,7 +67,6 @@ def test_a_sound_operator_is_not_accused_among_others():
 
 def test_a_field_that_the_definition_lacks_is_said():
     """The API server drops it, so nothing that it stands for is explored."""
-
     sample = {**SAMPLE, "spec": {**SAMPLE["spec"], "hous": "north"}}
     report = Explorer(
         kinds.subject_of(lambda manager: Keeper(manager.client).setup(manager), sample=sample), only=["explore-leak"]
