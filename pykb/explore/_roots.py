@@ -359,11 +359,12 @@ class _Scene:
         return not any(sent.write and not sent.is_beat and since <= sent.at < until for sent in self.outcome.sent)
 
     def _is_blind(self) -> bool:
-        """Whether the operator was awake after a change, and looked at none of the objects that are wrong.
+        """Whether the operator was awake after a change, and looked at none of the objects that are missing or wrong.
 
         That is the last step, if something else is wrong. Of a wrong status, the last word in the usual run counts.
         """
-        others = [each.identity for each in self.violation.found if each.identity != self.context.own]
+        found = (each for each in self.violation.found if not _is_left_over(each))
+        others = [each.identity for each in found if each.identity != self.context.own]
         if others:  # at what it does not look after a fault depends on the moment of the fault
             return not self.history.faults and self._looks_away(self.outcome, *self.time, others)
         ends = ((usual, max((each.at for each in _by_others(usual)), default=0.0)) for usual in self._usual())

@@ -16,7 +16,7 @@ from pykb.diagnostics.codes.commands import CRD_FORM, CRD_INCOMPLETE, CRD_OLD, N
 from pykb.gen.checks.form import FLAG, INTEGER, SCHEMA, TEXT, TEXT_MAP, Anything, Many, Object, Text
 from pykb.gen.manifest import ManifestLoader
 from pykb.meta.names import is_rfc_1035_label, is_subdomain
-from pykb.reading import mapping, yaml_text
+from pykb.reading import mapping, read_json, yaml_text
 from pykb.tools.kubectl import Kubectl
 from pykb.tools.process import Finished
 
@@ -136,8 +136,11 @@ def _from_cluster(name: str, kubectl: Kubectl, diagnostics: Diagnostics) -> list
     if not answer.ok:
         diagnostics.add(_unanswered(name, answer, kubectl))
         return []
-    documents = parse(answer.stdout, f"{CLUSTER}{name}", diagnostics)
-    items = [item for d in documents if isinstance(d.content, dict) for item in d.content.get("items") or []]
+    try:  # it has characters that YAML lacks, if a description has some
+        items = mapping(read_json(answer.stdout)).get("items") or []
+    except ValueError as error:
+        diagnostics.report(SOURCE_BROKEN, None, f"`{CLUSTER}{name}`: kubectl wrote no JSON: {error}")
+        return []
     wanted = [
         Document(item, f"{CLUSTER}{item['metadata']['name']}")
         for item in items

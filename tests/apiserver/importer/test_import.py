@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
 import sys
 from collections.abc import Iterator
@@ -175,7 +176,10 @@ def test_crds_of_a_cluster_are_imported(generated, install, control_plane) -> No
         "autoscalers.scale.example.com",
         "clusterautoscalers.scale.example.com",
     ):
-        install(generated[name])
+        manifest = copy.deepcopy(generated[name])
+        schema = manifest["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+        schema["description"] = "A next line \x85, a delete \x7f."  # kubectl writes them as they are
+        install(manifest)
     kubectl = Kubectl.find(kubeconfig=control_plane.kubeconfig, folders=[get_assets(kubectl=True).folder])
 
     def kinds(source: str) -> list[str]:
