@@ -64,8 +64,11 @@ def test_a_description_may_have_any_character(control_plane: ControlPlane, tmp_p
     (tmp_path / "a.yaml").write_text(yaml.safe_dump(definition))
     control_plane.install_crds(tmp_path)
     path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/ships.chars.envtest.test"
-    [version] = control_plane.rest().call("GET", path).body["spec"]["versions"]
-    assert version["schema"]["openAPIV3Schema"]["description"] == text
+    try:
+        [version] = control_plane.rest().call("GET", path).body["spec"]["versions"]
+        assert version["schema"]["openAPIV3Schema"]["description"] == text
+    finally:  # kubectl cannot validate other objects while it is there
+        control_plane.rest().call("DELETE", path)
 
 
 def test_installing_again_changes_the_definition(control_plane: ControlPlane, tmp_path: Path, namespace: str) -> None:

@@ -176,10 +176,7 @@ def test_crds_of_a_cluster_are_imported(generated, install, control_plane) -> No
         "autoscalers.scale.example.com",
         "clusterautoscalers.scale.example.com",
     ):
-        manifest = copy.deepcopy(generated[name])
-        schema = manifest["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
-        schema["description"] = "A next line \x85, a delete \x7f."  # kubectl writes them as they are
-        install(manifest)
+        install(generated[name])
     kubectl = Kubectl.find(kubeconfig=control_plane.kubeconfig, folders=[get_assets(kubectl=True).folder])
 
     def kinds(source: str) -> list[str]:
@@ -194,3 +191,22 @@ def test_crds_of_a_cluster_are_imported(generated, install, control_plane) -> No
         "the cluster has no CRD and no group of CRDs called `none.example.com`"
     ]
     assert {"Backup", "Autoscaler"} <= set(kinds("cluster://"))
+
+
+def test_a_cluster_may_have_characters_that_yaml_lacks(generated, install, control_plane) -> None:
+    """In a description. kubectl writes them as they are."""
+    manifest = copy.deepcopy(generated["backups.storage.example.com"])
+    manifest["metadata"]["name"], manifest["spec"]["group"] = "backups.odd.example.com", "odd.example.com"
+    manifest["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["description"] = "A next line \x85, a delete \x7f."
+    kubectl = Kubectl.find(kubeconfig=control_plane.kubeconfig, folders=[get_assets(kubectl=True).folder])
+    install(manifest)
+    try:
+        found = Diagnostics()
+        documents = read_sources(["cluster://odd.example.com"], stdin="", kubectl=kubectl, diagnostics=found)
+        [definition] = find_definitions(documents, found)
+        assert definition.name == "backups.odd.example.com"
+        assert not list(found)
+    finally:  # kubectl cannot validate other objects while it is there
+        control_plane.rest().call(
+            "DELETE", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/backups.odd.example.com"
+        )
