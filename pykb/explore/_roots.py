@@ -191,15 +191,7 @@ def evidence_of(code: Code, context: Context, history: History, violation: Viola
 
 @dataclass(frozen=True)
 class _Scene:
-    """A violation, and the run in which it came up.
-
-    Attributes:
-        code: Its code.
-        context: The sample.
-        history: The history, up to the violation.
-        violation: What did not hold.
-        outcome: What came of the history.
-    """
+    """A violation, and the run in which it came up: see :func:`evidence_of`."""
 
     code: Code
     context: Context
